@@ -30,6 +30,7 @@ import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
 import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
+import { users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/unsettled/unsettled.js'
@@ -313,7 +314,7 @@ function contextOf(
     commitOfEntry: journal && ((id) => journal.entry(id)?.after),
     findCaller: authenticate,
     countNew,
-    credentialsIn: [sessions, tokens, clients, settings].map(({ name }) => name),
+    credentialsIn: [sessions, tokens, clients, users, settings].map(({ name }) => name),
     completeRefusal: async (refusal, principal, service) =>
       principal.kind === 'agent'
         ? (await load(() => import('./agents/agents/refusal.js'))).completeRefusal(refusal, principal, service)

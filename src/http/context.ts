@@ -166,9 +166,9 @@ export interface SignedIn {
 
 export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
 
-/** How many things of one kind ended, and what they are called. */
+/** How many things of one kind ended, and what they are called. `all`: there were some, and nobody counted them. */
 export interface EndedCount {
-  readonly count: number
+  readonly count: number | 'all'
   readonly one: string
   readonly many: string
 }

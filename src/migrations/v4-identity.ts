@@ -6,6 +6,8 @@ import type { MigrationStep } from './step.js'
 export const identitySteps: readonly MigrationStep[] = [
   { what: 'Says of each session which client credentials it was made with.', migrate: fillSessions },
   { what: 'Removes the counts of wrong client secrets, which lasted a minute.', migrate: removeFailures },
+  { what: 'Gives each user and session its first generation.', migrate: fillGenerations },
+  { what: 'Gives each connection, code and token of an app its first generation.', migrate: fillConnections },
 ]
 
 /** Nobody knows with which. The sessions expire within a day. */
@@ -17,4 +19,16 @@ function fillSessions(tx: Writer): Promise<void> {
 async function removeFailures(tx: Writer): Promise<void> {
   const failures = olderRows('client_failures')
   for await (const { id } of allRows(tx, failures, { index: 'id', prefix: [] })) tx.remove(failures, String(id))
+}
+
+async function fillGenerations(tx: Writer): Promise<void> {
+  for (const name of ['users', 'sessions'])
+    await changeRows(tx, olderRows(name), (row) => withMissing(row, { generation: 0 }))
+}
+
+/** Families that ended before have no tokens left. */
+async function fillConnections(tx: Writer): Promise<void> {
+  await changeRows(tx, olderRows('oidc_connections'), (row) => withMissing(row, { generation: 0, ended_families: [] }))
+  for (const name of ['oidc_codes', 'oidc_tokens'])
+    await changeRows(tx, olderRows(name), (row) => withMissing(row, { generation: 0 }))
 }

@@ -17,4 +17,18 @@ describe('a state of the third schema', () => {
     const rows = await migrated({ client_failures: [{ id: 'mid_1', count: 20, since: 5 }] })
     expect(rows.client_failures ?? []).toEqual([])
   })
+
+  it('has everything in the first generation, so that nothing ends', async () => {
+    const rows = {
+      users: [{ id: 1, email: 'ada@example.test' }],
+      sessions: [{ id: 2, user_id: 1 }],
+      oidc_connections: [{ id: 3, user_id: 1 }],
+      oidc_codes: [{ id: 'c', connection_id: 3 }],
+      oidc_tokens: [{ id: 't', connection_id: 3, family_id: 'f' }],
+    }
+    const state = await migrateState({ schema: 3, counters: {}, rows }, schemaHistory)
+    for (const name of ['users', 'sessions', 'oidc_codes', 'oidc_tokens'] as const)
+      expect(state.rows[name]).toMatchObject([{ generation: 0 }])
+    expect(state.rows.oidc_connections).toMatchObject([{ generation: 0, ended_families: [] }])
+  })
 })

@@ -6,7 +6,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
-import { allRows, newestFirst } from '../../storage/page.js'
+import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { currentGrant } from '../oidc/agent.js'
 
@@ -281,11 +281,20 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
 }
 
-/** Expires every pending or approved request of a connection. */
+/**
+ * Expires the pending requests of a connection, and the last approved ones. Older ones expire by their timers: without
+ * the connection nobody can spend them.
+ */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
-  for (const status of ['pending', 'approved'])
-    for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connectionId, status] }))
-      await expire(tx, row, at)
+  for (const status of ['pending', 'approved']) {
+    const query = {
+      index: 'byConnection',
+      prefix: [connectionId, status],
+      limit: 4 * MAX_PENDING,
+      reverse: true,
+    } as const
+    for (const row of await tx.find(approvals, query)) await expire(tx, row, at)
+  }
 }
 
 async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { Reader } from '../../storage/storage.js'
-import { type ConnectionRow, grantedAccountId, oidcConnections } from './connection.js'
+import { type ConnectionRow, grantedAccountId, isInFamily, oidcConnections } from './connection.js'
 import { isInterfaceAudience } from './issuer.js'
 import { findOidcAccessToken, type OidcTokenRow } from './token.js'
 
@@ -17,7 +17,7 @@ export async function findAgentToken(
 > {
   const token = await findOidcAccessToken(tx, accessToken, at)
   const connection = token && (await tx.get(oidcConnections, token.connection_id))
-  if (!connection) return undefined
+  if (!token || !isInFamily(connection, token)) return undefined
   const { audience } = token
   if (audience !== resource && !isInterfaceAudience(audience, { baseUrl })) return { audience }
   return { token, connection, accountId: await grantedAccountId(tx, connection) }

@@ -12,6 +12,8 @@ const STORED_FOR = 25 * 3_600_000
 export interface OidcCodeRow {
   readonly id: string
   readonly connection_id: number
+  /** Of the connection, when the code was issued. */
+  readonly generation: number
   readonly client_id: string
   readonly user_id: number
   readonly redirect_uri: string
@@ -31,7 +33,6 @@ export const oidcCodes = collection<OidcCodeRow>()(
   'oidc_codes',
   {
     byExpiry: { fields: ['expires_at'] },
-    byConnection: { fields: ['connection_id'] },
   },
   {
     growth: {

@@ -18,6 +18,10 @@ export interface ConnectionRow {
   readonly account_id: number | null
   /** All scopes that the user ever allowed. */
   readonly scopes: readonly string[]
+  /** Tokens and codes of a lower one are dead. */
+  readonly generation: number
+  /** Families of tokens that were revoked, such as by a stolen refresh token. Few: then the generation rises. */
+  readonly ended_families: readonly string[]
   readonly created_at: number
   readonly updated_at: number
 }
@@ -50,6 +54,43 @@ export const agentTwins = collection<AgentTwinRow>()(
   },
 )
 
+const MOST_ENDED = 50
+
+/** What belongs to a connection and to one family of its tokens. */
+export interface FamilyMember {
+  readonly connection_id: number
+  readonly generation: number
+  /** Null for a code that nobody has exchanged. */
+  readonly family_id: string | null
+}
+
+/** Whether a token or code has not ended with its connection or family. */
+export const isInFamily = (
+  connection: ConnectionRow | undefined,
+  { generation, family_id }: FamilyMember,
+): connection is ConnectionRow =>
+  connection !== undefined &&
+  connection.generation === generation &&
+  (family_id === null || !connection.ended_families.includes(family_id))
+
+/** The same, of a connection that is not read yet. */
+export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<boolean> =>
+  isInFamily(await tx.get(oidcConnections, member.connection_id), member)
+
+/**
+ * Ends every token of one code, however many there are: they are dead wherever they are read, and the sweep removes them
+ * later. After many families, all tokens of the connection end.
+ */
+export async function endFamily(tx: Writer, { connection_id, family_id }: FamilyMember): Promise<void> {
+  const connection = await tx.get(oidcConnections, connection_id)
+  if (!connection || family_id === null) return
+  const ended_families = [...connection.ended_families, family_id]
+  const isFull = ended_families.length > MOST_ENDED
+  const { generation } = connection
+  const after = isFull ? { generation: generation + 1, ended_families: [] } : { ended_families }
+  tx.put(oidcConnections, { ...connection, ...after })
+}
+
 export async function connectionOf(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {
   const [row] = await tx.find(oidcConnections, { index: 'byParties', prefix: [userId, clientId], limit: 1 })
   return row
@@ -74,6 +115,8 @@ export async function connectApp(
     client_id: clientId,
     account_id: accountId,
     scopes: [...new Set([...(known?.scopes ?? []), ...scopes])],
+    generation: known?.generation ?? 0,
+    ended_families: known?.ended_families ?? [],
     created_at: known?.created_at ?? at,
     updated_at: at,
   }

@@ -5,16 +5,17 @@ import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, oidcConnections } from './connection.js'
-import { revokeConnection } from './token.js'
 
-/** Ends a connection: revokes its tokens and codes, and ends the app's pending requests. `actor` is who ended it. */
+/**
+ * Ends a connection and the app's pending requests. Its tokens and codes are dead without it, and the sweep removes them
+ * later. `actor` is who ended it.
+ */
 export async function endConnection(
   tx: Writer,
   { id, user_id, client_id }: ConnectionRow,
   { actor, at }: { actor: string; at: number },
   { onDisconnect }: Pick<ServiceContext, 'onDisconnect'>,
 ): Promise<void> {
-  await revokeConnection(tx, id)
   for (const end of onDisconnect) await end(tx, { connectionId: id, at })
   tx.remove(oidcConnections, id)
   const [other] = await tx.find(oidcConnections, { index: 'byClient', prefix: [client_id], limit: 1 })

@@ -16,6 +16,7 @@ import {
   type SigningAlgorithm,
 } from './clients/client.js'
 import { findCode, isAuthorizationCodeCurrent, type OidcCodeRow, spendAuthorizationCode } from './code.js'
+import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
 import { type Grant, issueTokens } from './issue-tokens.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
@@ -26,7 +27,6 @@ import {
   isOidcRefreshCurrent,
   type OidcTokenRow,
   oidcTokens,
-  revokeOidcFamily,
 } from './token.js'
 
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
@@ -101,8 +101,8 @@ async function exchangeCode(
   if (code_verifier === undefined && client.secret_digest === null)
     throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
   const row = await findCode(tx, code)
-  if (!row || row.client_id !== client.id) throw problem('invalid_grant')
-  if (row.family_id !== null) return revokeReused(tx, row, row.family_id, at)
+  if (!row || row.client_id !== client.id || !(await isFamilyAlive(tx, row))) throw problem('invalid_grant')
+  if (row.family_id !== null) return revokeReused(tx, row, at)
   if (
     !isAuthorizationCodeCurrent(row, at) ||
     row.redirect_uri !== redirect_uri ||
@@ -117,8 +117,16 @@ async function exchangeCode(
 }
 
 /** What a code shares with all of its tokens. */
-const grantOf = ({ connection_id, client_id, user_id, resource, auth_time, amr }: OidcCodeRow | OidcTokenRow) => ({
-  ...{ connection_id, client_id, user_id, resource, auth_time, amr },
+const grantOf = ({
+  connection_id,
+  generation,
+  client_id,
+  user_id,
+  resource,
+  auth_time,
+  amr,
+}: OidcCodeRow | OidcTokenRow) => ({
+  ...{ connection_id, generation, client_id, user_id, resource, auth_time, amr },
 })
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
@@ -145,7 +153,7 @@ async function refresh(
   if (!mayRefresh(client)) throw problem('unauthorized_client')
   const row = await findOidcRefreshToken(tx, refresh_token)
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
-  if (row.refresh_used) return revokeReused(tx, row, row.family_id, at)
+  if (row.refresh_used) return revokeReused(tx, row, at)
   if (!isOidcRefreshCurrent(row, at)) throw problem('invalid_grant')
   const scopes = narrowScopes(row, scope)
   const { family_id } = row
@@ -178,11 +186,11 @@ function chooseAudience(granted: string | null, asked: string | undefined, conte
 /** Somebody stole the code or refresh token, so the whole family is revoked (RFC 9700 section 4.14.2). */
 async function revokeReused(
   tx: Writer,
-  { user_id, client_id, connection_id }: Pick<OidcTokenRow, 'user_id' | 'client_id' | 'connection_id'>,
-  familyId: string,
+  stolen: FamilyMember & Pick<OidcTokenRow, 'user_id' | 'client_id'>,
   at: number,
 ): Promise<Problem> {
-  await revokeOidcFamily(tx, familyId)
+  const { user_id, client_id, connection_id } = stolen
+  await endFamily(tx, stolen)
   await recordEvent(tx, {
     owners: [`user:${user_id}`],
     type: 'token.reused',

@@ -4,6 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Claims, claimsOf } from './claims.js'
 import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
+import { endFamily, isFamilyAlive } from './connection.js'
 import { issuerOf } from './issuer.js'
 import {
   findOidcAccessToken,
@@ -11,7 +12,6 @@ import {
   isOidcRefreshCurrent,
   type OidcTokenRow,
   revokeOidcAccessToken,
-  revokeOidcFamily,
 } from './token.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock'>
@@ -55,7 +55,7 @@ interface Found {
 
 async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
   const access = await findOidcAccessToken(tx, token, at)
-  if (access) return { row: access, kind: 'access' }
+  if (access) return (await isFamilyAlive(tx, access)) ? { row: access, kind: 'access' } : undefined
   const refresh = await findOidcRefreshToken(tx, token)
   return refresh && !refresh.refresh_used && isOidcRefreshCurrent(refresh, at)
     ? { row: refresh, kind: 'refresh' }
@@ -94,7 +94,7 @@ export async function revokeOidcToken(
   if (!row) return undefined
   assertOwn(row, client)
   if (access) revokeOidcAccessToken(tx, access)
-  else await revokeOidcFamily(tx, row.family_id)
+  else await endFamily(tx, row)
   return undefined
 }
 

@@ -13,7 +13,16 @@ type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl'>
 /** What tokens are issued for. */
 export type Grant = Pick<
   OidcTokenRow,
-  'family_id' | 'connection_id' | 'client_id' | 'user_id' | 'scopes' | 'audience' | 'resource' | 'auth_time' | 'amr'
+  | 'family_id'
+  | 'connection_id'
+  | 'generation'
+  | 'client_id'
+  | 'user_id'
+  | 'scopes'
+  | 'audience'
+  | 'resource'
+  | 'auth_time'
+  | 'amr'
 >
 
 /** Issues an access token (RFC 9068) for `scopes`, and a refresh token for the whole grant if it includes `offline_access`. */

@@ -1,9 +1,8 @@
 import { memoize } from '../../base/memo.js'
 import { digest } from '../../base/secrets.js'
 import { isCurrent } from '../../base/time.js'
-import { allRows } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { oidcCodes } from './code.js'
+import { isFamilyAlive } from './connection.js'
 
 /** How long an access token is valid, in milliseconds. */
 export const ACCESS_LIFETIME = 3_600_000
@@ -15,6 +14,8 @@ export interface OidcTokenRow {
   readonly id: string
   readonly family_id: string
   readonly connection_id: number
+  /** Of the connection, when its code was issued. */
+  readonly generation: number
   readonly client_id: string
   readonly user_id: number
   /** All scopes of the family. A refresh token can request them again. */
@@ -44,7 +45,6 @@ export const oidcTokens = collection<OidcTokenRow>()(
     byAccess: { fields: ['access_digest'], unique: true },
     byRefresh: { fields: ['refresh_digest'], unique: true },
     byEnd: { fields: ['refresh_expires_at'] },
-    byFamily: { fields: ['family_id'] },
     byConnection: { fields: ['connection_id', 'issued_at'] },
   },
   {
@@ -56,7 +56,10 @@ export const oidcTokens = collection<OidcTokenRow>()(
 /** An agent sends the same access token many times. */
 const accessDigest = memoize(digest, 2 << 20)
 
-/** Finds an access token that has not expired. The lookup uses the whole token, so its signature does not matter. */
+/**
+ * Finds an access token that has not expired. Its family may have ended (`isInFamily`). The lookup uses the whole token,
+ * so its signature does not matter.
+ */
 export async function findOidcAccessToken(
   tx: Reader,
   accessToken: string,
@@ -73,9 +76,10 @@ const isOidcAccessCurrent = ({ access_expires_at }: OidcTokenRow, at: number): b
 export const isOidcRefreshCurrent = ({ refresh_expires_at }: OidcTokenRow, at: number): boolean =>
   isCurrent(refresh_expires_at, REFRESH_LIFETIME, at)
 
+/** Finds a refresh token whose family has not ended, even if it is used or has expired. */
 export async function findOidcRefreshToken(tx: Reader, refreshToken: string): Promise<OidcTokenRow | undefined> {
   const [row] = await tx.find(oidcTokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
-  return row
+  return row && (await isFamilyAlive(tx, row)) ? row : undefined
 }
 
 /** Whether tokens that were issued together are unused, not revoked and not all expired. */
@@ -85,22 +89,9 @@ export async function areTokensUnused(
   at: number,
 ): Promise<boolean> {
   const [row] = await tx.find(oidcTokens, { index: 'byAccess', prefix: [digest(access_token)], limit: 1 })
-  if (!row || row.refresh_used) return false
+  if (!row || row.refresh_used || !(await isFamilyAlive(tx, row))) return false
   return refresh_token === undefined ? isOidcAccessCurrent(row, at) : isOidcRefreshCurrent(row, at)
 }
 
 export const revokeOidcAccessToken = (tx: Writer, row: OidcTokenRow): void =>
   tx.put(oidcTokens, { ...row, access_digest: null })
-
-/** Deletes every token of one code. */
-export async function revokeOidcFamily(tx: Writer, familyId: string): Promise<void> {
-  for await (const { id } of allRows(tx, oidcTokens, { index: 'byFamily', prefix: [familyId] }))
-    tx.remove(oidcTokens, id)
-}
-
-/** Deletes every token and code of a connection. */
-export async function revokeConnection(tx: Writer, connectionId: number): Promise<void> {
-  const prefix = [connectionId]
-  for await (const { id } of allRows(tx, oidcTokens, { index: 'byConnection', prefix })) tx.remove(oidcTokens, id)
-  for await (const { id } of allRows(tx, oidcCodes, { index: 'byConnection', prefix })) tx.remove(oidcCodes, id)
-}

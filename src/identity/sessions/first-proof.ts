@@ -10,8 +10,8 @@ import { revokeClient } from '../tokens/token.js'
 import { provenSubject, type UserRow, users } from '../users/user.js'
 
 export interface Proof {
-  /** Ends every session of the user. Returns how many. */
-  readonly endSessions: () => Promise<number>
+  /** Whether the user has a session now. It ends with their generation. */
+  readonly hasSessions: () => Promise<boolean>
   readonly at: number
 }
 
@@ -25,17 +25,18 @@ export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirst
 export async function proveEmail(
   tx: Writer,
   user: UserRow,
-  { endSessions, at }: Proof,
+  { hasSessions, at }: Proof,
   context: ProofContext,
 ): Promise<UserRow> {
   const { baseUrl, sandbox } = context
+  const hadSessions = await hasSessions()
   const proven: UserRow = {
     ...{ ...user, email_verified_at: at, updated_at: at },
-    ...(!sandbox && { subject: provenSubject(user) }),
+    ...(!sandbox && { subject: provenSubject(user), generation: user.generation + 1 }),
   }
   tx.put(users, proven)
   const owner: Owner = `user:${user.id}`
-  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { endSessions, at }, context)
+  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { hadSessions, at }, context)
   const accounts = await ownedAccountIds(tx, user.id)
   const data = { ended, account_ids: accounts }
   await recordEvent(tx, { owners: [owner], type: 'user.email_verified', actor: owner, subject: owner, data, at })
@@ -49,21 +50,24 @@ export async function proveEmail(
   return now
 }
 
-/** Ends everything with which somebody else could still act for the user. Returns descriptions such as "2 sessions". */
+/**
+ * Ends everything with which somebody else could still act for the user. Returns descriptions such as "2 devices", and
+ * "all sessions" of what ended with the user's generation, which nobody counts.
+ */
 async function endWhatOthersMade(
   tx: Writer,
   userId: number,
-  { endSessions, at }: Proof,
+  { hadSessions, at }: { readonly hadSessions: boolean; readonly at: number },
   { onFirstProof }: ProofContext,
 ): Promise<string[]> {
   const owner: Owner = `user:${userId}`
   const ended: EndedCount[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
-    { count: await endSessions(), one: 'session', many: 'sessions' },
+    { count: hadSessions ? 'all' : 0, one: 'session', many: 'sessions' },
   ]
   for (const end of onFirstProof) ended.push(await end(tx, { userId, at }))
   await forgetTwinNonces(tx, owner)
-  return ended.filter(({ count }) => count > 0).map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
+  return ended.filter(({ count }) => count !== 0).map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
 }
 
 async function revokeClients(tx: Writer, userId: number, at: number): Promise<number> {

@@ -5,7 +5,9 @@ import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { TwinContext } from '../../money/twins/twin.js'
-import { allRows, newestFirst } from '../../storage/page.js'
+import { getExisting } from '../../storage/existing.js'
+import { newestFirst } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { clients } from '../tokens/client.js'
@@ -13,12 +15,19 @@ import { createUser, isProven, showUser, userByEmail, users } from '../users/use
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const LIFETIME = 24 * 3_600_000
+/**
+ * How many sessions of one kind a user may have. Another one ends the oldest of its kind, so programs and pages end no
+ * session of somebody who signed in by a code.
+ */
+const MOST_OF_KIND = 100
 
 /** A signed-in session. A session without a user is not stored. */
 export interface SessionRow {
   readonly id: number
   readonly digest: string
   readonly user_id: number
+  /** The user's generation at the sign-in. */
+  readonly generation: number
   readonly created_at: number
   readonly expires_at: number
   /** How the user signed in. */
@@ -35,7 +44,7 @@ export interface PageOfSession {
   /** The seller of the commodity in the embed. */
   readonly account_id: number
   readonly origin: string
-  /** The user's own session that it was created from. It ends with that. */
+  /** The user's own session that it was created from. It ends with that, and is removed later. */
   readonly session_id: number
 }
 
@@ -49,6 +58,7 @@ export const sessions = collection<SessionRow>()(
     byDigest: { fields: ['digest'], unique: true },
     byExpiry: { fields: ['expires_at'] },
     byUser: { fields: ['user_id'] },
+    byKind: { fields: ['user_id', 'by'] },
     byPrevious: { fields: ['previous_digest'] },
   },
   // Until then its browser has a limit of its own for sign-in codes.
@@ -84,9 +94,13 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
   return row && (await isSessionValid(tx, row, at)) ? row : undefined
 }
 
-/** Whether a session has not expired, and what it was made from has not ended: a session, or client credentials. */
+/**
+ * Whether a session has ended neither by itself, nor with its user's generation, nor with what it was made from: a session,
+ * or client credentials.
+ */
 async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<boolean> {
   if (!isSessionCurrent(row, at)) return false
+  if ((await tx.get(users, row.user_id))?.generation !== row.generation) return false
   if (isOfPage(row)) {
     const source = await tx.get(sessions, row.page.session_id)
     return source !== undefined && isSessionValid(tx, source, at)
@@ -121,8 +135,8 @@ export async function signIn(
   context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
   const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_USER, email, at }, context))
-  const endSessions = () => endSessionsOf(tx, known.id, at)
-  const user = isProven(known) ? known : await proveEmail(tx, known, { endSessions, at }, context)
+  const hasSessions = () => hasSession(tx, known.id, at)
+  const user = isProven(known) ? known : await proveEmail(tx, known, { hasSessions, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
@@ -154,11 +168,23 @@ export async function startSession(
   const { page, expiresAt: expires_at } = of ?? { page: null, expiresAt: at + LIFETIME }
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
-  const made = { user_id: userId, created_at: at, expires_at, by, page, client_id: clientId, previous_digest }
+  const { generation } = await getExisting(tx, users, userId)
+  const made = { user_id: userId, generation, created_at: at, expires_at, by, page, client_id: clientId, previous_digest }
+  await makeRoom(tx, { userId, by, at })
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
   await recordSessionEvent(tx, 'sign_in', session, { at, by, ...(page && { origin: page.origin }) })
   return { session_id, expires_at: seconds(expires_at) }
+}
+
+/** Ends the oldest session of a kind, if the user has as many as may be. */
+async function makeRoom(
+  tx: Writer,
+  { userId, by, at }: { readonly userId: number; readonly by: SessionRow['by']; readonly at: number },
+): Promise<void> {
+  const kept = await tx.find(sessions, { index: 'byKind', prefix: [userId, by], limit: MOST_OF_KIND })
+  const [oldest] = kept
+  if (oldest && kept.length === MOST_OF_KIND) await end(tx, oldest, at)
 }
 
 /** Ends a session, and with it the page sessions created from it. Does nothing if there is none. */
@@ -178,21 +204,16 @@ export async function deleteSessionById(
   return row
 }
 
-/** Ends every session of a user, including page sessions. Returns how many had not expired. */
-async function endSessionsOf(tx: Writer, userId: number, at: number): Promise<number> {
-  let count = 0
-  for await (const session of allRows(tx, sessions, { index: 'byUser', prefix: [userId] })) {
-    tx.remove(sessions, session.id)
-    if (!isSessionCurrent(session, at)) continue
-    await recordSessionEvent(tx, 'sign_out', session, { at })
-    count++
-  }
-  return count
+/** Whether the user has a session that has not ended. */
+async function hasSession(tx: Reader, userId: number, at: number): Promise<boolean> {
+  const [newest] = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1, reverse: true })
+  return newest !== undefined && (await isSessionValid(tx, newest, at))
 }
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
+  const isOver = !(await isSessionValid(tx, session, at))
   tx.remove(sessions, session.id)
-  if (isSessionCurrent(session, at)) await recordSessionEvent(tx, 'sign_out', session, { at })
+  if (!isOver) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
 interface SessionEvent {
@@ -218,18 +239,22 @@ export async function listSessions(
   { userId, sessionId, at, ...page }: SessionsQuery,
 ): Promise<{ sessions: ShownSession[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
-  const valid = await Promise.all(rows.map((row) => isSessionValid(tx, row, at)))
+  const read = new ReadOnce(tx)
+  await read.getMany(
+    sessions,
+    rows.flatMap(({ page }) => (page ? [page.session_id] : [])),
+  )
+  const shown = []
+  for (const row of rows) if (await isSessionValid(read, row, at)) shown.push(row)
   const last = rows.at(-1)
   return {
-    sessions: rows
-      .filter((_, index) => valid[index])
-      .map((row) => ({
-        id: row.id,
-        current: isSessionOf(row, sessionId),
-        origin: row.page?.origin ?? null,
-        created_at: seconds(row.created_at),
-        expires_at: seconds(row.expires_at),
-      })),
+    sessions: shown.map((row) => ({
+      id: row.id,
+      current: isSessionOf(row, sessionId),
+      origin: row.page?.origin ?? null,
+      created_at: seconds(row.created_at),
+      expires_at: seconds(row.expires_at),
+    })),
     // No session lasts longer, so those from before have expired too.
     next: last && last.created_at + LIFETIME <= at ? null : next,
   }

@@ -57,6 +57,9 @@ export interface TokenPair {
   refresh_expires_at: number
 }
 
+/** How many token pairs of one client are valid. Another one ends the oldest, so that revoking a client ends few. */
+const MOST_PAIRS = 50
+
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
 /**
@@ -137,6 +140,9 @@ async function issue(
     refresh_digest: digest(derived('refresh token', id, context)),
     refresh_expires_at: whole + REFRESH_LIFETIME,
   }
+  const kept = await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: MOST_PAIRS })
+  const [oldest] = kept
+  if (oldest && kept.length === MOST_PAIRS) tx.remove(tokens, oldest.id)
   tx.put(tokens, row)
   const owner = `${client.owner_kind}:${client.owner_id}` as const
   const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }

@@ -18,6 +18,11 @@ export interface UserRow {
   readonly email: string
   /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
+  /**
+   * Rises when everything ends with which others could act for the user. What carries a lower number is dead wherever
+   * it is read, and the sweep removes it later.
+   */
+  readonly generation: number
   /** When a code that was mailed to the email was first entered; null until then. */
   readonly email_verified_at: number | null
   /** The subject of OpenID Connect, if it is not the id. See `subjectOf`. */
@@ -83,6 +88,7 @@ export async function createUser(
     id: await tx.nextId('users'),
     email: normalEmail(email),
     made_by: madeBy,
+    generation: 0,
     email_verified_at: proven ? at : null,
     is_android: false,
     is_ios: false,

@@ -1,5 +1,5 @@
 import { randomHex } from '../../base/secrets.js'
-import { oidcConnections } from '../../consent/oidc/connection.js'
+import { isInFamily, oidcConnections } from '../../consent/oidc/connection.js'
 import { issueTokens } from '../../consent/oidc/issue-tokens.js'
 import { oidcTokens } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -57,9 +57,10 @@ async function agentToken(tx: Writer, id: number, service: ServiceContext): Prom
   const at = service.clock.now()
   const connection = await tx.get(oidcConnections, id)
   const [last] = await tx.find(oidcTokens, { index: 'byConnection', prefix: [id], limit: 1, reverse: true })
-  if (!connection || !last) throw notReplayable(AUTHORIZATION, `The user has disconnected the app of agent:${id}.`)
-  const { family_id, connection_id, client_id, user_id, scopes, audience, resource, auth_time, amr } = last
-  const grant = { family_id, connection_id, client_id, user_id, scopes, audience, resource, auth_time, amr }
+  if (!last || !isInFamily(connection, last))
+    throw notReplayable(AUTHORIZATION, `The user has disconnected the app of agent:${id}.`)
+  const { family_id, connection_id, generation, client_id, user_id, scopes, audience, resource, auth_time, amr } = last
+  const grant = { family_id, connection_id, generation, client_id, user_id, scopes, audience, resource, auth_time, amr }
   return (await issueTokens(tx, grant, { scopes: last.access_scopes, at }, service)).access_token
 }
 

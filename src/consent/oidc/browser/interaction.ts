@@ -323,6 +323,7 @@ async function finishWithCode(
   const facts = {
     ...{ client_id, redirect_uri, code_challenge, scopes, resource, nonce },
     connection_id: connection.id,
+    generation: connection.generation,
     user_id: session.user_id,
     auth_time: session.created_at,
     // RFC 8176: a mailed code, and also a device.
