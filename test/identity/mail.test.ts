@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import type { OutboxRow } from '../../src/base/message.js'
 import { isPlainLine, removeInvisible } from '../../src/base/text/invisible-characters.js'
 import { memberships } from '../../src/identity/accounts/account.js'
 import { type MailKindName, mailKinds } from '../../src/identity/mail/mail-kinds.js'
