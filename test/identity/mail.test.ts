@@ -18,7 +18,7 @@ const VICTIM = 'victim@example.test'
 const AT = 1_700_000_000_000
 
 const user = (id: number, email: string, email_verified_at: number | null) => ({
-  ...{ id, email, made_by: 1, email_verified_at, is_android: false, is_ios: false },
+  ...{ id, email, made_by: 1, generation: 0, email_verified_at, is_android: false, is_ios: false },
   ...{ created_at: AT, updated_at: AT, deleted_at: null },
 })
 

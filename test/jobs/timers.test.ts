@@ -187,6 +187,7 @@ const twice = (subject: string): UserRow => ({
   id: Number(subject),
   email: 'same@example.test',
   made_by: null,
+  generation: 0,
   email_verified_at: null,
   is_android: false,
   is_ios: false,
