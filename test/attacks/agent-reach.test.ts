@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { buyerTools, sellerTools } from '../../src/agents/mcp/tools/tools.js'
 import { routeList } from '../../src/routes.js'
 import { connect } from '../support/mcp/mcp.js'
@@ -9,6 +9,9 @@ import { expectProblem } from '../support/scenes/market.js'
 import { newAgent } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
 import { newCommodity, newSession } from '../support/scenes/world.js'
+
+// Each test asks for many pages or calls.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** Apps that a user connected, and that take themselves for the user. */
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
 import { type Call, caller } from '../support/api.js'
@@ -16,6 +16,9 @@ import {
 } from '../support/scenes/oidc.js'
 import { registerDevice } from '../support/scenes/second-factor.js'
 import { newSession } from '../support/scenes/world.js'
+
+// Each test asks for many pages or calls.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** Apps whose name looks like the host of another app. */
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { messageIn, send } from '../support/mcp/mcp.js'
 import { signInByMail, startProduction } from '../support/production.js'
 import {
@@ -11,6 +11,9 @@ import {
   returned,
 } from '../support/scenes/oidc.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+
+// Each test asks for many pages or calls.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** An app that knew an impostor by a victim's address, and then meets the victim. */
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { toAmount } from '../../src/money/ledger/amount.js'
 import type { Answer } from '../support/api.js'
 import { attacked } from '../support/scenes/attacked.js'
@@ -8,6 +8,9 @@ import { purchase } from '../support/scenes/catalog.js'
 import { expectSoundLedger } from '../support/scenes/market.js'
 import { newSpending } from '../support/scenes/spending.js'
 import { useUpstream } from '../support/scenes/upstream.js'
+
+// Each test asks for many pages or calls.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** A plain model of a delegate's spending, whatever it pays for and whatever fails. */
 
