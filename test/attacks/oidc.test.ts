@@ -246,7 +246,7 @@ describe('somebody with the URL of another person’s interaction', () => {
     const path = await startInteraction(call, await newApp(call), { login_hint: '"><script>alert(1)</script>' })
     const { text, headers } = await call('GET', path)
     expect(text).not.toContain('<script>')
-    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect(headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
     expect((await call('GET', '/_sandbox/outbox')).body.messages).toEqual([])
   })

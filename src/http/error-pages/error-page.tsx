@@ -110,7 +110,6 @@ const shown = (title: string, body: VNode, status?: number): Reply<never> =>
   page({
     ...{ title, body, styles: [cardStyle, errorStyle] },
     ...(status !== undefined && { status }),
-    headers: { 'referrer-policy': 'no-referrer' },
   })
 
 const Part = ({ heading, children }: { heading: string; children: (VNode | false)[] | VNode }) => (

@@ -62,9 +62,9 @@ export const formPage = ({ title, heading, refused, status = refused?.status, se
     ...(status !== undefined && { status }),
     ...(session !== undefined && { session }),
     headers: {
-      'referrer-policy': 'same-origin',
       ...refused?.headers,
       ...(parts.refresh !== undefined && { refresh: String(parts.refresh) }),
     },
+    formsNameOrigin: true,
     policy: { 'form-action': ["'self'", ...(parts.leadsTo ?? [])].join(' ') },
   })

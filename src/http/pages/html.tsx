@@ -33,6 +33,8 @@ export interface HtmlPage {
   readonly headers?: Readonly<Record<string, string>>
   /** The session that the reader goes on with; null signs them out. */
   readonly session?: string | null
+  /** Whether its forms send `Origin`, without which the service takes no cookie. Browsers send none with `no-referrer`. */
+  readonly formsNameOrigin?: boolean
 }
 
 /** A whole HTML document. Text in it is escaped; it runs and loads only what it names itself. */
@@ -47,6 +49,7 @@ export function page({
   policy,
   headers,
   session,
+  formsNameOrigin = false,
 }: HtmlPage): Reply {
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
   // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
@@ -56,6 +59,7 @@ export function page({
       <head>
         <meta charset="utf-8" />
         <title>{revealInvisible(title)}</title>
+        {formsNameOrigin && <meta name="referrer" content="strict-origin" />}
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <link rel="icon" href={ICON} />
         {styles.map(({ text }) => (
@@ -74,6 +78,8 @@ export function page({
     ...(session !== undefined && { session }),
     headers: {
       'content-type': 'text/html; charset=utf-8',
+      // An address may hold a token.
+      'referrer-policy': 'no-referrer',
       'content-security-policy': policyText({
         'default-src': "'none'",
         'base-uri': "'none'",

@@ -1,5 +1,6 @@
 import type { Effect } from '../../base/journal.js'
 import { LimitedMap } from '../../base/memo.js'
+import { redactLinks } from '../../base/text/redacted.js'
 import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
 import type { Row } from '../../storage/storage.js'
 import type { ServiceContext } from '../context.js'
@@ -175,5 +176,4 @@ function callerOf({ headers, source }: Incoming): TraceParent | undefined {
 }
 
 /** Whoever has the token of a link may use it. */
-const shownPath = ({ path, params: { token } }: Incoming): string =>
-  token === undefined ? path : path.replace(`/${token}`, '/[redacted]')
+const shownPath = ({ path }: Incoming): string => redactLinks(path)

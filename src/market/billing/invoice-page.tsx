@@ -11,7 +11,6 @@ export function invoicePage(invoice: InvoiceRow, issuer: string): Reply {
   return page({
     title,
     styles: [cardStyle, invoiceStyle],
-    headers: { 'referrer-policy': 'no-referrer' },
     body: (
       <main>
         <header>

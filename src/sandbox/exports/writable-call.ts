@@ -1,6 +1,6 @@
+import { HIDDEN } from '../../base/text/redacted.js'
 import { isVisible, visibleLine } from '../../base/text/visible.js'
 import { type CallDraft, filledTemplate, type Template } from '../replay/call-draft.js'
-import { HIDDEN } from '../replay/not-replayable.js'
 
 /** A call whose parts are visible lines, as a command or a request file can hold them. */
 export interface WritableCall extends Pick<CallDraft, 'method' | 'path' | 'headers' | 'body'> {

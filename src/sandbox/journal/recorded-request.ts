@@ -9,7 +9,7 @@ import type { Journal } from './journal.js'
 import type { KeptEntry } from './kept-entry.js'
 import { headerLines, KeptMessage } from './kept-message.js'
 import { EntryRecording } from './recording.js'
-import { redactParameters } from './redact.js'
+import { redact } from './redact.js'
 
 /** Fills the entry of a request. */
 export class RecordedRequest extends EntryRecording implements RequestRecording {
@@ -23,7 +23,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     if (source.causedBy !== undefined) entry.caused_by = source.causedBy
     entry.method = request.method
     const query = url.indexOf('?')
-    entry.path = redactParameters(query < 0 ? path : path + url.slice(query).replace(/#.*/, ''))
+    entry.path = redact(query < 0 ? path : path + url.slice(query).replace(/#.*/, ''))
     const [, trace] = TRACEPARENT.exec(headers.get('traceparent') ?? '') ?? []
     if (trace !== undefined) entry.trace = trace
   }
@@ -36,7 +36,6 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     const { entry } = this
     const { endpoint, headers, params, source } = incoming
     entry.operation_id = endpoint?.route.id ?? null
-    entry.path = withoutPathToken(entry.path, params)
     if (params.token !== undefined) entry.tokenDigest = digest(params.token)
     entry.principal = principalName(incoming.principal)
     if (incoming.fault !== undefined) entry.fault = incoming.fault
@@ -78,10 +77,6 @@ function originOf({ source, path, headers }: Incoming): Origin {
   if (path.includes('/mcp') && /^(\/_sandbox)?\/mcp(\/|$)/.test(path)) return 'mcp'
   return source.origin ?? (source.peerAddress === undefined ? 'in_process' : 'http')
 }
-
-/** Whoever has the token of a link may use it. */
-const withoutPathToken = (path: string, { token }: Incoming['params']): string =>
-  token === undefined ? path : path.replace(`/${token}`, '/[redacted]')
 
 /** Reading them one by one takes four times as long. */
 const sentHeaders = (headers: RequestHeaders): Iterable<readonly [string, string | null]> =>

@@ -1,6 +1,5 @@
+import { HIDDEN, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
-
-const HIDDEN = '[redacted]'
 
 /** Names of fields whose values are secrets, or may be. */
 const NAMES = [
@@ -18,6 +17,9 @@ const NAMES = [
     'encryption_key',
     'value',
     'control_token',
+    'fcmToken',
+    'deviceToken',
+    'device_token',
   ],
 ].join('|')
 
@@ -30,9 +32,12 @@ const FIELD = new RegExp(
 const NESTED = new RegExp(`\\\\"(${NAMES})\\\\"(\\s*:\\s*)(\\\\"(?:[^"\\\\]|\\\\(?!"))*\\\\"|-?\\d[\\d.]*)`, 'g')
 /** In a query, fragment or form. */
 const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
-/** A session's id, tokens of links, the secret of a webhook and a signed token, wherever they are. */
+/**
+ * A session's id, tokens of checkouts, secrets of clients and webhooks, refresh tokens and signed tokens, wherever they are,
+ * even behind a slash that is encoded.
+ */
 const MARKED =
-  /\bms_[0-9a-f]{32}\b|\bco_[\w-]{32}|(?<=\/account-choice\/)[\w-]{43}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g
+  /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}|(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g
 
 /**
  * Values that are no secrets: codes of errors, which are words, unlike codes that people enter; and subjects of events,
@@ -45,8 +50,9 @@ const PUBLIC: Readonly<Record<string, RegExp>> = {
 
 const isPublic = (name: string, value: string): boolean => PUBLIC[name]?.test(value) ?? false
 
-/** The text without secrets, codes, nonces and card numbers: JSON, a form, or a URL. */
-export function redact(text: string): string {
+/** The text without secrets, codes, nonces, tokens of links and card numbers: JSON, a form, or a URL. */
+export function redact(given: string): string {
+  const text = redactLinks(given)
   const marks = marksOf(text)
   const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
   const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
@@ -89,11 +95,10 @@ function marksOf(text: string): number {
   return digits > 12 && isCardLike(digits, first, isOneGroup) ? marks | DIGITS : marks
 }
 
-/** Whether a start of `MARKED` may end with these two: `ms_`, `co_`, `whsec_`, `eyJ`, `/account-choice/`. */
+/** Whether a start of `MARKED` may end with these two: `ms_`, `mc_`, `tqmt_`, `co_`, `whsec_`, `eyJ`. */
 const endsMark = (char: number, before: number): boolean =>
-  (char === 95 && (before === 115 || before === 111 || before === 99)) ||
-  (char === 74 && before === 121) ||
-  (char === 47 && before === 101)
+  (char === 95 && (before === 115 || before === 111 || before === 99 || before === 116)) ||
+  (char === 74 && before === 121)
 
 /** Whether digits may hold a card number. Those of 13 digits begin with 4, and times in milliseconds with 1 or 2. */
 const isCardLike = (digits: number, first: number, isOneGroup: boolean): boolean =>
@@ -121,8 +126,7 @@ function replaceSecrets(text: string, field: RegExp, quote: string): string {
   return parts.join('')
 }
 
-export const redactParameters = (text: string): string =>
-  text.includes('=') ? text.replace(PARAMETER, `$1${HIDDEN}`) : text
+const redactParameters = (text: string): string => (text.includes('=') ? text.replace(PARAMETER, `$1${HIDDEN}`) : text)
 
 /** Headers that identify a caller. */
 const SECRET_HEADERS = new Set([
@@ -135,9 +139,12 @@ const SECRET_HEADERS = new Set([
   'x-device-token',
 ])
 
+/** Headers of others that hold a secret by their name. */
+const SECRET_NAME = /(?:token|secret|password|signature|api-?key|access-key|credentials?)s?$/
+
 /** The value of a header without secrets. The scheme of `Authorization` stays. */
 export function redactHeader(name: string, value: string): string {
-  if (!SECRET_HEADERS.has(name)) return name === 'location' || name === 'referer' ? redactParameters(value) : value
+  if (!SECRET_HEADERS.has(name) && !SECRET_NAME.test(name)) return redact(value)
   if (name !== 'authorization') return HIDDEN
   const [, scheme] = /^(\w+) /.exec(value) ?? []
   return scheme ? `${scheme} ${HIDDEN}` : HIDDEN

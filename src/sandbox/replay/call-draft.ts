@@ -1,6 +1,7 @@
 import type { Entry } from '../../base/journal.js'
+import { HIDDEN } from '../../base/text/redacted.js'
 import { callerOf, type EntryCaller } from './entry-caller.js'
-import { HIDDEN, notReplayable } from './not-replayable.js'
+import { notReplayable } from './not-replayable.js'
 
 /** The request of an entry, with a place for each secret that the journal has taken out. */
 export interface CallDraft {
@@ -100,7 +101,8 @@ function templateOf(text: string, place: string, inside: Secret['inside']): Temp
     const [, name] = BEFORE[inside].exec(before) ?? []
     const isWhole = inside === 'form' || after.startsWith('"')
     const isNamed = name !== undefined && isWhole
-    parts.push({ field: isNamed ? `${place}.${name}` : place, name: isNamed ? name : '', inside }, after)
+    const own = before.endsWith('/interaction/') ? 'interaction' : ''
+    parts.push({ field: isNamed ? `${place}.${name}` : place, name: isNamed ? name : own, inside }, after)
     before = after
   }
   return parts

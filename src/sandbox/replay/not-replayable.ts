@@ -1,8 +1,5 @@
 import { type Problem, problem } from '../../base/problem.js'
 
-/** What the journal writes in place of a secret. */
-export const HIDDEN = '[redacted]'
-
 /** The refusal of an entry that cannot be repeated, with the part of the entry that is the reason. */
 export const notReplayable = (field: string, why: string): Problem =>
   problem('not_replayable', { detail: `\`${field}\`: ${why}`, fields: { field } })

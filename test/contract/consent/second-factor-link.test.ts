@@ -62,7 +62,7 @@ contract('openMailedRequest', (start) => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("form-action 'self'")
     expect(policy).not.toContain('script-src')
-    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect(headers.get('cache-control')).toBe('private, no-store')
   })
 

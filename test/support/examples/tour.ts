@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { systemAlarm } from '../../../src/base/ports.js'
 import type { Example } from '../../../src/http/openapi/examples.js'
-import { createService } from '../../../src/index.js'
+import { createService, type ServiceOptions } from '../../../src/index.js'
 import { testProcessor } from '../../../src/money/cards/test-processor.js'
 import { routeList } from '../../../src/routes.js'
 import { type Answer, type Call, caller } from '../api.js'
@@ -54,16 +54,26 @@ export interface Turn {
 /** Sends a request of a tour, and may look at it and at its answer. */
 export type Pass = (request: Request, fetch: (request: Request) => Promise<Response>, turn: Turn) => Promise<Response>
 
+/** How a test watches the service of a tour. */
+export interface WatchOptions extends Pick<ServiceOptions, 'log' | 'tracer'> {
+  /** Gets what the service draws at random. */
+  readonly onBytes?: (bytes: Uint8Array) => void
+}
+
 /** A service whose time and random numbers repeat. */
-export function repeatableService() {
+export function repeatableService({ onBytes, ...options }: WatchOptions = {}) {
   // Each call has its own, so that work in the background moves nobody's.
   const ofCall = new AsyncLocalStorage<ReturnType<typeof repeatableBytes>>()
   const ofNone = repeatableBytes(0)
   const upstream = { status: 200 }
+  const watched = (bytes: Uint8Array<ArrayBuffer>) => {
+    onBytes?.(bytes)
+    return bytes
+  }
   const service = createService({
     storage: memoryStorage(),
     clock: { now: () => STARTED },
-    random: { bytes: (count) => (ofCall.getStore() ?? ofNone)(count) },
+    random: { bytes: (count) => watched((ofCall.getStore() ?? ofNone)(count)) },
     upstream: { fetch: async () => Response.json({ forecast: 'Sun.' }, { status: upstream.status }) },
     cards: {
       ...testProcessor({ alarm: systemAlarm }),
@@ -71,6 +81,7 @@ export function repeatableService() {
     },
     log: { error() {} },
     sandbox: true,
+    ...options,
   })
   const send = (request: Request, { seed, upstreamStatus }: Turn): Promise<Response> => {
     upstream.status = upstreamStatus
@@ -83,8 +94,9 @@ export function repeatableService() {
 export async function onTour(
   pass: Pass,
   steps: (call: Call, quiet: Call, given: Pick<Tour, 'url' | 'upstream'>) => Promise<void>,
+  options: WatchOptions = {},
 ): Promise<void> {
-  const { service, upstream, send } = repeatableService()
+  const { service, upstream, send } = repeatableService(options)
   const url = service.baseUrl
   const calling = (seed: number | undefined) =>
     caller({
@@ -109,8 +121,8 @@ export async function recordedExamples(): Promise<Record<string, Example>> {
   return recorder.examples(routeList)
 }
 
-export const takeTour = (pass: Pass): Promise<void> =>
-  onTour(pass, async (call, quiet, { url, upstream }) => {
+export async function takeTour(pass: Pass, options: WatchOptions = {}): Promise<void> {
+  async function steps(call: Call, quiet: Call, { url, upstream }: Pick<Tour, 'url' | 'upstream'>): Promise<void> {
     /** Asks as often as it takes, so these calls must not count. */
     async function until(
       path: string,
@@ -143,4 +155,6 @@ export const takeTour = (pass: Pass): Promise<void> =>
     for (const chapter of chapters) await chapter(call, tour)
     // It ends all that the tour has made.
     await call('POST', '/_sandbox/reset', { body: { clear_journal: true } })
-  })
+  }
+  await onTour(pass, steps, options)
+}

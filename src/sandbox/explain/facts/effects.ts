@@ -1,5 +1,7 @@
 import type { Effect } from '../../../base/journal.js'
+import { HIDDEN } from '../../../base/text/redacted.js'
 import { events } from '../../../jobs/events/event.js'
+import { codesIn } from '../../../jobs/outbox/message-text.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
 import { timers } from '../../../jobs/schedule/timer.js'
 import { movements } from '../../../money/ledger/movement.js'
@@ -88,7 +90,9 @@ async function event(tx: Reader, { kind, id }: Effect): Promise<Described> {
 async function message(tx: Reader, { kind, id }: Effect): Promise<Described> {
   const row = await tx.get(outbox, Number(id))
   if (!row) return { sentence: `The ${kind} ${id} is no longer in the outbox.`, kind, id }
-  const { to, subject, status } = row
+  const { to, status } = row
+  // The outbox shows the codes of mails.
+  const subject = codesIn(row).reduce((text, code) => text.replaceAll(code, HIDDEN), row.subject)
   return { sentence: `A ${kind} to ${to} is \`${status}\`: “${subject}”.`, kind, id, to, subject, status }
 }
 

@@ -1,6 +1,6 @@
 import type { Entry } from '../../../base/journal.js'
+import { HIDDEN } from '../../../base/text/redacted.js'
 import { hasGenerated, isGeneratedName, shapeOf } from '../../replay/generated.js'
-import { HIDDEN } from '../../replay/not-replayable.js'
 import type { KnownValues } from './known-values.js'
 import { patternSource, Source, templateSource } from './source.js'
 

@@ -1,5 +1,5 @@
+import { HIDDEN } from '../../../base/text/redacted.js'
 import type { CallDraft, Template } from '../../replay/call-draft.js'
-import { HIDDEN } from '../../replay/not-replayable.js'
 import type { CallerSource, CallerSources } from './caller-sources.js'
 import type { KnownValues } from './known-values.js'
 import type { SecretSources } from './secret-sources.js'

@@ -101,7 +101,7 @@ contract('openCheckout', (start) => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("form-action 'self' https: http:")
     expect(policy).not.toContain('script-src')
-    expect(headers.get('referrer-policy')).toBe('same-origin')
+    expect(headers.get('referrer-policy')).toBe('no-referrer')
     expect(headers.get('cache-control')).toBe('private, no-store')
     // Without an address to go back to there is no button for it, and no form leads away.
     const other = await open(call, await newCheckout(call, shop))

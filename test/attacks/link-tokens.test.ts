@@ -1,0 +1,121 @@
+import { expect, onTestFinished, test } from 'vitest'
+import * as z from 'zod/mini'
+import { redactLinks } from '../../src/base/text/redacted.js'
+import { createService } from '../../src/index.js'
+import { routeList } from '../../src/routes.js'
+import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
+import { redact } from '../../src/sandbox/journal/redact.js'
+
+/** Links whose token gives a right, and fields that hold one: every place is known, also of operations to come. */
+
+const TOKEN = 'Ab1_'.repeat(10)
+const HEX = '0123456789abcdef'.repeat(2)
+
+/** Parameters of paths that are no secrets: whoever has them needs credentials too. */
+const PUBLIC_PARAMS = ['id', 'user_id', 'hash', 'hostname', 'client_id', 'delegate', 'delivery', 'code', 'line', 'name']
+
+/** Parameters of these names are tokens, and the id of an interaction is one too. */
+const linkPaths = routeList.flatMap(({ path, versions }) => {
+  const isLink = /:token\b/.test(path) || path.includes('/interaction/:id')
+  return isLink ? (versions ?? [undefined]).map((version) => (version ? `/${version}${path}` : path)) : []
+})
+
+test('each parameter of a path is public, or its token is hidden wherever the path stands', () => {
+  const names = new Set(routeList.flatMap(({ path }) => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name)))
+  expect([...names].filter((name) => name !== 'token' && !PUBLIC_PARAMS.includes(name ?? '')).sort()).toEqual(
+    ['a', 'b', 'number'].filter((name) => names.has(name)),
+  )
+  expect(linkPaths.length).toBeGreaterThan(5)
+  for (const path of linkPaths)
+    for (const token of [TOKEN, HEX, `co_${HEX}`, encodeURIComponent(TOKEN).replace('A', '%41')]) {
+      const filled = path.replace(/:(token|id)\b/, token)
+      const url = `https://a.example.test${filled}?step=1`
+      const encoded = encodeURIComponent(url)
+      const texts = [filled, url, encoded, encodeURIComponent(encoded), JSON.stringify({ url }), `see ${url}, please`]
+      for (const text of [...texts, JSON.stringify({ url }).replaceAll('/', '\\/')]) {
+        expect(redactLinks(text), text).not.toContain(token.slice(0, 12))
+        expect(redactLinks(text), text).not.toContain(token.slice(-12))
+      }
+      expect(redactLinks(filled)).toBe(path.replace(/:(token|id)\b/, '[redacted]'))
+    }
+})
+
+test.each([
+  '/v4/transfers/12/claim',
+  '/v4/checkout/refunds/3/settle',
+  '/v4/checkout',
+  'see docs/guides/checkout.md',
+  '{"path":"/checkout/{token}"}',
+])('leaves %s as it is', (text) => {
+  expect(redactLinks(text)).toBe(text)
+})
+
+/** Names of fields that look like secrets and are none. */
+const PUBLIC_FIELDS = ['public_secret', 'public_key', 'idempotency_key', 'shortcode']
+
+test('each field of an operation whose name says secret is hidden', () => {
+  const fields = new Set<string>()
+  const collect = (schema: unknown): void => {
+    if (Array.isArray(schema)) return schema.forEach(collect)
+    if (typeof schema !== 'object' || schema === null) return
+    for (const [name, part] of Object.entries(schema)) {
+      if (name === 'properties' && typeof part === 'object' && part !== null)
+        for (const [field, own] of Object.entries(part)) if (!isFlag(own)) fields.add(field)
+      collect(part)
+    }
+  }
+  for (const { body, query, result } of routeList)
+    for (const schema of [body, query, result])
+      if (schema) collect(z.toJSONSchema(schema as z.core.$ZodType, { unrepresentable: 'any', io: 'input' }))
+  const secret = [...fields].filter((name) => /(token|secrets?|password|nonce|codes?|(^|_)key)$/i.test(name))
+  expect(secret.length).toBeGreaterThan(12)
+  const shows = (name: string) =>
+    [redact(JSON.stringify({ [name]: '4711-Value' })), redact(`${name}=4711-Value&b=1`)].some((text) =>
+      text.includes('4711'),
+    )
+  expect(secret.filter((name) => !PUBLIC_FIELDS.includes(name) && shows(name))).toEqual([])
+})
+
+const isFlag = (schema: unknown): boolean =>
+  typeof schema === 'object' &&
+  schema !== null &&
+  'type' in schema &&
+  ['boolean', 'object'].includes(String(schema.type))
+
+const CUT = 16_384
+
+test.each([
+  ['a link in JSON', (token: string) => `{"name":"see https://a.example.test/v4/transfers/${token}/x","b":"y`],
+  ['a token', (token: string) => `{"id":1,"nonce":"${token}`],
+  ['a token with a quotation mark', (token: string) => `{"id":1,"nonce":"\\"${token}`],
+  ['a list of secrets', (token: string) => `{"id":1,"codes":["${token}","${token}`],
+  ['JSON in JSON', (token: string) => `{"text_of":"{\\"token\\":\\"${token}\\",\\"x\\":\\"y`],
+  ['a form', (token: string) => `a=b&url=https%3A%2F%2Fa.example.test%2Fv4%2Ftransfers%2F${token}`],
+  ['a text', (token: string) => `see https://a.example.test/checkout/co_${token}`],
+])('the cut of a body leaves no part of %s', (_, written) => {
+  const token = TOKEN.slice(0, 40)
+  const text = written(token)
+  for (let cut = 1; cut <= text.length; cut += 3) {
+    const filler = text.startsWith('{') ? `{"f":"${'z'.repeat(CUT - cut - 9)}",` : `f=${'z'.repeat(CUT - cut - 3)}&`
+    const body = (text.startsWith('{') ? filler + text.slice(1) : filler + text) + 'z'.repeat(100)
+    const { shown } = new KeptMessage('', body)
+    expect(shown.cut).toBe(true)
+    expect(shown.body, `cut after ${cut}`).not.toContain('Ab1_')
+  }
+})
+
+test('every page says that no address is told to others', async () => {
+  const service = createService({ sandbox: true })
+  onTestFinished(() => service.close())
+  const pages = routeList.filter(({ produces }) => produces?.includes('text/html'))
+  expect(pages.length).toBeGreaterThan(8)
+  for (const { id, path, versions, method } of pages) {
+    const at = `${versions?.[0] ? `/${versions[0]}` : ''}${path}`
+      .replace(/:id\.(\w+)/, '1.$1')
+      .replace(/:(\w+)/g, (_, name) => (name === 'id' && !path.includes('interaction') ? '1' : HEX))
+    const answer = await service.fetch(`${at}?token=${TOKEN}`, { method, headers: { accept: 'text/html' } })
+    const isPage = answer.headers.get('content-type')?.startsWith('text/html')
+    if (isPage) expect(answer.headers.get('referrer-policy'), id).toBe('no-referrer')
+    else expect([401, 403, 404, 303, 302], `${id} ${answer.status}`).toContain(answer.status)
+  }
+})
