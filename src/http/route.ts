@@ -190,6 +190,8 @@ interface RouteFacts<
   readonly refused?: Refusal
   /** Errors repeat their sentence as `message`, which existing clients of this operation read. */
   readonly repeatsErrorAsMessage?: boolean
+  /** Takes messages of JSON-RPC: answers 202 without a body to one that needs no answer, and refuses some in its own form. */
+  readonly isJsonRpc?: boolean
   /** May also relay an upstream service's status, media type and body. */
   readonly relays?: boolean
   /** May also answer 303, a redirect to a different page. */

@@ -80,10 +80,10 @@ function holdToTable(method: string, path: string, answer: Answer, { runtime, ev
   const { route, version } = found
   recordCall(route.id)
   recordAnswer(statusOf(answer.status), runtime)
-  // What an upstream service answered is not of the table.
+  expect(documentFaults(found, answer, evidence), `${method} ${path} answers as the document says`).toEqual([])
+  // What an upstream service answered is of the document, but not of the table.
   if (route.relays && answer.headers.get('content-security-policy')?.startsWith('sandbox')) return
   expect(answer.headers.get('x-evidence'), `${method} ${path} says its evidence`).toBe(evidenceOf(route, version))
-  expect(documentFaults(found, answer, evidence), `${method} ${path} answers as the document says`).toEqual([])
   const isPage = route.produces?.includes('text/html') && answer.headers.get('content-type')?.startsWith('text/html')
   const cached = (answer.status < 400 || isPage) && route.shareable ? 'no-cache' : 'private, no-store'
   expect(answer.headers.get('cache-control'), `${method} ${path} says who may keep its answer`).toBe(cached)
@@ -92,6 +92,7 @@ function holdToTable(method: string, path: string, answer: Answer, { runtime, ev
     expect(declared.get(route)?.map(problemStatus), `${route.id} declares its status`).toContain(answer.status)
     return
   }
+  if (route.isJsonRpc && [400, 406].includes(answer.status) && answer.body?.jsonrpc === '2.0') return
   if (answer.status >= 400) {
     expect(answer.headers.get('content-type')).toBe('application/json')
     const { code, status, error } = answer.body
@@ -105,6 +106,7 @@ function holdToTable(method: string, path: string, answer: Answer, { runtime, ev
     recordAnswer(errorOf(route.id, code), runtime)
     return
   }
+  if (route.isJsonRpc && answer.status === 202 && answer.text === '') return
   const waits = answer.status === 202 ? route.waits : undefined
   if ((answer.status !== 303 || !route.redirects) && !waits)
     expect(answer.status, `${route.id} declares its status`).toBe(route.status ?? 200)

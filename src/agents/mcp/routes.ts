@@ -29,6 +29,7 @@ const server = {
   isResource: true,
   body: JsonRpcMessageShape,
   result: JsonRpcMessageShape,
+  isJsonRpc: true,
   produces: ['application/json', 'text/event-stream'],
 } as const
 

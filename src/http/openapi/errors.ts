@@ -58,7 +58,8 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
         ...(shown && { 'x-codes': ofStatus }),
         ...refusalHeaders(route, status, ofStatus),
         content: {
-          'application/json': { schema },
+          'application/json': { schema: others(route, status).reduce(either, schema) },
+          ...(route.relays && { '*/*': { schema: {} } }),
           ...(hasPage(route) && { 'text/html': { schema: { type: 'string' } } }),
         },
       },
@@ -66,6 +67,14 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   )
   const isRefused = Object.keys(responses).some((status) => status.startsWith('4'))
   return isRefused ? responses : { ...responses, '400': { $ref: '#/components/responses/Malformed' } }
+}
+
+const either = (one: DocumentPart, other: DocumentPart): DocumentPart => ({ anyOf: [one, other] })
+
+/** What else than a problem an operation answers with a status at which it refuses. */
+function others({ relays, isJsonRpc }: Route, status: number): DocumentPart[] {
+  if (relays) return [{ description: 'The answer of the upstream service, if it has this status.' }]
+  return isJsonRpc && status === 400 ? [{ $ref: '#/components/schemas/JsonRpcMessage' }] : []
 }
 
 /** Whether browsers get a page that says what is wrong. */

@@ -50,9 +50,6 @@ const authenticating: ReadonlySet<ProblemCode> = new Set([
   'invalid_client',
 ])
 
-/** Refusals after value was held. */
-const afterPayment: ReadonlySet<ProblemCode> = new Set(['upstream_failed', 'outcome_unknown'])
-
 /** The headers of an answer after a payment. */
 export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']
 
@@ -74,7 +71,7 @@ export const refusalHeaders = (route: Route, status: number, codes: readonly Pro
   refer([
     ...common(route),
     ...replayed(route),
-    ...(route.relays && codes.some((code) => afterPayment.has(code)) ? headersOfPayment : []),
+    ...(route.relays ? headersOfPayment : []),
     ...(status === 429 || codes.some((code) => waiting.has(code)) ? ['Retry-After'] : []),
     ...(codes.some((code) => authenticating.has(code)) ? ['WWW-Authenticate'] : []),
   ])

@@ -129,6 +129,14 @@ function answers(route: Route, parts: Parts): DocumentPart {
         content: { 'application/json': { schema: schemas.reference(waits, { id, name: nameOf(id, 'Waiting') }) } },
       },
     }),
+    ...(route.isJsonRpc && {
+      '202': { description: 'The message needs no answer.', ...successHeaders(route) },
+      '406': {
+        description: 'Accept application/json and text/event-stream.',
+        ...successHeaders(route),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/JsonRpcMessage' } } },
+      },
+    }),
     ...(route.relays && {
       default: {
         description: 'The answer of the upstream service, with its status, media type and body.',

@@ -11,6 +11,7 @@ export const toolRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/mcp',
     body: JsonRpcMessageShape,
     result: JsonRpcMessageShape,
+    isJsonRpc: true,
     produces: ['application/json', 'text/event-stream'],
     async handle({ url, headers, body, ending }, service): Promise<Reply> {
       const { answerToolMessage } = await load(() => import('./tool-server.js'))

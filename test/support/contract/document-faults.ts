@@ -73,12 +73,21 @@ function bodyFaults(
   const media = content[type] ?? content['*/*']
   if (!media) return [`${id} does not list the media type ${type} of ${status}`]
   if (type !== 'application/json') return []
-  const reference = media.schema.$ref
-  const schema = reference === undefined ? media.schema : parts[BASE.href + reference]
+  const faults = (media.schema.anyOf ?? [media.schema]).map((each) => schemaFaults({ id, body, status }, each, parts))
+  return faults.some(({ length }) => length === 0) ? [] : faults.flat()
+}
+
+function schemaFaults(
+  { id, body, status }: { readonly id: string; readonly body: unknown; readonly status: number },
+  given: Schema,
+  parts: Known['parts'],
+): string[] {
+  const reference = given.$ref
+  const schema = reference === undefined ? given : parts[BASE.href + reference]
   if (schema === undefined || typeof schema === 'boolean') return [`${id} refers to nothing: ${reference}`]
   const { errors } = validate(body, schema, '2020-12', parts)
   const wrong = errors.map(({ instanceLocation, error }) => `${id}, ${status}, ${instanceLocation}: ${error}`)
-  return [...wrong, ...(status >= 400 ? unknownFields(id, schema, body) : [])]
+  return [...wrong, ...(status >= 400 && schema.allOf ? unknownFields(id, schema, body) : [])]
 }
 
 /** The fields of a problem that its component does not show. */
