@@ -21,10 +21,11 @@ export const optionGroups = (): OptionGroup[] => [
     title: 'limits',
     from: 'farthing',
     intro:
-      'The option `limits` of `createService` sets any of these. [Retention](../retention.md) explains the last four.',
+      'The option `limits` of `createService` sets any of these. [Retention](../retention.md) explains those of days and of the outbox, and [Who bears what](../limits.md) `newPerDay`.',
     options: [
       ...membersOf('src/http/context.ts', 'Limits'),
       ...membersOf('src/storage/retention.ts', 'RetentionLimits'),
+      ...membersOf('src/storage/growth.ts', 'GrowthLimits'),
     ],
   },
   {
