@@ -23,13 +23,17 @@ const NAMES = [
   ],
 ].join('|')
 
-/** The value may be a text, a list of texts, or a number. */
+/** A text, up to the end of the body if that is cut. */
+const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)`
+const NUMBER = String.raw`-?\d[\d.]*`
+
+/** The value may be a text, a list of texts, or a number. What begins a value always ends it: no part is read again. */
 const FIELD = new RegExp(
-  `"(${NAMES})"(\\s*:\\s*)("(?:[^"\\\\]|\\\\.)*"|\\[\\s*"(?:[^"\\\\]|\\\\.)*"[^\\]]*\\]|-?\\d[\\d.]*)`,
+  String.raw`"(${NAMES})"(\s*:\s*)(${TEXT}|\[\s*${TEXT}(?:[\s,]*${TEXT})*[^\]]*(?:\]|$)|${NUMBER})`,
   'g',
 )
 /** The same inside a text that is JSON. */
-const NESTED = new RegExp(`\\\\"(${NAMES})\\\\"(\\s*:\\s*)(\\\\"(?:[^"\\\\]|\\\\(?!"))*\\\\"|-?\\d[\\d.]*)`, 'g')
+const NESTED = new RegExp(String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\(?!"))*(?:\\?"|$)|${NUMBER})`, 'g')
 /** In a query, fragment or form. */
 const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
 /**
@@ -37,7 +41,7 @@ const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
  * even behind a slash that is encoded.
  */
 const MARKED =
-  /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}|(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g
+  /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}|(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?/g
 
 /**
  * Values that are no secrets: codes of errors, which are words, unlike codes that people enter; and subjects of events,
@@ -56,10 +60,13 @@ export function redact(given: string): string {
   const marks = marksOf(text)
   const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
   const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
-  const marked = marks & MARK ? nested.replace(MARKED, HIDDEN) : nested
+  const marked = marks & MARK ? nested.replace(MARKED, hideMarked) : nested
   const shown = marks & EQUALS ? redactParameters(marked) : marked
   return marks & DIGITS ? hideCardNumbers(shown, HIDDEN) : shown
 }
+
+/** A signed token has three parts. Other words that begin like one stay. */
+const hideMarked = (found: string): string => (found.startsWith('eyJ') && found.split('.').length < 3 ? found : HIDDEN)
 
 const QUOTE = 1
 const BACKSLASH = 2
