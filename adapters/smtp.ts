@@ -19,7 +19,7 @@ export interface SmtpMailer extends Mailer {
  */
 export function smtpMailer({ url, from }: SmtpOptions): SmtpMailer {
   const transport = createTransport({ url, pool: true, disableFileAccess: true, disableUrlAccess: true })
-  const host = from.replace(/.*@/, '').replace(/[>\s].*/, '')
+  const host = from.slice(from.lastIndexOf('@') + 1).replace(/[>\s].*/, '')
   return {
     async send({ id, to, subject, text }: Mail) {
       await transport.sendMail({

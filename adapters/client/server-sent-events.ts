@@ -28,7 +28,7 @@ export async function* messagesOf({ body }: Response, signal: AbortSignal | unde
 
 function messageIn(block: string): Message {
   // A line that begins with a colon is a comment.
-  const fields = block.split(/\r?\n/).map((line) => /^(\w+):? ?(.*)$/.exec(line) ?? [])
+  const fields = block.split(/\r?\n/).map((line) => /^(\w+)(?::| |$) ?([\s\S]*)/.exec(line) ?? [])
   const valuesOf = (name: string) => fields.flatMap(([, field, value = '']) => (field === name ? [value] : []))
   return { id: valuesOf('id').at(-1), type: valuesOf('event').at(-1) ?? 'message', data: valuesOf('data').join('\n') }
 }

@@ -60,5 +60,5 @@ function told({ type, statusCode, code, message, requestId, detail }: Stripe.err
   const cause = hasCode(detail) ? detail.code : undefined
   const request = requestId ? `request ${requestId}` : undefined
   const facts = [type, statusCode, code, cause, request].filter((fact) => fact !== undefined).join(', ')
-  return `${message} (${facts})`.replace(/\b[sr]k_\w*[\w*]+|\w+_secret_\w+/g, '…')
+  return `${message} (${facts})`.replace(/\b[sr]k_[\w*]+|\b\w+_secret_\w+/g, '…')
 }

@@ -1,4 +1,5 @@
 import { Problem } from '../../src/base/problem.js'
+import { withoutEnd } from '../../src/base/text/ends.js'
 import type { SandboxAccess } from '../../src/http/context.js'
 import type { Reply } from '../../src/http/reply.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/http/sandbox-guard.js'
@@ -60,7 +61,7 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
 }
 
 /** The path of a URL, without a slash at its end. */
-const pathOf = (url: string): string => new URL(url).pathname.replace(/(?<=.)\/+$/, '')
+const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
 
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 

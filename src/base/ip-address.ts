@@ -159,7 +159,7 @@ function rangeOf(text: string): Range {
 /** Parses IPv4 as four decimal numbers, and IPv6 in any spelling, with or without a zone. */
 function parse(ip: string): Address | undefined {
   if (!ip.includes(':')) return parse4(ip)
-  const text = `http://[${ip.replace(/%.*$/, '')}]`
+  const text = `http://[${ip.replace(/%[\s\S]*/, '')}]`
   if (!/^http:\/\/\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(text)) return undefined
   // URL spells an IPv6 address without a dotted part and with at most one gap.
   const [head = [], tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf)

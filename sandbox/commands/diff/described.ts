@@ -1,4 +1,5 @@
 import type { Evidence } from '../../../src/base/evidence.js'
+import { withoutEnd } from '../../../src/base/text/ends.js'
 import { isObject } from '../../../src/storage/unknown.js'
 import { Refusal } from '../../refusal.js'
 import { anything, gradeIn, type Json, resolved, type Shape, type ShapeProperty, shapeOfSchema } from './shape.js'
@@ -22,7 +23,7 @@ const methods = ['get', 'put', 'post', 'delete', 'patch', 'head']
 
 /** Two paths that differ only in the names of their parameters have one key. */
 export const keyOf = (method: string, path: string): string =>
-  `${method} ${path.replace(/\{[^}]*\}/g, '{}').replace(/(?<=.)\/+$/, '')}`
+  `${method} ${withoutEnd(path.replace(/\{[^{}]*\}/g, '{}'), '/') || '/'}`
 
 /** The operations of an OpenAPI document (3.0 or 3.1) or a Swagger document (2). Throws `Refusal`. */
 export function operationsIn(document: Json, name: string): DescribedOperation[] {
@@ -109,6 +110,6 @@ export function basePathOf(document: Json): string {
   const [server] = listIn(document.servers)
   const address = document.swagger === undefined ? (isObject(server) ? server.url : undefined) : document.basePath
   if (typeof address !== 'string') return ''
-  const path = address.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, '').replace(/\/+$/, '')
+  const path = withoutEnd(address.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, ''), '/')
   return path === '' || path.startsWith('/') ? path : `/${path}`
 }

@@ -102,7 +102,7 @@ class Matcher {
 const ids = /\/(?:\d+|(?:\w+_)?[\da-f-]{16,})(?=\/|$)/gi
 
 const patternOf = (path: string): RegExp =>
-  new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^}]*\}/g, '[^/]+')}/?$`)
+  new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^{}]*\}/g, '[^/]+')}/?$`)
 
 /** What one request shows of its operation. A refused request says nothing about the fields that the service takes. */
 function shownBy({ method, url, body, status, answer }: RecordedEntry, path: string): DescribedOperation {

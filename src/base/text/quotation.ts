@@ -27,13 +27,20 @@ const links = new RegExp(LINK, 'giu')
 /** Links and bare host names, but not the hostnames of wallets, nor parts of email addresses. */
 const linksAndHosts = new RegExp(`${LINK}|(?<![@\\p{L}\\p{N}_.-])(?![0-9a-f]{32}\\.)${HOST}(?![\\p{L}\\p{N}@-])`, 'giu')
 
+/** The steps of a search for links grow with the square of a text. People read no more than this. */
+const MOST_SEARCHED = 2048
+
+const readable = (text: string): string =>
+  text.length > MOST_SEARCHED ? `${text.slice(0, MOST_SEARCHED - 1).toWellFormed()}…` : text
+
 /** Replaces links by "(link removed)". Bare host names stay, as `unlinked` writes them. */
-export const withoutLinks = (text: string): string => unlinked(text.replace(links, '(link removed)'))
+export const withoutLinks = (text: string): string => unlinked(readable(text).replace(links, '(link removed)'))
 
 const joints = new RegExp(`(?<=:)(?=//)|(?<=${DOT})(?=\\p{L})|(?<=[a-z]:)(?=\\S)`, 'giu')
 
-/** The whole text, with spaces inserted so that mail programs turn no part of it into a link. */
-export const unlinked = (text: string): string => text.replace(linksAndHosts, (link) => link.replace(joints, ' '))
+/** The text, cut off after 2,048 characters, with spaces inserted so that mail programs turn no part of it into a link. */
+export const unlinked = (text: string): string =>
+  readable(text).replace(linksAndHosts, (link) => link.replace(joints, ' '))
 
 /**
  * An email address in a form that exposes look-alikes: the domain as it is resolved (`xn--…`), and code points in place

@@ -69,7 +69,7 @@ const titleFromName = (name: string): string => {
 /** Keeps a value on one line, so that it cannot pass for a line of ours. */
 const shownValue = (value: unknown): string => {
   if (typeof value !== 'string') return revealInvisibleLine(JSON.stringify(value))
-  return /^\S+@\S+$/.test(value) ? shownAddress(value) : revealInvisibleLine(value)
+  return /^[^\s@]+@\S+$/.test(value) ? shownAddress(value) : revealInvisibleLine(value)
 }
 
 const MAX_CHARACTERS = 2048

@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { component, strictComponent } from './component.js'
 import { allDesigned, designed } from './graded.js'
@@ -38,7 +39,7 @@ const plainLine = z.refine<string>(isPlainLine, 'one line without control, invis
 export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
 
 export const Email = z.string().check(
-  z.refine((text) => isPlainLine(withoutEnds(text)), 'an email address without control or invisible characters'),
+  z.refine((text) => isPlainLine(withoutSpaces(text)), 'an email address without control or invisible characters'),
   z.trim(),
   z.maxLength(254),
   z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
@@ -48,7 +49,7 @@ export const Email = z.string().check(
  * Removes white space around a copied address. Unlike `trim`, it leaves U+FEFF, which is invisible and must be
  * refused.
  */
-const withoutEnds = (text: string): string => text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
+const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
 
 /** The path of something with a hash. */
 export const HashPath = z.object({ hash: z.string() })

@@ -164,7 +164,8 @@ export class RouteTable {
 
   /** What to do about an unknown path. If it ends in a known one, the base URL and the place of the service differ. */
   async #whereToCall({ path }: Incoming, { baseUrl }: ServiceContext): Promise<string> {
-    const [, prefix = '', rest = ''] = /^(\/.{1,200}?)(\/(?:v\d|_sandbox|\.well-known)\/.*)$/.exec(path) ?? []
+    const at = path.slice(2, LONGEST_MOUNT).search(/\/(?:v\d|_sandbox|\.well-known)\//) + 2
+    const [prefix, rest] = at < 2 ? ['', ''] : [path.slice(0, at), path.slice(at)]
     await this.#open(rest)
     const router = this.#routerOf(rest)
     if (!router || allowedMethods(router, rest).length === 0) return `The base URL is ${baseUrl}.`
@@ -172,6 +173,9 @@ export class RouteTable {
     return `The path begins with ${prefix}, but the base URL is ${baseUrl}. Call ${baseUrl}${rest}, or create the service with \`baseUrl: '${mounted}'\`.`
   }
 }
+
+/** Where the known part of a path begins at the latest. */
+const LONGEST_MOUNT = 200
 
 /** Waits for the start. Probes ask how far it is. */
 async function start(ready: () => Promise<void>, path: string): Promise<void> {

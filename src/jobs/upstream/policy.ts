@@ -1,5 +1,6 @@
 import { isAlwaysRefused, isListed, isLoopback, isPublicAddress, type UpstreamList } from '../../base/ip-address.js'
 import { problem } from '../../base/problem.js'
+import { withoutEnd } from '../../base/text/ends.js'
 import type { ServiceContext } from '../../http/context.js'
 
 /** The options that decide which upstream services may be called. */
@@ -121,7 +122,7 @@ function literalOf({ hostname }: URL): string | undefined {
 }
 
 /** The host without trailing dots. The URL parser has already made it lower case. */
-const nameOf = ({ hostname }: URL): string => hostname.replace(/\.+$/, '')
+const nameOf = ({ hostname }: URL): string => withoutEnd(hostname, '.')
 
 const isBelow = (name: string, parents: readonly string[]): boolean =>
   parents.some((parent) => name === parent || name.endsWith(`.${parent}`))

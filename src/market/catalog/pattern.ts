@@ -114,7 +114,7 @@ class Parser {
   }
 
   #repeated(node: Node): Node {
-    const [, symbol, min, comma, max] = this.#groups(/(?:([*+?])|\{(\d+)(,)?(\d+)?\})\??/uy) ?? []
+    const [, symbol, min, comma, max] = this.#groups(/(?:([*+?])|\{(\d+)(?:(,)(\d+)?)?\})\??/uy) ?? []
     if (symbol !== undefined)
       return { kind: 'repeat', node, min: symbol === '+' ? 1 : 0, max: symbol === '?' ? 1 : Number.POSITIVE_INFINITY }
     if (min === undefined) return node

@@ -11,7 +11,7 @@ export const snakeCase = (name: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '_')
     .slice(0, MAX_LENGTH)
-    .replace(/^_+|_+$/g, '') || 'item'
+    .replace(/^_|_$/g, '') || 'item'
 
 /** Yields the tool names that an item may have: its name in snake_case, then with `_2`, `_3`. Skips reserved names. */
 export function* toolNamesOf(name: string): Generator<string> {

@@ -111,7 +111,7 @@ const entities: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>':
 /** In UTF-8, and in Latin-1 as headers encode it. */
 function bytesOf(text: string): Uint8Array[] {
   const inUtf8 = new TextEncoder().encode(text)
-  const isLatin = /^[\0-\xff]*[\x80-\xff][\0-\xff]*$/.test(text)
+  const isLatin = /[\x80-\xff]/.test(text) && !/[^\0-\xff]/.test(text)
   return isLatin ? [inUtf8, Uint8Array.from(text, (character) => character.charCodeAt(0))] : [inUtf8]
 }
 

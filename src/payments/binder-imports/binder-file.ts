@@ -1,4 +1,5 @@
 import { type Problem, problem } from '../../base/problem.js'
+import { withoutEnd } from '../../base/text/ends.js'
 import { CsvMalformed, type CsvRecord, type CsvSource, csvRecords } from '../../http/csv/csv-records.js'
 import { type BinderColumn, binderColumns } from '../statements/binder-record.js'
 
@@ -106,7 +107,7 @@ function valueIn(line: number, cell: CellReader): BinderValue {
   const dq = hashIn(line, 'fileType', cell, 'the hash of a digital quantity, or empty together with amount')
   const text = cell('amount')
   const [, whole = '', fraction = ''] = /^(\d{1,16})(?:\.(\d+))?$/.exec(text) ?? []
-  const digits = fraction.replace(/0+$/, '')
+  const digits = withoutEnd(fraction, '0')
   if (whole === '' || digits.length > 9)
     throw binderFault(line, 'amount', 'a number with at most 9 decimals, such as 1.68', text)
   const nanos = BigInt(whole + digits.padEnd(9, '0'))

@@ -41,7 +41,7 @@ export function durationMs(duration: string | number): number {
       fields: { field: 'advance' },
     })
   let ms = 0
-  for (const [, count, unit = ''] of parts.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
+  for (const [, count, unit = ''] of parts.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy))
     ms += Number(count) * (UNITS[unit] ?? 0)
   return Math.round(sign === '-' ? -ms : ms)
 }

@@ -33,7 +33,7 @@ export const BinderImportShape = z.strictObject({
 export const MessageKind = z.enum(['mail', 'push', 'card', 'refund', 'webhook'])
 
 /** Messages to accounts are addressed to a hostname, because accounts have no email. */
-const Hostname = z.string().check(z.regex(/^[^\s@]+\.[^\s@]+$/, "a twin's hostname"))
+const Hostname = z.string().check(z.regex(/^[^\s@][^\s@.]*\.[^\s@]+$/, "a twin's hostname"))
 
 export const OutboxQueryShape = z.strictObject({
   to: z.optional(z.union([Email, Hostname])),

@@ -7,7 +7,7 @@ const Hex = (prefix: string) =>
 /** Not only digits, because those are a twin's id. */
 const Hostname = z
   .string()
-  .check(z.regex(/^(?!\d+$)[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'a hostname in lower case, not only digits'))
+  .check(z.regex(/^(?!\d+$)[a-z0-9](?:[.-]*[a-z0-9])*$/, 'a hostname in lower case, not only digits'))
 
 /**
  * The initial content of a sandbox, or an addition to it. Digital quantities are named by shortcode or hash, accounts

@@ -122,7 +122,7 @@ function bodySource(template: Template, next: () => Source, sources: TestSources
 function plainJson(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    const bare = text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, '$1')
+    const bare = text.replace(/("(?:[^"\\]|\\[\s\S])*(?:"|\\?$))|\s+/g, '$1')
     return typeof value === 'object' && value !== null && JSON.stringify(value) === bare ? value : undefined
   } catch {
     return undefined
