@@ -22,7 +22,7 @@ export async function runProgram(args: readonly string[]): Promise<void> {
       process.exitCode = 1
       return
     }
-    if (error instanceof Refusal) printToStderr(error.message)
+    if (error instanceof Refusal) printToStderr(oneLine(error.message))
     else if (!isCommanderError(error)) throw error
     else if (error.exitCode === 0) return
     else printToStderr(`${oneLine(error.message)}; see farthing --help`)
@@ -33,7 +33,12 @@ export async function runProgram(args: readonly string[]): Promise<void> {
 const isCommanderError = (error: unknown): error is CommanderError =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('commander.')
 
-const oneLine = (message: string): string => message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+const oneLine = (message: string): string =>
+  message
+    .replace(/^error: /, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ')
 
 const stateSettings = ['data', 'database', 'import', 'exportOnExit'] as const
 const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const

@@ -7,7 +7,8 @@ import { collections } from '../../src/collections.js'
 import { schemaHistory } from '../../src/migrations/schema.js'
 import { inconsistencies } from '../../src/storage/consistency.js'
 import type { State } from '../../src/storage/storage.js'
-import { migrateTables, pendingMigrations } from '../../src/storage/tables/migration.js'
+import { migrateTables, pendingMigrations, SchemaNewer } from '../../src/storage/tables/migration.js'
+import { messageOf } from '../../src/storage/unknown.js'
 import { Refusal, refuseFile } from '../refusal.js'
 import { printLines } from '../terminal.js'
 import { newFile } from './backup.js'
@@ -22,6 +23,7 @@ export async function repair(file: string, to: string): Promise<void> {
   if (!(await exists(path)) && !(await exists(`${path}.previous`))) throw new Refusal(`no data file at ${file}`)
   const target = await newFile(to)
   const { lines, isSound } = await repaired(path, target).catch((error: unknown) => {
+    if (error instanceof SchemaNewer) throw new Refusal(error.message, { cause: error })
     if (error instanceof StorageDamaged) throw new Refusal(`${damageLine(error)}. Restore a backup`, { cause: error })
     return refuseFile('write', to, error)
   })
@@ -32,7 +34,10 @@ export async function repair(file: string, to: string): Promise<void> {
 async function repaired(path: string, target: string) {
   const salvaged = await salvage(path)
   const { tables, schema, store, commit } = salvaged
-  await migrateTables(tables, pendingMigrations(schemaHistory, { schema, what: path }))
+  const pending = pendingMigrations(schemaHistory, { schema, what: path })
+  await migrateTables(tables, pending).catch((cause: unknown) => {
+    throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
+  })
   const { state, dropped } = usable({ schema: schemaHistory.current, ...tables.state() })
   const { counters, rows } = state
   await writeStored(target, { schema: schemaHistory.current, store, commit, counters, rows })

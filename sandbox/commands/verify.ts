@@ -8,9 +8,9 @@ import { schemaHistory } from '../../src/migrations/schema.js'
 import { stateFaults } from '../../src/sandbox/controls/snapshot.js'
 import type { Inconsistency } from '../../src/storage/consistency.js'
 import type { State } from '../../src/storage/storage.js'
-import { migrateTables } from '../../src/storage/tables/migration.js'
+import { migrateTables, SchemaNewer } from '../../src/storage/tables/migration.js'
 import { messageOf } from '../../src/storage/unknown.js'
-import { Refusal } from '../refusal.js'
+import { Refusal, refuseFile } from '../refusal.js'
 import { printLines } from '../terminal.js'
 
 /** How many faults of rows are shown. A state whose collection is lost may have as many as rows. */
@@ -33,11 +33,13 @@ interface Findings {
   readonly isSound: boolean
 }
 
-/** What is wrong with the files of a storage, as lines for people. Throws `SchemaNewer`. */
+/** What is wrong with the files of a storage, as lines for people. Throws `Refusal` if a newer farthing wrote them. */
 export async function findingsIn(path: string): Promise<Findings> {
   try {
     const { tables, pending, commit } = await readStored(path)
-    await migrateTables(tables, pending)
+    await migrateTables(tables, pending).catch((cause: unknown) => {
+      throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
+    })
     const { counters, rows } = tables.state()
     checkLongFields(path, rows)
     const faults = await shownFaults({ schema: schemaHistory.current, counters, rows })
@@ -48,7 +50,8 @@ export async function findingsIn(path: string): Promise<Findings> {
       return { lines: [`${summary}. Every line is whole, and the ledger is correct.`], isSound: true }
     return { lines: [`${summary}. Every line is whole.`, ...faults], isSound: false }
   } catch (error) {
-    if (!(error instanceof StorageDamaged)) throw error
+    if (error instanceof SchemaNewer) throw new Refusal(error.message, { cause: error })
+    if (!(error instanceof StorageDamaged)) return refuseFile('read', path, error)
     return { lines: await damagesIn(path, error), isSound: false }
   }
 }

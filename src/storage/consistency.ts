@@ -1,6 +1,7 @@
 import { assertKeys, keyOf } from './key.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
+import { valueFault } from './values.js'
 
 /** What is wrong with a state, and in which row. The id is null if the collection itself is wrong. */
 export interface Inconsistency {
@@ -24,8 +25,8 @@ export function findInconsistency(state: State, schema: Schema): Inconsistency |
 }
 
 /**
- * Finds the inconsistencies of a state: values that are not rows, unknown collections, repeated ids and unique keys,
- * counters that would repeat an id, and references to missing rows. At most one for each row.
+ * Finds the inconsistencies of a state: values that are not rows or that no storage keeps, unknown collections, repeated
+ * ids and unique keys, counters that would repeat an id, and references to missing rows. At most one for each row.
  */
 export function* inconsistencies(
   { rows, counters }: State,
@@ -68,7 +69,9 @@ function* rowInconsistencies(
       continue
     }
     const { id } = row
-    const what = ids.has(id) ? 'another row has this id' : keyInconsistency(collection, row, unique)
+    const what = ids.has(id)
+      ? 'another row has this id'
+      : (valueFault(row) ?? keyInconsistency(collection, row, unique))
     ids.add(id)
     if (what !== undefined) yield [row, { collection: of, id, what }]
   }

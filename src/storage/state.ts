@@ -21,13 +21,31 @@ export function assertLists(document: unknown): asserts document is State {
   const { schema = 1, counters, rows } = document
   if (typeof schema !== 'number' || !Number.isSafeInteger(schema) || schema < 1)
     throw new TypeError('"schema" must be a whole number from 1 up')
-  if (!isObject(counters)) throw new TypeError('"counters" must be an object')
-  for (const [name, last] of Object.entries(counters))
-    if (typeof last !== 'number' || !Number.isSafeInteger(last) || last < 0)
-      throw new TypeError(`counters.${name} must be a whole number that is not negative`)
+  assertCounters(counters)
   if (!isObject(rows)) throw new TypeError('"rows" must be an object')
   for (const [name, list] of Object.entries(rows))
     if (!Array.isArray(list)) throw new TypeError(`rows.${name} must be a list`)
+}
+
+/** The highest number that a counter may begin with. A service that adds a million rows a second needs centuries from there. */
+const HIGHEST_COUNTER = 1e12
+
+/** Checks the counters of a state. They leave room for new rows, whose ids stay exact. Throws a TypeError. */
+export function assertCounters(counters: unknown): asserts counters is State['counters'] {
+  if (!isObject(counters)) throw new TypeError('"counters" must be an object')
+  for (const [name, last] of Object.entries(counters))
+    if (typeof last !== 'number' || !Number.isSafeInteger(last) || last < 0 || last > HIGHEST_COUNTER)
+      throw new TypeError(`counters.${name} must be a whole number from 0 to ${HIGHEST_COUNTER}`)
+}
+
+/** Whether they are counters as `assertCounters` wants them. */
+export function areCounters(counters: unknown): counters is State['counters'] {
+  try {
+    assertCounters(counters)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function assertRows(name: string, list: readonly unknown[]): void {

@@ -1,3 +1,4 @@
+import { areCounters } from '../../../src/storage/state.js'
 import type { Key, Row } from '../../../src/storage/storage.js'
 import type { Commit } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
@@ -30,7 +31,9 @@ export function journaled(commit: number, { changes, counters }: Commit, long: L
 
 /** The checksum of its line shows that `journaled` made the rest. */
 export function isCommit(line: object): line is JournaledCommit {
-  return 'commit' in line && typeof line.commit === 'number' && (!('rows' in line) || isObject(line.rows))
+  if (!('commit' in line) || typeof line.commit !== 'number') return false
+  if ('counters' in line && line.counters !== undefined && !areCounters(line.counters)) return false
+  return !('rows' in line) || isObject(line.rows)
 }
 
 /** What reading rows needs besides their lines. */

@@ -1,6 +1,7 @@
 import { copyFile, type FileHandle, link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adapter } from 'lowdb'
+import { areCounters } from '../../../src/storage/state.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
 import { exists, PRIVATE, replaceFile, syncDirectory } from './disk.js'
@@ -359,7 +360,7 @@ const isCount = (value: unknown): value is number =>
 function isHead(object: object & Partial<Record<keyof Head | 'farthing', unknown>>): object is Head {
   const { farthing, schema, store, commit, counters } = object
   if (farthing !== NAME || typeof store !== 'string' || !isCount(schema) || !isCount(commit)) return false
-  return isObject(counters) && Object.values(counters).every(isCount)
+  return areCounters(counters)
 }
 
 function isSection(

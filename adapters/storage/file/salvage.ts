@@ -118,11 +118,11 @@ async function journalFor(
 
 async function withJournal(path: string, data: ReadData, parts: readonly JournalPart[]): Promise<Candidate> {
   const { snapshot, file } = data
-  const tables = new Tables(snapshot)
   const strings = new SharedStrings()
   const long = new LongFields(path)
   const losses = [...data.damages]
   const onDamage: OnDamage = (damage) => losses.push(damage)
+  const tables = tablesOf(data, onDamage)
   const hasHead = snapshot.store !== ''
   let commit = hasHead ? snapshot.commit : (parts[0]?.journal ?? 1) - 1
   for (const [at, part] of parts.entries()) {
@@ -145,6 +145,17 @@ async function withJournal(path: string, data: ReadData, parts: readonly Journal
   }
   const schema = hasHead ? snapshot.schema : schemaHistory.current
   return { schema, store: snapshot.store, commit, tables, from: file, losses }
+}
+
+/** The rows of a data file. Of several with one id, the first is kept. */
+function tablesOf({ file, snapshot: { counters, rows } }: ReadData, onDamage: OnDamage): Tables {
+  const tables = new Tables({ counters, rows: {} })
+  for (const [name, list] of Object.entries(rows))
+    for (const row of list)
+      if (tables.has(name, row.id))
+        onDamage(new StorageDamaged(file, undefined, `two rows of ${name} have the id ${JSON.stringify(row.id)}`))
+      else tables.restore(name, row.id, row)
+  return tables
 }
 
 async function readKeys(path: string, commit: number) {

@@ -62,7 +62,9 @@ export async function readStored(path: string): Promise<Stored> {
 
 /** Brings the rows to the schema of this release, and checks their unique keys. Throws `StorageDamaged`. */
 export async function migrateStored(path: string, { tables, pending }: Stored, collections: readonly AnyCollection[]) {
-  await migrateTables(tables, pending)
+  await migrateTables(tables, pending).catch((cause: unknown) => {
+    throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
+  })
   try {
     tables.checkUniqueKeys(collections)
   } catch (cause) {

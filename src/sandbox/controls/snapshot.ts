@@ -24,6 +24,7 @@ import { serviceKeys, settings } from '../settings/settings.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
 import { sandboxOf } from './context.js'
+import { LAST_TIME } from './shapes.js'
 
 const references: Schema['references'] = {
   account_id: accounts,
@@ -60,7 +61,7 @@ export async function checkSnapshot(document: unknown, { collections, history }:
     throw problem('snapshot_invalid', { detail: `${messageOf(cause)}.`, cause })
   }
   const rules: Schema = { collections, counted, references }
-  const given = jsonCopy(document)
+  const given = copyOf(document)
   const isOlder = schemaOf(given) < history.current
   const early = isOlder ? findInconsistency(given, rules) : undefined
   if (early) throw refused(early)
@@ -68,6 +69,15 @@ export async function checkSnapshot(document: unknown, { collections, history }:
   const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw refused(fault)
   return state
+}
+
+function copyOf(document: State): State {
+  try {
+    return jsonCopy(document)
+  } catch (cause) {
+    // A value that holds itself, a bigint, or objects in objects beyond all bounds.
+    throw problem('snapshot_invalid', { detail: `It is no JSON (${messageOf(cause)}).`, cause })
+  }
 }
 
 async function inCurrentSchema(state: State, history: SchemaHistory): Promise<State> {
@@ -114,7 +124,7 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
 const refused = ({ collection, id, what }: Inconsistency): Problem =>
   problem('snapshot_refused', {
     detail: id === null ? `In ${collection}, ${what}.` : `Row ${JSON.stringify(id)} of ${collection}: ${what}.`,
-    fields: { collection, id },
+    fields: { collection, id: typeof id === 'number' && !Number.isInteger(id) ? null : id },
   })
 
 /** Checks the settings that a sandbox stores. */
@@ -133,7 +143,7 @@ function settingFault({ rows }: State): Inconsistency | undefined {
 function isClock(value: unknown): boolean {
   if (!isObject(value)) return false
   const { mode, ms } = value
-  return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms)
+  return (mode === 'real' || mode === 'manual') && Number.isSafeInteger(ms) && Math.abs(Number(ms)) <= LAST_TIME
 }
 
 async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
