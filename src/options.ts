@@ -45,6 +45,7 @@ const count = z.int().check(z.minimum(0))
 
 const limits: Readonly<Record<keyof Limits, typeof limit>> = {
   bodyBytes: limit,
+  bodiesBytes: limit,
   snapshotBytes: limit,
   binderBytes: limit,
   nonceSeconds: limit,

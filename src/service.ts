@@ -20,6 +20,7 @@ import {
   type ServiceContext,
 } from './http/context.js'
 import { ServiceEnding } from './http/ending.js'
+import { HeldBodies } from './http/fields/held-bodies.js'
 import type { FetchSource } from './http/incoming.js'
 import { RouteTable } from './http/routing/router.js'
 import { sandboxAccess } from './http/sandbox-access.js'
@@ -306,6 +307,7 @@ function contextOf(
     waiting: new WaitingRequests(limits.queue),
     streams: new SharedPlaces(STREAMS),
     responsibleFor,
+    bodies: new HeldBodies(limits),
     hasStarted,
     ongoing: new Map(),
     sandbox,

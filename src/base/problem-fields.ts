@@ -124,7 +124,7 @@ const fieldsByCode = {
   binder_invalid: ['line', 'column', 'expected'],
   snapshot_refused: ['collection', 'id'],
   not_replayable: ['field', 'id'],
-  overloaded: ['waiting', 'queue'],
+  overloaded: ['waiting', 'queue', 'body_bytes'],
   too_many_calls: ['limit'],
   too_many_streams: ['limit'],
   not_ready: ['waiting', 'queue'],

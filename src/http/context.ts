@@ -14,6 +14,7 @@ import type { SchemaHistory } from '../storage/tables/migration.js'
 import type { FindCaller } from './caller.js'
 import type { ServiceEnding } from './ending.js'
 import type { Faults } from './faults.js'
+import type { HeldBodies } from './fields/held-bodies.js'
 import type { FetchSource } from './incoming.js'
 import type { Measurements } from './measurements.js'
 import type { Recorder } from './recording.js'
@@ -23,6 +24,11 @@ import type { WaitingRequests } from './waiting-requests.js'
 export interface Limits extends RetentionLimits, GrowthLimits {
   /** The largest request body, in bytes. Default: 1 MiB. */
   readonly bodyBytes: number
+  /**
+   * How many bytes of bodies may be in memory at a time, of all requests. An address may hold a quarter of them. Beyond
+   * that, whoever holds most is turned away. Default: 32 MiB.
+   */
+  readonly bodiesBytes: number
   /** The largest snapshot that a sandbox accepts, in bytes. Default: 1 GiB. */
   readonly snapshotBytes: number
   /** The largest CSV of a binder that a sandbox imports, in bytes. Default: 256 MiB, about a million rows. */
@@ -50,6 +56,7 @@ export interface Limits extends RetentionLimits, GrowthLimits {
 
 export const defaultLimits: Limits = {
   bodyBytes: 1_048_576,
+  bodiesBytes: 33_554_432,
   snapshotBytes: 1_073_741_824,
   binderBytes: 268_435_456,
   nonceSeconds: 15 * 60,
@@ -102,6 +109,7 @@ export interface ServiceContext {
   readonly trustsProxy: boolean
   readonly ending: ServiceEnding
   readonly waiting: WaitingRequests
+  readonly bodies: HeldBodies
   /** Whether the start has ended, and well. */
   hasStarted(): boolean
   /** Upstream calls in progress in this process, by their tokens. */

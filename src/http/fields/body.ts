@@ -1,8 +1,12 @@
 import type * as z from 'zod/mini'
 import { Problem, problem } from '../../base/problem.js'
 import { parseState } from '../../storage/state-text.js'
+import { StorageUnavailable } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
+import { ROW_DEPTH } from '../../storage/values.js'
+import { chunksOf } from './chunks.js'
 import { checkShape, fieldRefused } from './field.js'
+import type { HeldBody } from './held-bodies.js'
 
 /** The body of a request, if the runtime reads it itself. */
 export interface BodySource {
@@ -24,48 +28,82 @@ interface Sent {
   readonly recording?: { takeBody(bytes: Uint8Array): void } | undefined
 }
 
-/** Reads the fields of a JSON or form body. Throws `body_malformed`, `body_too_large`, `content_type_refused`. */
-export async function readFields({ request, headers, source, recording }: Sent, limit: number): Promise<Fields> {
-  const bytes = await (source.body ? source.body(limit) : readBytes(request, limit)).catch((cause: unknown) => {
-    if (cause instanceof Problem) throw cause
+/** How a body is read. */
+export interface BodyRules {
+  /** In bytes. */
+  readonly limit: number
+  /** It holds rows, which nest deeper than fields. */
+  readonly isSnapshot: boolean
+  /** Counts it while it is in memory. Undefined for a body that is not counted. */
+  readonly held?: HeldBody | undefined
+  /** Called before more is read than a few kilobytes. A problem that it throws is the answer. */
+  beforeMore?(): Promise<unknown>
+}
+
+/** Reads the fields of a JSON or form body. Throws `body_malformed`, `body_too_large`, `content_type_refused`, `overloaded`. */
+export async function readFields(sent: Sent, rules: BodyRules): Promise<Fields> {
+  const { limit, isSnapshot, held } = rules
+  const reading = held ? held.whole((untilCut) => readBytes(sent, rules, untilCut)) : readBytes(sent, rules)
+  const bytes = await reading.catch((cause: unknown) => {
+    if (cause instanceof Problem || cause instanceof StorageUnavailable) throw cause
     throw problem('body_malformed', { detail: 'It was incomplete.', cause })
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
-  recording?.takeBody(bytes)
-  const type = mediaType(headers.get('content-type'))
+  sent.recording?.takeBody(bytes)
+  const type = mediaType(sent.headers.get('content-type'))
   if (type === 'application/json' || type.endsWith('+json'))
-    return bytes.length > LONGEST_TEXT ? longFields(bytes) : jsonFields(decodeText(bytes))
+    return bytes.length > LONGEST_TEXT
+      ? longFields(bytes)
+      : jsonFields(decodeText(bytes), isSnapshot ? SNAPSHOT_DEPTH : DEPTH)
   if (type === 'application/x-www-form-urlencoded') return formFields(decodeText(bytes))
   throw problem('content_type_refused', {
     detail: 'This body must be application/json or application/x-www-form-urlencoded.',
   })
 }
 
-/**
- * Reads the body, or undefined if it is larger than the limit. Counts the bytes, because Content-Length may be wrong.
- */
-async function readBytes(request: Request, limit: number): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) return undefined
-  // Some browsers do not support streams of request bodies.
-  if (request.body === undefined) return atMost(new Uint8Array(await request.arrayBuffer()), limit)
-  if (request.body === null) return new Uint8Array()
-  const reader = request.body.getReader()
+/** As much of a body is read before its caller is known: looking for them first would cost each small call a read. */
+const SMALL = 16_384
+
+type UntilCut = <P>(part: Promise<P>) => Promise<P>
+
+/** Reads a body, or undefined if it is larger than the limit. Counts the bytes, because Content-Length may be wrong. */
+async function readBytes(
+  { request, headers, source }: Sent,
+  { limit, held, beforeMore }: BodyRules,
+  untilCut: UntilCut = (part) => part,
+): Promise<Uint8Array | undefined> {
+  const declared = Number(headers.get('content-length') ?? Number.NaN)
+  if (declared > limit) return undefined
+  if (source.body && (declared <= SMALL || !source.chunks)) {
+    held?.take(declared > 0 ? declared : 0)
+    return untilCut(source.body(limit))
+  }
+  let isKnown = declared > SMALL
+  if (isKnown) await beforeMore?.()
+  const chunks = (source.chunks ? source.chunks() : chunksOf(request))[Symbol.asyncIterator]()
   const pieces: Uint8Array[] = []
   let size = 0
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) return joined(pieces, size)
-    pieces.push(value)
-    size += value.byteLength
-    if (size <= limit) continue
-    // Not awaited, because it does not resolve while a clone of the request is unread.
-    reader.cancel().catch(() => {})
-    return undefined
+  let isWhole = false
+  try {
+    for (;;) {
+      const { done, value } = await untilCut(chunks.next())
+      isWhole = done ?? false
+      if (done) return joined(pieces, size)
+      size += value.byteLength
+      if (size > limit) return undefined
+      if (!isKnown && size > SMALL) {
+        isKnown = true
+        await beforeMore?.()
+      }
+      held?.take(value.byteLength)
+      pieces.push(value)
+    }
+  } finally {
+    // Not awaited, because it waits for the next piece.
+    if (!isWhole) chunks.return?.()?.catch(() => {})
   }
 }
-
-const atMost = (bytes: Uint8Array, limit: number) => (bytes.length > limit ? undefined : bytes)
 
 function joined(pieces: Uint8Array[], size: number): Uint8Array {
   const whole = new Uint8Array(size)
@@ -100,7 +138,7 @@ function decodeText(bytes: Uint8Array): string {
 
 export const mediaType = (header: string | null): string => (header?.split(';')[0] ?? '').trim().toLowerCase()
 
-function jsonFields(text: string): Readonly<Fields> {
+function jsonFields(text: string, depth: number): Readonly<Fields> {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -108,22 +146,25 @@ function jsonFields(text: string): Readonly<Fields> {
     throw problem('body_malformed', { detail: 'It is not JSON.', cause })
   }
   if (!isObject(value)) throw problem('body_malformed', { detail: 'It must be a JSON object.' })
-  for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name)
+  for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name, depth)
   return value
 }
 
+/** How deep the fields of a body may nest. */
 const DEPTH = 32
+/** Rows hold fields of bodies, and a snapshot holds rows in lists in an object. */
+const SNAPSHOT_DEPTH = ROW_DEPTH + 3
 
 /** Refuses values that some storages cannot store, and deep nesting. Throws `field_invalid`. */
-function refuseUnstorable(value: unknown, field: string, depth = 1): void {
+function refuseUnstorable(value: unknown, field: string, most: number, depth = 1): void {
   if (typeof value === 'string') refuseText(value, field)
   else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw fieldRefused(field, 'holds a number that is too large')
   } else if (typeof value === 'object' && value !== null) {
-    if (depth === DEPTH) throw fieldRefused(field, `is nested deeper than ${DEPTH} levels`)
+    if (depth === most) throw fieldRefused(field, `is nested deeper than ${most} levels`)
     for (const [name, part] of Object.entries(value)) {
       refuseText(name, field)
-      refuseUnstorable(part, field, depth + 1)
+      refuseUnstorable(part, field, most, depth + 1)
     }
   }
 }

@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { type BodySource, mediaType } from './body.js'
+import { chunksOf } from './chunks.js'
 
 /** A body that a route reads as a stream of text. */
 export interface TextBody {
@@ -54,24 +55,5 @@ function textOf(decode: () => string): string {
     return decode()
   } catch (cause) {
     throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
-  }
-}
-
-async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
-  // Some browsers do not support streams of request bodies.
-  if (request.body === undefined) yield new Uint8Array(await request.arrayBuffer())
-  if (!request.body) return
-  const reader = request.body.getReader()
-  let isWhole = false
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      isWhole = done
-      if (done) return
-      yield value
-    }
-  } finally {
-    // Not awaited, because it does not resolve while a clone of the request is unread.
-    if (!isWhole) reader.cancel().catch(() => {})
   }
 }

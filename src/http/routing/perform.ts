@@ -1,11 +1,13 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { Problem, problem } from '../../base/problem.js'
+import { withoutEnd } from '../../base/text/ends.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
+import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
 import { FAULT_HEADER, type Faults } from '../faults.js'
-import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
+import { type BodyRules, checkFields, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
 import { readText } from '../fields/text-body.js'
@@ -30,7 +32,47 @@ export async function perform(
   const { route } = endpoint
   permit(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  const body = takesBody ? await readFields(incoming, service.limits[route.bodyLimit ?? 'bodyBytes']) : NONE
+  const held = takesBody && counts(route) ? service.bodies.begin(addressOf(incoming, service)) : undefined
+  try {
+    const rules = { ...rulesOf(route, service), held, beforeMore: () => knowCaller(route, incoming, service) }
+    const body = takesBody ? await readFields(incoming, rules) : NONE
+    return await performWith(body, endpoint, incoming, service)
+  } finally {
+    held?.release()
+  }
+}
+
+/** Who runs the service must reach its controls most when too many others call. */
+const counts = ({ scope }: Route): boolean => scope !== 'sandbox' && scope !== 'meta'
+
+const addressOf = (incoming: Incoming, service: ServiceContext): string | undefined =>
+  incoming.source.peerAddress === undefined
+    ? undefined
+    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service) ?? '')
+
+/** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
+async function knowCaller(route: Route, incoming: Incoming, service: ServiceContext): Promise<void> {
+  const { auth } = route
+  if (auth.some((kind) => kind === 'none' || kind === 'client' || kind === 'refresh')) return
+  const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || takesFormToken(route)
+  if (isOptional && !incoming.headers.has('authorization')) return
+  const fields = { params: NONE, query: route.query ? queryFields(incoming.query) : NONE, body: NONE }
+  const endWaiting = admit(route, service)
+  try {
+    await service.storage.read((tx) => service.findCaller(tx, auth, sentBy(route, incoming, fields, service), service))
+  } finally {
+    endWaiting()
+  }
+}
+
+/** Handles a request whose body has arrived. */
+async function performWith(
+  body: Record<string, unknown>,
+  endpoint: Endpoint,
+  incoming: Incoming,
+  service: ServiceContext,
+): Promise<RenderedAnswer> {
+  const { route } = endpoint
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
   refuseWeakFields(route, incoming, fields)
@@ -47,6 +89,11 @@ export async function perform(
     endWaiting()
   }
 }
+
+const rulesOf = ({ bodyLimit = 'bodyBytes' }: Route, { limits }: ServiceContext): BodyRules => ({
+  limit: limits[bodyLimit],
+  isSnapshot: bodyLimit === 'snapshotBytes',
+})
 
 const isFaulty = (faults: Faults, { scope }: Route, { headers }: Incoming): boolean =>
   scope !== 'sandbox' && (faults.engine !== undefined || headers.has(FAULT_HEADER))
@@ -176,7 +223,7 @@ function decodePart(text: string): string {
 }
 
 const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Fields, { baseUrl }: ServiceContext) => {
-  const { body: schema, isResource, agentScope = 'twin', takesBareCookie } = route
+  const { isResource, agentScope = 'twin', takesBareCookie } = route
   return {
     method: incoming.method,
     url: incoming.url,
@@ -184,14 +231,16 @@ const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Field
     takesBareCookie,
     publicSecret: textOf(body.public_secret ?? query.public_secret),
     retrySecret: retrySecretOf(route, incoming, textOf(params.token)),
-    formToken: schema && 'access_token' in schema.shape ? textOf(body.access_token) : undefined,
-    resource: isResource ? baseUrl + incoming.path.replace(/\/+$/, '') : undefined,
+    formToken: takesFormToken(route) ? textOf(body.access_token) : undefined,
+    resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
     agentScope,
     recognized(principal: Principal) {
       incoming.principal = principal
     },
   }
 }
+
+const takesFormToken = ({ body }: Pick<Route, 'body'>): boolean => body !== undefined && 'access_token' in body.shape
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 

@@ -17,6 +17,16 @@ export const serviceExplainers = {
   storage_unavailable: failed,
 
   async overloaded(asked) {
+    const bytes = saidNumber(asked, 'body_bytes')
+    if (bytes !== undefined)
+      return {
+        sentences: [
+          `The bodies of all requests may take ${bytes} bytes of memory. So the service turned this one away, and nothing was changed.`,
+          'Repeat it, or raise `limits.bodiesBytes`.',
+        ],
+        facts: { body_bytes: bytes, option: 'limits.bodiesBytes' },
+        mend: corrected(asked, {}),
+      }
     const [waiting, queue] = [saidNumber(asked, 'waiting') ?? null, saidNumber(asked, 'queue') ?? null]
     return {
       sentences: [
