@@ -13,6 +13,7 @@ import {
   type WaitingRequests,
 } from '../src/core.js'
 import { Arrivals } from './node/arrivals.js'
+import { Pipelines } from './node/pipelines.js'
 import { NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
 
@@ -94,8 +95,12 @@ export async function serve(
       res.destroy()
     }
   })
+  const pipelines = new Pipelines()
   // As in fetch: a header that is sent twice has two values. Without this, Node takes only the first.
   const server = createServer({ joinDuplicateHeaders: true, ...arrivalTimes(requestMs) }, (req, res) => {
+    const { socket } = req
+    if (!pipelines.enter(socket)) return
+    res.once('close', () => pipelines.leave(socket))
     if (answering instanceof Promise)
       answering.then(
         (handler) => arrivals.add({ req, res, handler }),

@@ -12,7 +12,7 @@ export interface Arrival {
 /** How many requests begin in one turn of the event loop: their work delays every other connection until it ends. */
 const TURN = 64
 
-/** How many requests wait for a handler that does not say how many may. */
+/** How many requests wait for a handler that does not say how many may, and how many urgent ones wait. */
 const LINE = 1000
 
 /**
@@ -47,7 +47,7 @@ export class Arrivals<A extends Arrival> {
   }
 
   add(arrival: A): void {
-    if (URGENT.test(arrival.req.url ?? '')) this.#urgent.push(arrival)
+    if (URGENT.test(arrival.req.url ?? '') && this.#urgent.length < LINE) this.#urgent.push(arrival)
     else if (!this.#surplus.first && this.#enter(arrival)) this.#line.push(arrival)
     else this.#surplus.add(arrival)
     this.#goOn()
