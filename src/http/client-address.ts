@@ -18,8 +18,11 @@ export function clientAddress(
   return plainAddress(added) ?? plainAddress(peerAddress)
 }
 
+/** An IPv6 address with an IPv4 part, in brackets, and a port. */
+const LONGEST = 53
+
 /** Without its port, and an IPv4 address as itself. */
 function plainAddress(text = ''): string | undefined {
-  const [, v4, v6] = ADDRESS.exec(text) ?? []
+  const [, v4, v6] = text.length > LONGEST ? [] : (ADDRESS.exec(text) ?? [])
   return v4 ?? v6?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -1,5 +1,8 @@
 import type { Principal } from './route.js'
 
+/** Longer than any id that the service gave. A caller may send any text. */
+const LONGEST_ID = 64
+
 /**
  * What the journal and faults call a caller: `account:1`, `user:2`, `agent:3`. Null for nobody. A guest is known only by a
  * session's id, which is a secret.
@@ -22,6 +25,6 @@ export function principalName(principal: Principal | undefined): string | null {
     case 'guest':
       return principal.user_id === null ? 'guest' : `user:${principal.user_id}`
     case 'client':
-      return `client:${principal.client_id}`
+      return `client:${principal.client_id.slice(0, LONGEST_ID)}`
   }
 }

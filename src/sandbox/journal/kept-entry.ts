@@ -102,7 +102,9 @@ export class KeptEntry implements Entry {
 
   /** Its size in bytes, roughly, now that it has ended. */
   measure(): number {
-    const characters = this.path.length + (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
+    const named = [this.path, this.method, this.principal, this.client_address, this.code, this.caused_by]
+    let characters = (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
+    for (const text of named) characters += text?.length ?? 0
     this.bytes = ENTRY_BYTES + 2 * characters + 16 * this.#effects.length
     return this.bytes
   }

@@ -62,12 +62,16 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
   #linkRetry(key: string | null, answer: RenderedAnswer | undefined): void {
     if (key === null) return
     const { causes } = this.journal
-    const thing = `key:${this.entry.principal}:${this.entry.method}:${this.entry.path}:${key}`
+    const given = `${this.entry.principal}:${this.entry.method}:${this.entry.path}:${key}`
+    // Its parts are as long as a caller likes, and outside the bytes of the journal.
+    const thing = `key:${given.length > LONGEST_CAUSE ? digest(given) : given}`
     const first = causes.of(thing)
     if (first === undefined) causes.note(thing, this.id)
     else if (answer?.headers['idempotent-replayed'] !== undefined) this.entry.caused_by = first
   }
 }
+
+const LONGEST_CAUSE = 256
 
 /** W3C Trace Context. */
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
