@@ -35,6 +35,7 @@ export const problemFields = {
   },
   waiting: { ...integer, description: 'How many requests wait for their first transaction.' },
   queue: { ...integer, description: 'How many may wait: the option `limits.queue`.' },
+  body_bytes: { ...integer, description: 'How many bytes all bodies may take: the option `limits.bodiesBytes`.' },
   line: { ...integer, description: 'The line that was refused: of a cart, or of the CSV of a binder.' },
   column: { ...nullableText, description: 'The column of the CSV that was refused. Null: the whole line.' },
   expected: { ...text, description: 'What the line or its cell must be.' },

@@ -76,6 +76,7 @@ export const serviceErrors = {
       'More callers send requests at the same time than the service can answer.',
       'A disk or a database is slow, so that requests wait longer than usual.',
       'A test sends more than `limits.queue` requests at once.',
+      'The bodies of all requests take more than `limits.bodiesBytes` bytes, and this one is the oldest that still arrives.',
     ],
     fixes: [
       'Repeat the request after `Retry-After` seconds, with the same Idempotency-Key. `farthing/client` does so itself.',
