@@ -33,15 +33,16 @@ const FIELD = new RegExp(
   'g',
 )
 /** The same inside a text that is JSON. */
-const NESTED = new RegExp(String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\(?!"))*(?:\\?"|$)|${NUMBER})`, 'g')
+const NESTED = new RegExp(String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\[^"])*\\?(?:"|$)|${NUMBER})`, 'g')
 /** In a query, fragment or form. */
 const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
+/** A session's id, tokens of checkouts, secrets of clients and webhooks, and refresh tokens, wherever they are. */
+const MARKED = /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}/g
 /**
- * A session's id, tokens of checkouts, secrets of clients and webhooks, refresh tokens and signed tokens, wherever they are,
- * even behind a slash that is encoded.
+ * A signed token has three parts, even behind a slash that is encoded. Other words that begin like one match too, so that
+ * none is read again.
  */
-const MARKED =
-  /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}|(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?/g
+const SIGNED = /(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?/g
 
 /**
  * Values that are no secrets: codes of errors, which are words, unlike codes that people enter; and subjects of events,
@@ -60,13 +61,13 @@ export function redact(given: string): string {
   const marks = marksOf(text)
   const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
   const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
-  const marked = marks & MARK ? nested.replace(MARKED, hideMarked) : nested
+  const marked = marks & MARK ? hideMarked(nested) : nested
   const shown = marks & EQUALS ? redactParameters(marked) : marked
   return marks & DIGITS ? hideCardNumbers(shown, HIDDEN) : shown
 }
 
-/** A signed token has three parts. Other words that begin like one stay. */
-const hideMarked = (found: string): string => (found.startsWith('eyJ') && found.split('.').length < 3 ? found : HIDDEN)
+const hideMarked = (text: string): string =>
+  text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
 
 const QUOTE = 1
 const BACKSLASH = 2
