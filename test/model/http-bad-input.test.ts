@@ -83,10 +83,16 @@ const oddValues: unknown[] = [
   { toString: 1 },
 ]
 
+/** As deep as a body may nest. */
+const deep = Array.from({ length: 29 }).reduce<unknown>(
+  (inner, _, level) => (level % 2 ? { a: inner } : [inner]),
+  1e308,
+)
+
 const anything = () =>
   fc.oneof(
     fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' }) as fc.Arbitrary<unknown>,
-    fc.constantFrom(...oddTexts, ...oddValues),
+    fc.constantFrom(...oddTexts, ...oddValues, deep),
     fc.constantFrom(...Object.values(right)),
   )
 const anyText = () => fc.oneof(fc.string({ unit: 'binary' }), anything().map(textOf))
@@ -171,6 +177,14 @@ function changed(before: State['rows'], after: State['rows']): string[] {
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 }
 
+/** What a request may store, a service takes back over HTTP. */
+async function expectTakenBack(): Promise<void> {
+  const body = await (await service.fetch('/_sandbox/snapshot')).text()
+  const headers = { 'content-type': 'application/json' }
+  const answer = await service.fetch('/_sandbox/snapshot', { method: 'PUT', headers, body })
+  expect(`${answer.status} ${await answer.text()}`).toBe('204 ')
+}
+
 describe('For any request', () => {
   for (const route of built)
     test(`${route.id} does not fail, and a refused request changes nothing`, async () => {
@@ -187,6 +201,7 @@ describe('For any request', () => {
           expect({ failed: status >= 500, failures }).toEqual({ failed: false, failures: [] })
           if (status < 400) {
             expect((await service.sandbox.ledger()).broken).toBeNull()
+            if (route.method !== 'GET') await expectTakenBack()
             return
           }
           const isJson = headers.get('content-type') === 'application/json'
