@@ -1,0 +1,59 @@
+import { readFile } from 'node:fs/promises'
+import ts from 'typescript'
+
+/** A regular expression of the sources, or a place that makes one while the service runs. */
+export interface Expression {
+  readonly file: string
+  readonly line: number
+  /** As it is written: `/a+/g`, or `new RegExp(…)` on one line. */
+  readonly text: string
+  /** Undefined for one that is made by a call. */
+  readonly source: string | undefined
+  readonly flags: string
+  /** It is made each time that a function runs. */
+  readonly isLate: boolean
+}
+
+/** Finds every literal and every `new RegExp` in a file. */
+export async function expressionsIn(file: string): Promise<Expression[]> {
+  const source = ts.createSourceFile(file, await readFile(file, 'utf8'), ts.ScriptTarget.Latest, true)
+  const found: Expression[] = []
+  const visit = (node: ts.Node, isLate: boolean): void => {
+    const text = node.getText(source)
+    const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = text.lastIndexOf('/')
+      found.push({ file, line, text, source: text.slice(1, end), flags: text.slice(end + 1), isLate })
+    } else if (ts.isNewExpression(node) && node.expression.getText(source) === 'RegExp')
+      found.push({ file, line, text: text.replace(/\s+/g, ' '), source: undefined, flags: '', isLate })
+    ts.forEachChild(node, (child) => visit(child, isLate || ts.isFunctionLike(node)))
+  }
+  visit(source, false)
+  return found
+}
+
+/** Nothing in it repeats without an end, so it looks at each character a limited number of times. */
+export const isBounded = (source: string): boolean =>
+  !/[*+]|\{\d+,\}/.test(source.replace(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]/g, 'x'))
+
+/** How many words of an alternation of plain words are checked: each takes as many steps as the others. */
+const WORDS = 3
+
+/** The first words of each long alternation of plain words. */
+const withFewWords = (source: string): string =>
+  source.replace(/(?<=\()((?:\?:)?)(\w+(?:\|\w+)+)(?=\))/g, (_, kind: string, words: string) => {
+    return kind + words.split('|').slice(0, WORDS).join('|')
+  })
+
+// The other backends are programs for some platforms.
+process.env.RECHECK_BACKEND = 'pure'
+const { checkSync } = await import('recheck')
+
+/** What `recheck` says of an expression: `safe`, if its steps grow as the text does, or why not. */
+export function growthOf(source: string, flags: string): string {
+  const { status, complexity } = checkSync(withFewWords(source), flags, {
+    ...{ timeout: null, randomSeed: 1 },
+    ...{ maxAttackStringSize: 30_000 },
+  })
+  return status === 'safe' ? 'safe' : `${status}: ${complexity?.summary}`
+}
