@@ -177,6 +177,9 @@ function changed(before: State['rows'], after: State['rows']): string[] {
   return [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
 }
 
+/** Each takes as long as many requests. */
+const MOST_RESTORES = process.env.FARTHING_TEST_ALL ? 200 : 5
+
 /** What a request may store, a service takes back over HTTP. */
 async function expectTakenBack(): Promise<void> {
   const body = await (await service.fetch('/_sandbox/snapshot')).text()
@@ -188,6 +191,7 @@ async function expectTakenBack(): Promise<void> {
 describe('For any request', () => {
   for (const route of built)
     test(`${route.id} does not fail, and a refused request changes nothing`, async () => {
+      let restores = 0
       await fc.assert(
         fc.asyncProperty(requestsTo(route), async (sent) => {
           await service.sandbox.setClock({ set: Date.now() })
@@ -201,7 +205,7 @@ describe('For any request', () => {
           expect({ failed: status >= 500, failures }).toEqual({ failed: false, failures: [] })
           if (status < 400) {
             expect((await service.sandbox.ledger()).broken).toBeNull()
-            if (route.method !== 'GET') await expectTakenBack()
+            if (route.method !== 'GET' && restores++ < MOST_RESTORES) await expectTakenBack()
             return
           }
           const isJson = headers.get('content-type') === 'application/json'
