@@ -90,8 +90,8 @@ async function performWith(
   }
 }
 
-const rulesOf = ({ bodyLimit = 'bodyBytes' }: Route, { limits }: ServiceContext): BodyRules => ({
-  limit: limits[bodyLimit],
+const rulesOf = ({ bodyLimit }: Route, { limits }: ServiceContext): BodyRules => ({
+  limit: limits[bodyLimit ?? 'bodyBytes'],
   isSnapshot: bodyLimit === 'snapshotBytes',
 })
 
@@ -240,7 +240,8 @@ const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Field
   }
 }
 
-const takesFormToken = ({ body }: Pick<Route, 'body'>): boolean => body !== undefined && 'access_token' in body.shape
+const takesFormToken = ({ body }: { readonly body?: Route['body'] | undefined }): boolean =>
+  body !== undefined && 'access_token' in body.shape
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
