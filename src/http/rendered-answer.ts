@@ -8,7 +8,7 @@ import { setCorsHeaders } from './cors.js'
 import { withoutWeak } from './fields/graded.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import { isForeign, sessionCookieHeader } from './origin.js'
-import { Reply } from './reply.js'
+import { Reply, textStream } from './reply.js'
 import type { Route } from './route.js'
 
 /** An answer that is ready to send. */
@@ -26,8 +26,12 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
   }
   const own = handled instanceof Reply ? handled : undefined
   const status = own?.status ?? route.status ?? 200
-  const shown = shownValue(route, status, own ? own.value : handled, incoming)
-  const body = own?.body === undefined ? JSON.stringify(shown) : own.body
+  const show = (value: unknown) => shownValue(route, status, value, incoming)
+  const body = own?.text
+    ? textStream(own.text(show))
+    : own?.body === undefined
+      ? JSON.stringify(show(own ? own.value : handled))
+      : own.body
   const headers: Record<string, string> = { 'cache-control': route.shareable ? 'no-cache' : 'private, no-store' }
   if (body !== null) headers['content-type'] = 'application/json'
   if (own) Object.assign(headers, own.headers)

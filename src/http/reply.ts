@@ -9,6 +9,8 @@ export class Reply<T = never> {
   readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined
   /** The caller's new session id. Null signs the caller out. */
   readonly session: string | null | undefined
+  /** Writes the JSON of a value that is too long for one string. `show` leaves out what the caller may not see. */
+  readonly text: ((show: (part: unknown) => unknown) => AsyncIterator<string>) | undefined
 
   constructor(parts: {
     status?: number
@@ -16,12 +18,14 @@ export class Reply<T = never> {
     value?: T
     body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     session?: string | null
+    text?: Reply['text']
   }) {
     this.status = parts.status
     this.headers = parts.headers ?? {}
     this.value = parts.value
     this.body = parts.body
     this.session = parts.session
+    this.text = parts.text
   }
 }
 
@@ -35,9 +39,13 @@ export const seeOther = (location: string, { session }: { session?: string | nul
   new Reply({ status: 303, headers: { location }, body: null, ...(session !== undefined && { session }) })
 
 /** An answer that streams chunks of text. */
-export function streamed(chunks: AsyncIterator<string> | Iterator<string>, type: string): Reply {
+export const streamed = (chunks: AsyncIterator<string> | Iterator<string>, type: string): Reply =>
+  new Reply({ body: textStream(chunks), headers: { 'content-type': type } })
+
+/** A body that asks for the next chunk when the caller has taken the one before. */
+export function textStream(chunks: AsyncIterator<string> | Iterator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  const body = new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const next = await chunks.next()
       if (next.done) controller.close()
@@ -47,7 +55,6 @@ export function streamed(chunks: AsyncIterator<string> | Iterator<string>, type:
       await chunks.return?.()
     },
   })
-  return new Reply({ body, headers: { 'content-type': type } })
 }
 
 /** Renders refusals of the service at a base URL. */

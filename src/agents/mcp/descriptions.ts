@@ -1,4 +1,4 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { mcpRoutes } from './routes.js'
 
 export const mcpTexts: TextsOf<typeof mcpRoutes> = {
@@ -16,6 +16,7 @@ export const mcpTexts: TextsOf<typeof mcpRoutes> = {
     deleteTool: 'For the account of the tool. A retry gets `not_found`.',
   },
   fields: {
+    'listTools.limit': WHOLE_LIST_LIMIT,
     id: 'The id of the tool.',
     'callAccountMcp.id': 'The id of the account.',
     'readAccountMcpResource.id': 'The id of the account.',

@@ -142,6 +142,7 @@ export const mcpRoutes = defineRoutes('mcp', {
     query: PageQuery,
     result: pageOf('tools', ToolShape),
     errors: ['cursor_invalid'],
+    wholeList: 'tools',
     read: (tx, { query, principal }) => listTools(tx, principal.id, query),
   }),
 

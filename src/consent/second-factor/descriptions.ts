@@ -1,4 +1,4 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { secondFactorRoutes } from './routes.js'
 
 export const secondFactorTexts: TextsOf<typeof secondFactorRoutes> = {
@@ -19,6 +19,7 @@ export const secondFactorTexts: TextsOf<typeof secondFactorRoutes> = {
     deleteAuthorization: 'For the access token of a user. What it approved for later payments ends.',
   },
   fields: {
+    'listAuthorizations.limit': WHOLE_LIST_LIMIT,
     action: 'What is to be approved: a snake_case name of yours.',
     detail: 'What the user sees, by name. It is shown as your words, without links.',
     authorizations: 'The authorizations, newest first.',

@@ -186,6 +186,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       }),
     ),
     errors: ['cursor_invalid'],
+    wholeList: 'authorizations',
     read: (tx, { query, principal }, { clock }) => listAuthorizations(tx, principal.id, { ...query, at: clock.now() }),
   }),
 

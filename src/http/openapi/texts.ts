@@ -1,5 +1,8 @@
 /** What the OpenAPI document says in words. Each feature describes its own operations and fields. */
 
+/** What `limit` means in a list that is whole without it. */
+export const WHOLE_LIST_LIMIT = 'How many to return, from 1 to 100. Without `limit` and `after`, the answer has all.'
+
 type Fields = Readonly<Record<string, string>>
 
 /**

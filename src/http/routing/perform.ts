@@ -1,4 +1,5 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
+import { load } from '../../base/load.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
@@ -124,7 +125,7 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     return { ...check(endpoint, incoming, fields, caller), text, isAuthenticated: (later) => succeeds(recall(later)) }
   }
   if (route.read) {
-    const { read } = route
+    const read = route.wholeList === undefined ? route.read : await wholeReader(route.read, route.wholeList)
     return render(endpoint, await service.storage.read(async (tx) => read(tx, await prepare(tx), service)), incoming)
   }
   const key = route.idempotent ? incoming.headers.get('idempotency-key') : null
@@ -147,6 +148,12 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     // After the call, so that nothing of this counts as a change by the call or is stored under its key.
     throw error instanceof Problem && principal ? await service.completeRefusal(error, principal, service) : error
   }
+}
+
+/** Reads every row, if the caller asks for no page. */
+async function wholeReader(readPage: NonNullable<Route['read']>, name: string): Promise<NonNullable<Route['read']>> {
+  const { readWhole } = await load(() => import('../whole-list.js'))
+  return (tx, call, service) => readWhole({ name, readPage, tx, call, service })
 }
 
 /** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */

@@ -1,4 +1,4 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { userRoutes } from './routes.js'
 
 export const userTexts: TextsOf<typeof userRoutes> = {
@@ -10,6 +10,7 @@ export const userTexts: TextsOf<typeof userRoutes> = {
     listUsers: 'For the access token of an account. It lists the users that the account created.',
   },
   fields: {
+    'listUsers.limit': WHOLE_LIST_LIMIT,
     created_at: 'When the user was created, in Unix seconds, as digits.',
     updated_at: 'When the user was changed last, in Unix seconds, as digits.',
     deleted_at: 'When the user was deleted, in Unix seconds, as digits. Null: they were not.',

@@ -54,6 +54,7 @@ export const userRoutes = defineRoutes('users', {
     query: PageQuery,
     result: pageOf('users', UserShape),
     errors: ['cursor_invalid'],
+    wholeList: 'users',
     read: (tx, { query, principal }) => listUsers(tx, principal.id, query),
   }),
 })

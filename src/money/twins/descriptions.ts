@@ -1,4 +1,4 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { twinRoutes } from './routes.js'
 
 export const twinTexts: TextsOf<typeof twinRoutes> = {
@@ -6,7 +6,7 @@ export const twinTexts: TextsOf<typeof twinRoutes> = {
     createTwin: 'For an account or a user. The new twin holds nothing.',
     createTwinNonce: "For the twin's owner. Give the nonce to whoever wants the proof.",
     verifyTwinNonce: 'For an account or a user. The nonce is spent: a second call gets `twin_nonce_refused`.',
-    listTwins: 'For an account or a user. The default `limit` is 100 here.',
+    listTwins: 'For an account or a user.',
     readTwin: 'For the owner, or for a page of the account with its `public_secret`.',
   },
   fields: {
@@ -15,7 +15,7 @@ export const twinTexts: TextsOf<typeof twinRoutes> = {
     valid: 'Always true. A nonce that is not valid gets an error.',
     twins: 'The twins, newest first.',
     'readTwin.hostname': 'The hostname of the twin, or its id.',
-    'listTwins.limit': 'How many to return, from 1 to 100. Default: 100.',
+    'listTwins.limit': WHOLE_LIST_LIMIT,
   },
   components: {
     Twin: {

@@ -63,7 +63,8 @@ export const twinRoutes = defineRoutes('twins', {
     query: PageQuery,
     result: z.object({ twins: z.array(TwinShape), next: designed(z.nullable(z.int())) }),
     errors: ['cursor_invalid'],
-    read: (tx, { query, principal }, service) => listTwins(tx, principal.owner, { limit: 100, ...query }, service),
+    wholeList: 'twins',
+    read: (tx, { query, principal }, service) => listTwins(tx, principal.owner, query, service),
   }),
 
   readTwin: route({

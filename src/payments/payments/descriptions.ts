@@ -1,4 +1,4 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { paymentRoutes } from './routes.js'
 
 export const paymentTexts: TextsOf<typeof paymentRoutes> = {
@@ -15,6 +15,7 @@ export const paymentTexts: TextsOf<typeof paymentRoutes> = {
     listCommodityTransactions: 'For the account that owns the commodity.',
   },
   fields: {
+    'listCommodityTransactions.limit': WHOLE_LIST_LIMIT,
     hash: 'The hash of the commodity.',
     'createPayment.hostname': "One of the payer's twins. Default: the primary one.",
     cost: 'The price that the payer saw. If it has changed, nothing is paid.',

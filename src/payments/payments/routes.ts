@@ -179,6 +179,7 @@ export const paymentRoutes = defineRoutes('payments', {
     query: PageQuery,
     result: pageOf('transactions', PaymentShape),
     errors: ['not_found', 'not_owner', 'cursor_invalid'],
+    wholeList: 'transactions',
     read: (tx, { params, query, principal }) => listCommodityTransactions(tx, principal.owner, params.hash, query),
   }),
 })

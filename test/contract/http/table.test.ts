@@ -6,7 +6,7 @@ import { VERSION } from '../../../src/base/version.js'
 import { features } from '../../../src/features.js'
 import type { ServiceContext } from '../../../src/http/context.js'
 import { reply } from '../../../src/http/reply.js'
-import type { Route } from '../../../src/http/route.js'
+import { evidenceOf, type Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { RouteTable } from '../../../src/http/routing/router.js'
 import { WaitingRequests } from '../../../src/http/waiting-requests.js'
@@ -127,6 +127,18 @@ describe.each([
   })
 })
 
+describe('A list that the interface or an existing client shows', () => {
+  const isPaged = ({ result }: Route) =>
+    result !== undefined && 'shape' in result.def && 'next' in Object(result.def.shape)
+  const isShown = (route: Route) => (route.versions ?? []).some((version) => evidenceOf(route, version) !== 'designed')
+
+  it('is whole unless the caller asks for a page, and no other list is', () => {
+    const shown = routeList.filter((route) => isPaged(route) && isShown(route)).map(({ id }) => id)
+    expect(shown).not.toEqual([])
+    expect(routeList.filter(({ wholeList }) => wholeList !== undefined).map(({ id }) => id)).toEqual(shown)
+  })
+})
+
 function duplicates(names: readonly string[]): string[] {
   return names.filter((name, at) => names.indexOf(name) !== at)
 }
@@ -160,6 +172,7 @@ const properties: Record<keyof Required<Route>, true> = {
   takesBareCookie: true,
   repeatsErrorAsMessage: true,
   refusesCardData: true,
+  wholeList: true,
   idempotent: true,
   isResource: true,
   agentScope: true,

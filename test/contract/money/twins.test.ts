@@ -164,6 +164,18 @@ contract('listTwins', (start) => {
     expect(pages.map((page) => page.map(({ id }) => id))).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)])
   })
 
+  test('has every twin of an owner with many, in each mode', async () => {
+    for (const evidence of ['designed', 'documented'] as const) {
+      const { call } = await start({ evidence })
+      const { token } = await newSeller(call)
+      const ids: number[] = []
+      for (let n = 0; n < 205; n++) ids.unshift((await newTwin(call, token)).id)
+      const { body } = await call('GET', '/v4/twins', { token })
+      expect(body.twins.map((twin: { id: number }) => twin.id)).toEqual(ids)
+      expect('next' in body ? body.next : 'left out').toBe(evidence === 'designed' ? null : 'left out')
+    }
+  })
+
   test('refuses unknown cursors, and limits outside of 1 to 100', async () => {
     const { call } = await start()
     const { token } = await newSeller(call)

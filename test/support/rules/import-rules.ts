@@ -78,6 +78,7 @@ const pageWords = [
   'pages/parts.tsx',
   'pages/sign-in-forms.tsx',
   'reply.ts',
+  'whole-list.ts',
 ].map((name) => `src/http/${name}`)
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
 const nounWords = [

@@ -1,0 +1,62 @@
+import type { Reader } from '../storage/storage.js'
+import type { ServiceContext } from './context.js'
+import { Reply } from './reply.js'
+import type { Call } from './route.js'
+
+/** How many rows of a whole list one transaction reads. */
+const SLICE = 100
+
+interface Page {
+  readonly next: number | null
+}
+
+interface ListCall {
+  /** The field that holds the rows. */
+  readonly name: string
+  readPage(tx: Reader, call: Call, service: ServiceContext): Promise<unknown>
+  readonly tx: Reader
+  readonly call: Call
+  readonly service: ServiceContext
+}
+
+/**
+ * Reads the page of a list that the query asks for, else every row. A long list is read in slices while it is sent, so
+ * that nothing waits for it.
+ */
+export async function readWhole({ name, readPage, tx, call, service }: ListCall): Promise<unknown> {
+  const query = call.query as { readonly limit?: number; readonly after?: number }
+  if (query.limit !== undefined || query.after !== undefined) return readPage(tx, call, service)
+  const slice = async (reader: Reader, after?: number): Promise<Page> =>
+    (await readPage(reader, { ...call, query: { ...query, limit: SLICE, after } }, service)) as Page
+  const first = await slice(tx)
+  if (first.next === null) return first
+  return new Reply({ text: (show) => listText(first, { name, pages: pagesAfter(first), show }) })
+
+  async function* pagesAfter({ next }: Page): AsyncGenerator<object> {
+    for (let after = next; after !== null; ) {
+      const from = after
+      const page = await service.storage.read((reader) => slice(reader, from))
+      yield page
+      after = page.next
+    }
+  }
+}
+
+interface ShownPages {
+  /** The field that holds the rows. */
+  readonly name: string
+  readonly pages: AsyncIterable<unknown>
+  show(page: unknown): unknown
+}
+
+/** The JSON of a page and of those that follow it, as one page. */
+async function* listText(first: Page, { name, pages, show }: ShownPages): AsyncGenerator<string> {
+  const { [name]: rows, ...rest } = show(first) as Record<string, unknown>
+  yield `{${JSON.stringify(name)}:${JSON.stringify(rows).slice(0, -1)}`
+  for await (const page of pages) {
+    const { [name]: further } = show(page) as Record<string, unknown>
+    yield `,${JSON.stringify(further).slice(1, -1)}`
+  }
+  const end = JSON.stringify('next' in rest ? { ...rest, next: null } : rest)
+  yield end === '{}' ? ']}' : `],${end.slice(1)}`
+}
