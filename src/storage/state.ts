@@ -27,6 +27,9 @@ export function assertLists(document: unknown): asserts document is State {
     if (!Array.isArray(list)) throw new TypeError(`rows.${name} must be a list`)
 }
 
+/** How deep the values of a row may nest: deeper than a request, whose fields are parts of rows. */
+export const ROW_DEPTH = 64
+
 /** The highest number that a counter may begin with. A service that adds a million rows a second needs centuries from there. */
 const HIGHEST_COUNTER = 1e12
 

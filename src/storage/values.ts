@@ -1,7 +1,5 @@
+import { ROW_DEPTH } from './state.js'
 import type { Row } from './storage.js'
-
-/** How deep the values of a row may nest: deeper than a request, whose fields are parts of rows. */
-export const ROW_DEPTH = 64
 
 /** The largest number directly in a row: times are below, and what counts can go on counting. */
 const LARGEST = 2 ** 52

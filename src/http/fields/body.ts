@@ -1,10 +1,9 @@
 import type * as z from 'zod/mini'
 import { Problem, problem } from '../../base/problem.js'
+import { ROW_DEPTH } from '../../storage/state.js'
 import { parseState } from '../../storage/state-text.js'
 import { StorageUnavailable } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
-import { ROW_DEPTH } from '../../storage/values.js'
-import { chunksOf } from './chunks.js'
 import { checkShape, fieldRefused } from './field.js'
 import type { HeldBody } from './held-bodies.js'
 
@@ -102,6 +101,26 @@ async function readBytes(
   } finally {
     // Not awaited, because it waits for the next piece.
     if (!isWhole) chunks.return?.()?.catch(() => {})
+  }
+}
+
+/** The body of a request, piece by piece. Who stops early does not read the rest. */
+export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  // Some browsers do not support streams of request bodies.
+  if (request.body === undefined) yield new Uint8Array(await request.arrayBuffer())
+  if (!request.body) return
+  const reader = request.body.getReader()
+  let isWhole = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      isWhole = done
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Not awaited, because it does not resolve while a clone of the request is unread.
+    if (!isWhole) reader.cancel().catch(() => {})
   }
 }
 

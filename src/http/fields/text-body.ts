@@ -1,6 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { type BodySource, mediaType } from './body.js'
-import { chunksOf } from './chunks.js'
+import { type BodySource, chunksOf, mediaType } from './body.js'
 
 /** A body that a route reads as a stream of text. */
 export interface TextBody {
