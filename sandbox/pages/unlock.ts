@@ -9,7 +9,10 @@ const LIMIT = 10_000
 
 /** The shop's server: answers with the rest of the article if the service validates the payment. */
 export async function unlock(options: SandboxPages, request: Request): Promise<Reply<object>> {
-  const { nonce, timestamp } = await readFields({ request, headers: request.headers, source: {} }, { limit: LIMIT, isSnapshot: false })
+  const { nonce, timestamp } = await readFields(
+    { request, headers: request.headers, source: {} },
+    { limit: LIMIT, isSnapshot: false },
+  )
   const { status, body } = await validatePayment(options, options.demo.commodities.article, { nonce, timestamp })
   if (status !== 200) return reply({ status, value: body })
   return reply({ value: { paragraphs: restOfArticle, payment: body.payment } })

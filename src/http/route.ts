@@ -212,6 +212,7 @@ interface RouteFacts<
    * runs. A `handle` calls `service.countNew` in the transaction that adds the row.
    */
   readonly adds?: string
+  /**
    * The field with the rows of a list that the Micro Payment Service Interface or an existing client shows without
    * `limit` and `after`. Without them, the answer has every row: a client that knows no pages would miss the rest.
    */

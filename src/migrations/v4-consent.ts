@@ -3,7 +3,7 @@ import type { Reader, Writer } from '../storage/storage.js'
 import { changeRows, type OlderRow, olderRows } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
-export const delegateSteps: readonly MigrationStep[] = [
+export const consentSteps: readonly MigrationStep[] = [
   { what: 'Gives nothing back for a held call that counted in another digital quantity.', migrate: keepCounted },
   { what: 'Counts at least what is held against the limit of each delegate.', migrate: countHeld },
 ]

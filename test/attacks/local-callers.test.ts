@@ -140,7 +140,7 @@ describe('the control token after a redirect', () => {
 
   it.each([{}, { as: 'curl' as const }])('is not sent by a command: farthing requests %o', async (flags) => {
     const { url, got } = await redirecting()
-    const outside = { fetch, environment: {}, print: () => {} }
+    const outside = { fetch, environment: {}, print: () => {}, printText: () => {} }
     const asking = requests(ENTRY, { url, controlToken: TOKEN, ...flags }, outside, new AbortController().signal)
     await expect(asking).rejects.toThrow(/redirects to/)
     expect(got).toEqual([])

@@ -169,7 +169,16 @@ export async function startSession(
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
   const { generation } = await getExisting(tx, users, userId)
-  const made = { user_id: userId, generation, created_at: at, expires_at, by, page, client_id: clientId, previous_digest }
+  const made = {
+    user_id: userId,
+    generation,
+    created_at: at,
+    expires_at,
+    by,
+    page,
+    client_id: clientId,
+    previous_digest,
+  }
   await makeRoom(tx, { userId, by, at })
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)

@@ -156,6 +156,7 @@ const properties: Record<keyof Required<Route>, true> = {
   body: true,
   queryInBody: true,
   bodyOptional: true,
+  isJsonRpc: true,
   adds: true,
   bodyLimit: true,
   text: true,

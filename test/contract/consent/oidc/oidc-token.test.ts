@@ -349,8 +349,7 @@ contract('createOidcToken', (start) => {
     const app = await newConfidentialApp(call)
     const wrong = { ...app, secret: 'mc_wrong' }
     const form = { grant_type: 'refresh_token', refresh_token: 'x' }
-    for (let i = 0; i < 20; i++)
-      expectOAuthError(await asClient(call, wrong, 'token', form), 401, 'invalid_client')
+    for (let i = 0; i < 20; i++) expectOAuthError(await asClient(call, wrong, 'token', form), 401, 'invalid_client')
     for (const path of ['token', 'token/introspection', 'token/revocation'] as const) {
       const refused = await asClient(call, wrong, path, { ...form, token: 'x' })
       expectProblem(refused, 429, 'too_many_failures')
