@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
+import { problemCodes, problemStatus } from '../../src/base/problem.js'
 import { collections } from '../../src/collections.js'
 import { defaultLimits } from '../../src/http/context.js'
 import type { Route } from '../../src/http/route.js'
@@ -95,15 +96,24 @@ describe('the table of docs/limits.md of what is in memory', () => {
   const listed = rowsUnder('In memory').map((line) => line.split('`')[1] ?? '')
 
   it('names files that exist', () => {
-    expect(listed.filter((path) => !existsSync(new URL(`../../src/${path}`, import.meta.url)))).toEqual([])
+    expect(listed.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([])
   })
 
   it('names each file that keeps something for later calls', () => {
-    const sources = new URL('../../src/', import.meta.url)
-    const keeping = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter(
-      (path) =>
-        path.endsWith('.ts') && /= memoize\(|new LimitedMap[<(]/.test(readFileSync(new URL(path, sources), 'utf8')),
-    )
+    const keeping = ['src', 'adapters', 'sandbox'].flatMap((folder) => {
+      const sources = new URL(`../../${folder}/`, import.meta.url)
+      return readdirSync(sources, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts'))
+        .filter((path) => /= memoize\(|new LimitedMap[<(]/.test(readFileSync(new URL(path, sources), 'utf8')))
+        .map((path) => `${folder}/${path}`)
+    })
     expect(listed).toEqual(expect.arrayContaining(keeping))
   })
+})
+
+test('the page names every error code of a limit', () => {
+  const text = readFileSync(page, 'utf8')
+  const codes = problemCodes.filter((code) => problemStatus(code) === 429)
+  expect(codes).toContain('too_many_new')
+  expect(codes.filter((code) => !text.includes(`\`${code}\``))).toEqual([])
 })

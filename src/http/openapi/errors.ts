@@ -69,11 +69,15 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   return isRefused ? responses : { ...responses, '400': { $ref: '#/components/responses/Malformed' } }
 }
 
-const either = (one: DocumentPart, other: DocumentPart): DocumentPart => ({ anyOf: [one, other] })
+/** Either of two schemas. */
+export const either = (one: DocumentPart, other: DocumentPart): DocumentPart => ({ anyOf: [one, other] })
+
+/** What an upstream service answered, where the service has an answer of its own with the same status. */
+export const relayedAnswer: DocumentPart = { description: 'The answer of the upstream service, if it has this status.' }
 
 /** What else than a problem an operation answers with a status at which it refuses. */
 function others({ relays, isJsonRpc }: Route, status: number): DocumentPart[] {
-  if (relays) return [{ description: 'The answer of the upstream service, if it has this status.' }]
+  if (relays) return [relayedAnswer]
   return isJsonRpc && status === 400 ? [{ $ref: '#/components/schemas/JsonRpcMessage' }] : []
 }
 

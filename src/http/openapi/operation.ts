@@ -3,7 +3,7 @@ import { isWeakField, withoutWeak } from '../fields/graded.js'
 import type { z } from '../fields/schema.js'
 import { HARD_TO_GUESS } from '../idempotency/caller-key.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
-import { refusals } from './errors.js'
+import { either, refusals, relayedAnswer } from './errors.js'
 import type { Example } from './examples.js'
 import { headersOfPayment, successHeaders } from './headers.js'
 import type { DocumentPart, Schemas } from './schemas.js'
@@ -153,7 +153,7 @@ function answers(route: Route, parts: Parts): DocumentPart {
 const hasBody = ({ result, produces, status }: Route): boolean => status !== 303 && Boolean(result || produces)
 
 function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPart {
-  const { id, result, produces = ['application/json'] } = route
+  const { id, result, relays, produces = ['application/json'] } = route
   const isShown = (type: string) => type !== 'application/json' || !result || !isWeakField(result, least)
   const shape = (type: string) =>
     type === 'application/json' && result
@@ -161,5 +161,8 @@ function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPa
       : { type: 'string', ...(type === 'application/pdf' && { contentMediaType: type }) }
   const examples = (type: string) =>
     type === 'application/json' && result ? recorded(result, example?.answer, least) : {}
-  return Object.fromEntries(produces.filter(isShown).map((type) => [type, { schema: shape(type), ...examples(type) }]))
+  const own = produces
+    .filter(isShown)
+    .map((type) => [type, { schema: relays ? either(shape(type), relayedAnswer) : shape(type), ...examples(type) }])
+  return { ...Object.fromEntries(own), ...(relays && { '*/*': { schema: {} } }) }
 }
