@@ -12,7 +12,7 @@ import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { buyerOf } from '../purchases/buy.js'
+import { bearerOf, buyerOf } from '../purchases/buy.js'
 import { spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
@@ -103,11 +103,13 @@ async function holdPrices(
   )
   const at = service.clock.now()
   const called = lines.map(({ row, quote }) => ({ quote, calls: row.quantity }))
-  await spendCalls(tx, called, { buyer: buyerOf(party), at })
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
+  const bearer = bearerOf(party, payer)
+  await spendCalls(tx, called, { bearer, at })
   const terms = {
     payer,
     buyer: buyerOf(party),
+    bearer,
     actor: actorOf(party),
     delegate: order.delegate ?? null,
     hops: order.hops,

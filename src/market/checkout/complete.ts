@@ -207,7 +207,7 @@ async function beginPayment(
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
-  const by = { payer: twin, buyer, actor: buyer, delegate: null, hops: order.hops, token }
+  const by = { payer: twin, buyer, bearer: buyer, actor: buyer, delegate: null, hops: order.hops, token }
   const terms = { quote, args: checkout.arguments, ...by, at: service.clock.now() }
   const held = await beginPurchase(tx, terms, service)
   tx.put(checkouts, { ...begun, receipt_id: held.id })

@@ -75,9 +75,10 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, s
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, seen)
   await admit?.(tx, [quote])
-  await spendCalls(tx, [{ quote, calls: 1 }], { buyer: buyerOf(party), at })
   const payer = await payerOf(tx, order, quote, at)
-  const by = { payer, buyer: buyerOf(party), actor: actorOf(party), delegate, hops }
+  const bearer = bearerOf(party, payer)
+  await spendCalls(tx, [{ quote, calls: 1 }], { bearer, at })
+  const by = { payer, buyer: buyerOf(party), bearer, actor: actorOf(party), delegate, hops }
   return beginPurchase(tx, { quote, args, ...by, at, token }, service)
 }
 
@@ -86,6 +87,12 @@ export const buyerOf = (party: Party): Owner => {
   if (party.kind === 'user' || party.kind === 'agent') return party.owner
   return `account:${party.kind === 'embed' ? party.account_id : party.id}`
 }
+
+/**
+ * The owner whose limits count what a purchase causes. Anybody can send the publishable secret of an embed, so there it
+ * is whoever granted the delegate.
+ */
+export const bearerOf = (party: Party, payer: TwinRow): Owner => (party.kind === 'embed' ? payer.owner : buyerOf(party))
 
 /**
  * Returns the twin that pays: the persona's, if there is a delegate, which is spent; otherwise the approved twin of an

@@ -17,11 +17,11 @@ export interface CalledItem {
   readonly calls: number
 }
 
-/** Counts the calls that a request will cause, before it holds anything. Throws `too_many_calls`. */
+/** Counts the calls that a request will cause for their bearer, before it holds anything. Throws `too_many_calls`. */
 export async function spendCalls(
   tx: Writer,
   called: readonly CalledItem[],
-  { buyer, at }: { readonly buyer: Owner; readonly at: number },
+  { bearer, at }: { readonly bearer: Owner; readonly at: number },
 ): Promise<void> {
   const all = called.reduce((sum, { calls }) => sum + calls, 0)
   if (all > MOST_CALLS)
@@ -36,7 +36,7 @@ export async function spendCalls(
     free.set(host, (free.get(host) ?? 0) + calls)
   }
   if (free.size === 0) return
-  const responsible = await responsibleFor(tx, buyer)
+  const responsible = await responsibleFor(tx, bearer)
   for (const [host, times] of free) await spendRate(tx, FREE_CALLS, { subject: `${responsible}>${host}`, at, times })
 }
 

@@ -74,6 +74,8 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly payer: TwinRow
   /** The owner of the purchase. */
   readonly buyer: Owner
+  /** The owner whose limits count what it causes. */
+  readonly bearer: Owner
   /** Actor of the events: an owner, or the client id of an app. */
   readonly actor: string
   /** Hash of the delegate whose spending authority was spent. */
@@ -84,7 +86,7 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
 }
 
 /** A purchase whose price is held. It contains the seller's secrets, so it stays in memory. */
-export interface HeldPurchase extends HeldPayment {
+export interface HeldPurchase extends HeldPayment, Pick<PurchaseTerms, 'bearer'> {
   readonly row: PurchaseRow
   readonly decimals: number
   readonly request: EndpointRequest
@@ -96,7 +98,7 @@ export interface HeldPurchase extends HeldPayment {
  */
 export async function beginPurchase(
   tx: Writer,
-  { quote, args, payer, buyer, actor, delegate, hops, at, token }: PurchaseTerms,
+  { quote, args, payer, buyer, bearer, actor, delegate, hops, at, token }: PurchaseTerms,
   service: ServiceContext,
 ): Promise<HeldPurchase> {
   const { item, commodity, seller, payee, quantity, amount } = quote
@@ -122,5 +124,5 @@ export async function beginPurchase(
     created_at: at,
   }
   tx.put(purchases, row)
-  return { ...held, row, decimals: quantity.decimals, request, hops }
+  return { ...held, row, decimals: quantity.decimals, request, hops, bearer }
 }
