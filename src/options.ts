@@ -61,6 +61,7 @@ const limits: Readonly<Record<keyof Limits, typeof limit>> = {
   outboxDays: limit,
   outboxMessages: limit,
   newPerDay: limit,
+  storedBytesPerDay: limit,
 }
 
 /** Every option that a user can give, in JavaScript or to the command line. */

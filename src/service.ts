@@ -31,6 +31,7 @@ import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
 import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
+import { countStored } from './identity/users/stored-bytes.js'
 import { users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
@@ -316,6 +317,7 @@ function contextOf(
     commitOfEntry: journal && ((id) => journal.entry(id)?.after),
     findCaller: authenticate,
     countNew,
+    countStored,
     credentialsIn: [sessions, tokens, clients, users, settings].map(({ name }) => name),
     completeRefusal: async (refusal, principal, service) =>
       principal.kind === 'agent'

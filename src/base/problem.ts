@@ -112,7 +112,7 @@ const problems = {
   idempotency_in_progress: [409, 'A request with this Idempotency-Key is still in progress. Retry shortly.'],
   idempotency_unreadable: [
     409,
-    'This Idempotency-Key was already used, but its stored answer is sealed under another encryption key. Nothing was repeated.',
+    'This Idempotency-Key was already used, but its answer is not kept or sealed under another encryption key. Nothing was repeated.',
   ],
   transfer_settled: [409, 'The transfer is already settled.'],
   payback_only: [409, 'This commodity pays its reader. Call POST /v4/payback/{hash} instead of paying it.'],

@@ -135,6 +135,13 @@ export interface ServiceContext {
    * public client address, or not at all.
    */
   countNew(tx: Writer, kind: string, maker: Maker, service: Pick<ServiceContext, 'limits' | 'clock'>): Promise<void>
+  /** Counts the bytes of an answer that is to be stored. False if its maker has reached `limits.storedBytesPerDay`. */
+  countStored(
+    tx: Writer,
+    bytes: number,
+    maker: Maker,
+    service: Pick<ServiceContext, 'limits' | 'clock'>,
+  ): Promise<boolean>
   /** Names of the collections whose rows hold credentials, or lead to them. */
   readonly credentialsIn: readonly string[]
   /** Adds to a refusal what only later features know, such as where the user can approve the call. */

@@ -7,9 +7,14 @@ export interface GrowthLimits {
    * that created them. Callers without credentials count by their address, if it is public. Default: 20,000.
    */
   readonly newPerDay: number
+  /**
+   * How many bytes of large answers one owner may make the service store within a day, counted like `newPerDay`. Beyond
+   * it, answers are given and not kept. Default: 1 GiB.
+   */
+  readonly storedBytesPerDay: number
 }
 
-export const defaultGrowth: GrowthLimits = { newPerDay: 20_000 }
+export const defaultGrowth: GrowthLimits = { newPerDay: 20_000, storedBytesPerDay: 1_073_741_824 }
 
 /** Whom a limit counts. `owner`: an account or user; an unproven user counts for the account that created them. */
 export type CountedBy =

@@ -34,7 +34,11 @@ export const idempotency = collection<IdempotencyRow>()(
   'idempotency',
   { byExpiry: { fields: ['expires_at'] } },
   {
-    growth: { by: 'whoever sends an Idempotency-Key', bound: 'One for each call. It ends after a day.' },
+    growth: {
+      by: 'whoever sends an Idempotency-Key',
+      bound:
+        'One for each call. It ends after a day. Those beyond 8 KiB have `limits.storedBytesPerDay` in all, per owner.',
+    },
     retention: {
       after: 'it expires, a day after the call',
       keepMs: 0,
@@ -135,13 +139,30 @@ export class InProgress extends Problem {
   }
 }
 
+interface PutAnswer {
+  /** Null while there is none. */
+  readonly outcome: AnswerToStore | null
+  readonly claim: string | null
+  readonly at: number
+}
+
+/** The answer of a call, and what to store if the limit of its caller does not allow to keep it. */
+export interface AnswerToStore {
+  readonly answer: RenderedAnswer
+  /** Whether so many bytes may be stored. Counts them. */
+  fits(tx: Writer, bytes: number): Promise<boolean>
+  readonly notKept: () => RenderedAnswer
+}
+
 async function putAnswer(
   tx: Writer,
   { id, body_digest }: AnswerPlace,
-  { outcome, claim, at }: { outcome: RenderedAnswer | null; claim: string | null; at: number },
+  { outcome, claim, at }: PutAnswer,
   { keys, storage }: Context,
 ): Promise<void> {
-  const sealed = outcome && (await keys.seal(writeAnswer(outcome), id))
+  const seal = (answer: RenderedAnswer) => keys.seal(writeAnswer(answer), id)
+  let sealed = outcome && (await seal(outcome.answer))
+  if (outcome && sealed !== null && !(await outcome.fits(tx, sealed.length))) sealed = await seal(outcome.notKept())
   const expires_at = at + LIFETIME
   const open =
     claim === null
@@ -169,7 +190,7 @@ export async function claimKey(tx: Writer, place: AnswerPlace, context: Context)
 }
 
 /** Stores the answer of a call of one transaction, in that transaction. */
-export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: RenderedAnswer, context: Context): Promise<void> =>
+export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: AnswerToStore, context: Context): Promise<void> =>
   putAnswer(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
 
 /**
@@ -179,7 +200,7 @@ export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: RenderedAns
 export async function storeUnderClaim(
   tx: Writer,
   claim: Claim,
-  { answer, provisional }: { answer: RenderedAnswer; provisional: boolean },
+  { answer, provisional }: { answer: AnswerToStore; provisional: boolean },
   context: Context,
 ): Promise<void> {
   if (!(await holdsKey(tx, claim))) throw problem('idempotency_in_progress')

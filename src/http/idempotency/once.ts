@@ -1,4 +1,4 @@
-import { Problem } from '../../base/problem.js'
+import { Problem, problem } from '../../base/problem.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import { TrackedTransaction } from '../../storage/tracked-transaction.js'
 import { trackChanges } from '../change-tracking.js'
@@ -10,6 +10,7 @@ import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../r
 import type { Call, Route } from '../route.js'
 import type { StoreAnswer } from '../stored-answer.js'
 import {
+  type AnswerToStore,
   type Claim,
   claimKey,
   findStoredAnswer,
@@ -48,7 +49,8 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Keyed
       if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
       const handled = await route.write?.(watched ?? tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
-      if (found && watched?.hasChanged) await storeAtOnce(tx, found, outcome, service)
+      if (found && watched?.hasChanged)
+        await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
       return outcome
     }),
   )
@@ -70,20 +72,21 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
   const storeAnswer: StoreAnswer<unknown> = async (tx, answer, { provisional = false } = {}) => {
     if (provisional) provisionalAnswer = answer
     const rendered = claim && answerTo(answer, run)
-    if (claim && rendered) await storeUnderClaim(tx, claim, { answer: rendered, provisional }, service)
+    if (claim && rendered)
+      await storeUnderClaim(tx, claim, { answer: toStore(rendered, call, run), provisional }, service)
     isStored ||= !provisional
     return answer
   }
   try {
     const outcome = render(endpoint, await handler({ ...call, storeAnswer }, watched.service), incoming)
-    if (claim && !isStored) await endCall(claim, watched.hasChanged ? outcome : undefined, service)
+    if (claim && !isStored) await endCall(claim, watched.hasChanged ? toStore(outcome, call, run) : undefined, service)
     return outcome
   } catch (error) {
     const isRefusal = error instanceof Problem
     if (claim)
       await endCall(
         claim,
-        watched.hasChanged && isRefusal ? renderProblem(error, incoming, service) : undefined,
+        watched.hasChanged && isRefusal ? toStore(renderProblem(error, incoming, service), call, run) : undefined,
         service,
       )
     if (isRefusal || !watched.hasChanged) throw error
@@ -140,7 +143,7 @@ const noStorage: Reader = { get: absent, getMany: absent, find: absent }
  * Ends a call that stored no final answer. Without an answer here, its provisional one becomes final, or the key is
  * free again.
  */
-async function endCall(claim: Claim, answer: RenderedAnswer | undefined, service: ServiceContext): Promise<void> {
+async function endCall(claim: Claim, answer: AnswerToStore | undefined, service: ServiceContext): Promise<void> {
   const ended = service.storage.write(async (tx) => {
     if (!(await holdsKey(tx, claim))) return
     if (answer) await storeUnderClaim(tx, claim, { answer, provisional: false }, service)
@@ -164,6 +167,23 @@ async function retryIfOwnerEnded<T>(
     return body((other) => other === instance)
   }
 }
+
+/** A retry of a call whose answer is not kept learns that it happened, with what the headers say of it. */
+const toStore = (
+  answer: RenderedAnswer,
+  { principal }: Pick<Call, 'principal'>,
+  { incoming, service }: Pick<KeyedRun, 'incoming' | 'service'>,
+): AnswerToStore => ({
+  answer,
+  fits: (tx, bytes) => service.countStored(tx, bytes, makerOf(principal, incoming, service), service),
+  notKept() {
+    const refused = renderProblem(problem('idempotency_unreadable', { detail: NOT_KEPT }), incoming, service)
+    return { ...refused, headers: { ...answer.headers, ...refused.headers } }
+  },
+})
+
+const NOT_KEPT =
+  'The call ended with an answer that was sent once. It was not kept, because its caller had reached `limits.storedBytesPerDay`.'
 
 /** Renders what a handler returned, which may be a problem. */
 const answerTo = (

@@ -2,22 +2,26 @@ import { isPublicAddress, networkOf } from '../../base/ip-address.js'
 import { digest } from '../../base/secrets.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
 import { countDaily } from '../../jobs/rates/daily-count.js'
-import type { Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { responsibleFor } from './responsible.js'
 
-/**
- * Counts a new row of the collection `kind` for whoever is responsible for its maker. Private addresses are those of
- * proxies and of this machine, behind which are many, so they are not counted. Throws `too_many_new`.
- */
+/** Counts a new row of the collection `kind` for whoever is responsible for its maker. Throws `too_many_new`. */
 export async function countNew(
   tx: Writer,
   kind: string,
-  { owner, address }: Maker,
+  maker: Maker,
   { limits, clock }: Pick<ServiceContext, 'limits' | 'clock'>,
 ): Promise<void> {
-  const subject = owner === undefined ? subjectAt(address) : await responsibleFor(tx, owner)
+  const subject = await subjectOf(tx, maker)
   if (subject !== undefined) await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() })
 }
+
+/**
+ * Whom a daily limit counts. Undefined for a private address: those are of proxies and of this machine, behind which are
+ * many.
+ */
+export const subjectOf = async (tx: Reader, { owner, address }: Maker): Promise<string | undefined> =>
+  owner === undefined ? subjectAt(address) : responsibleFor(tx, owner)
 
 const subjectAt = (address: string | undefined): string | undefined =>
   address !== undefined && isPublicAddress(address) ? `address:${digest(networkOf(address))}` : undefined

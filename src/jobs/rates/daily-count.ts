@@ -1,8 +1,8 @@
 import { problem } from '../../base/problem.js'
 import { DAY } from '../../storage/retention.js'
-import { collection, type Writer } from '../../storage/storage.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** How many things of one kind somebody has created today. The id is `kind:subject`. */
+/** How many things of one kind, or bytes, somebody has created today. The id is `kind:subject`. */
 export interface DailyCountRow {
   readonly id: string
   readonly count: number
@@ -29,19 +29,38 @@ export interface DailyLimit {
   readonly at: number
 }
 
-/** Counts one new thing. Throws `too_many_new`, with `Retry-After`, if the subject has created `most` today. */
-export async function countDaily(tx: Writer, { kind, subject, most, at }: DailyLimit): Promise<void> {
+/**
+ * Adds to what a subject has caused today. False, and adds nothing, if that is `most` already. The last addition may
+ * exceed it.
+ */
+export async function addDaily(tx: Writer, limit: DailyLimit, amount: number): Promise<boolean> {
+  const today = await todayOf(tx, limit)
+  if (today.count >= limit.most) return false
+  tx.put(dailyCounts, { ...today, count: today.count + amount })
+  return true
+}
+
+/** In how many seconds the subject may go on, if it has caused `most` today. */
+export async function waitOfDaily(tx: Reader, limit: DailyLimit): Promise<number | undefined> {
+  const today = await todayOf(tx, limit)
+  return today.count < limit.most ? undefined : Math.max(1, Math.ceil((today.until - limit.at) / 1000))
+}
+
+async function todayOf(tx: Reader, { kind, subject, at }: DailyLimit): Promise<DailyCountRow> {
   const id = `${kind}:${subject}`
   const stored = await tx.get(dailyCounts, id)
   // A day that ends later than one from now began while the clock was ahead.
-  const today = stored && stored.until > at && stored.until <= at + DAY ? stored : { id, count: 0, until: at + DAY }
-  if (today.count >= most) {
-    const seconds = Math.max(1, Math.ceil((today.until - at) / 1000))
-    throw problem('too_many_new', {
-      detail: `The limit is ${most} ${kind.replaceAll('_', ' ')} a day (\`limits.newPerDay\`). Try again in ${seconds} seconds.`,
-      fields: { of: kind, limit: most },
-      headers: { 'retry-after': String(seconds) },
-    })
-  }
-  tx.put(dailyCounts, { ...today, count: today.count + 1 })
+  return stored && stored.until > at && stored.until <= at + DAY ? stored : { id, count: 0, until: at + DAY }
+}
+
+/** Counts one new thing. Throws `too_many_new`, with `Retry-After`, if the subject has created `most` today. */
+export async function countDaily(tx: Writer, limit: DailyLimit): Promise<void> {
+  if (await addDaily(tx, limit, 1)) return
+  const { kind, most } = limit
+  const seconds = await waitOfDaily(tx, limit)
+  throw problem('too_many_new', {
+    detail: `The limit is ${most} ${kind.replaceAll('_', ' ')} a day (\`limits.newPerDay\`). Try again in ${seconds} seconds.`,
+    fields: { of: kind, limit: most },
+    headers: { 'retry-after': String(seconds) },
+  })
 }

@@ -5,6 +5,7 @@ import { permittedTwin } from '../../consent/approvals/permit.js'
 import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
+import { checkStored } from '../../identity/users/stored-bytes.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../../money/ledger/amount.js'
@@ -58,7 +59,7 @@ const CONCURRENT_CALLS = 4
 /**
  * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
  * it. A cart that was paid before is returned as it is.
- * Throws `too_many_hops`, `too_many_calls`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
+ * Throws `too_many_hops`, `too_many_calls`, `too_many_new`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
  * `approval_required`, `delegate_required`, and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and
  * `spendAuthority` throw.
  */
@@ -106,6 +107,7 @@ async function holdPrices(
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const bearer = bearerOf(party, payer)
   await spendCalls(tx, called, { bearer, at })
+  await checkStored(tx, { owner: bearer }, service)
   const terms = {
     payer,
     buyer: buyerOf(party),
@@ -221,5 +223,5 @@ async function deliverAll(purchases: readonly HeldPurchase[], run: FlowRun, serv
 async function deliver(purchase: HeldPurchase, run: FlowRun, service: ServiceContext): Promise<void> {
   if (!(await service.storage.read((tx) => isPaymentHeld(tx, purchase)))) return
   const answer = await callInFlow(run, purchase, service)
-  await run.transaction('settle', (tx) => settlePurchase(tx, purchase, answer, service))
+  await run.transaction('settle', (tx) => settlePurchase(tx, purchase, answer, service, { readLater: true }))
 }

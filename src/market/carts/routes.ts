@@ -143,6 +143,7 @@ export const cartRoutes = defineRoutes('carts', {
       'price_changed',
       'too_many_hops',
       'too_many_calls',
+      'too_many_new',
       'item_inactive',
       'arguments_refused',
       'schema_refused',

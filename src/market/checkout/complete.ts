@@ -2,6 +2,7 @@ import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
+import { checkStored } from '../../identity/users/stored-bytes.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { beatWhile, runAlone } from '../../jobs/flows/rival.js'
 import { chargeNow, unchargedProblem } from '../../money/cards/charge-now.js'
@@ -207,6 +208,8 @@ async function beginPayment(
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
+  // A charged card has paid already.
+  if (!charged) await checkStored(tx, { owner: buyer }, service)
   const by = { payer: twin, buyer, bearer: buyer, actor: buyer, delegate: null, hops: order.hops, token }
   const terms = { quote, args: checkout.arguments, ...by, at: service.clock.now() }
   const held = await beginPurchase(tx, terms, service)
@@ -229,7 +232,7 @@ async function settle(
   { held, chargeId, answer }: Purchasing & { readonly answer: ServiceAnswer },
   { order, run, service }: Attempt,
 ): Promise<ShownCheckout | Problem> {
-  const { receipt, failure } = await settlePurchase(tx, held, answer, service)
+  const { receipt, failure } = await settlePurchase(tx, held, answer, service, { readLater: true })
   const checkout = await checkoutOfAttempt(tx, run.token)
   if (receipt.status !== 'paid') {
     if (checkout) await endAttempt(tx, checkout, service)

@@ -20,15 +20,17 @@ export interface Fulfilled {
 
 /**
  * Settles a purchase by its endpoint's answer: posts below status 500, otherwise reverses, or posts if the service has
- * `chargeOnUpstreamError`.
+ * `chargeOnUpstreamError`. The receipt has the whole answer, also one that is too much to store. `readLater`: the buyer
+ * is not shown this receipt, so the answer is stored in any case.
  */
 export async function settlePurchase(
   tx: Writer,
   held: HeldPurchase,
   { delivered, failure }: ServiceAnswer,
   service: ServiceContext,
+  { readLater = false } = {},
 ): Promise<Fulfilled> {
-  const { id, row, decimals } = held
+  const { id, row, decimals, bearer } = held
   const isPaid = failure === undefined || service.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
@@ -36,8 +38,9 @@ export async function settlePurchase(
     const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
     return { receipt, failure: 'The payment was reversed before the upstream service answered.' }
   }
-  if (delivered) await storeResponse(tx, id, { delivered, isPaid }, service)
-  return { receipt: await showReceipt(tx, id, { keys: service.keys, for: 'buyer' }), failure }
+  const isKept = !delivered || (await storeResponse(tx, id, { delivered, isPaid, bearer, readLater }, service))
+  const receipt = await showReceipt(tx, id, { keys: service.keys, for: 'buyer' })
+  return { receipt: isKept ? receipt : { ...receipt, response: delivered }, failure }
 }
 
 /** How an endpoint answered a call. */

@@ -55,7 +55,11 @@ export const purchaseResponses = collection<PurchaseResponseRow>()(
   'purchase_responses',
   {},
   {
-    growth: { by: 'whoever pays', bound: 'One for each purchase, of at most `limits.upstreamBytes`.' },
+    growth: {
+      by: 'whoever pays',
+      bound:
+        'One for each purchase, of at most `limits.upstreamBytes`. Those beyond 8 KiB have `limits.storedBytesPerDay` in all, per owner.',
+    },
     retention: {
       after: 'the purchase',
       keepMs: 'answerDays',

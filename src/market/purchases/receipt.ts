@@ -14,22 +14,35 @@ type Encryption = Pick<ServiceContext, 'keys'>
 
 const encryptionContext = (id: number): string => `purchase_responses:${id}:body`
 
-/** Stores the answer of an endpoint, with its body if the purchase was paid. */
+export interface ResponseToStore {
+  readonly delivered: Delivered
+  readonly isPaid: boolean
+  /** Whose limits count a large body. */
+  readonly bearer: Owner
+  /** Whether the buyer reads the body later, so that it is stored beyond the limit. */
+  readonly readLater: boolean
+}
+
+/** Stores the answer of an endpoint. Returns whether its body is stored, if the purchase was paid. */
 export async function storeResponse(
   tx: Writer,
   id: number,
-  { delivered, isPaid }: { delivered: Delivered; isPaid: boolean },
-  { keys }: Encryption,
-): Promise<void> {
+  { delivered, isPaid, bearer, readLater }: ResponseToStore,
+  service: Pick<ServiceContext, 'keys' | 'countStored' | 'limits' | 'clock'>,
+): Promise<boolean> {
   const { status, content_type, body, body_encoding } = delivered
+  // As JSON, so that a byte order mark at the beginning stays.
+  const sealed = isPaid ? await service.keys.seal(JSON.stringify(body), encryptionContext(id)) : null
+  const fits = sealed === null || (await service.countStored(tx, sealed.length, { owner: bearer }, service))
+  const isKept = fits || readLater
   tx.put(purchaseResponses, {
     id,
     status,
     content_type,
-    // As JSON, so that a byte order mark at the beginning stays.
-    body_sealed: isPaid ? await keys.seal(JSON.stringify(body), encryptionContext(id)) : null,
-    body_encoding: isPaid ? (body_encoding ?? null) : null,
+    body_sealed: isKept ? sealed : null,
+    body_encoding: isPaid && isKept ? (body_encoding ?? null) : null,
   })
+  return isKept
 }
 
 /** `held`: the endpoint is being called. */

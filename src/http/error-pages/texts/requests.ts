@@ -143,10 +143,11 @@ export const requestErrors = {
   },
   idempotency_unreadable: {
     meaning:
-      'The first answer for this key is stored, but this service cannot decrypt it. The request was not repeated, because it has already happened.',
+      'This service cannot send the first answer for this key again: it is not kept, or it cannot be decrypted. The request was not repeated, because it has already happened.',
     causes: [
       'The service was started with another `encryptionKey` than the one that sealed the answer.',
       'The key file beside the state file was lost or replaced.',
+      'The answer was large, and its caller had stored as much within a day as `limits.storedBytesPerDay` allows.',
     ],
     fixes: [
       'Read what happened with `GET /v4/events`.',

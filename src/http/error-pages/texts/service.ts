@@ -221,7 +221,7 @@ export const serviceErrors = {
   },
   too_many_new: {
     meaning:
-      'One owner may create only so many things of a kind within a day, 20,000 unless `limits.newPerDay` says otherwise, so that no account fills the storage of all. What an unproven user creates counts for the account that created the user.',
+      'One owner may create only so many things of a kind within a day, 20,000 unless `limits.newPerDay` says otherwise, so that no account fills the storage of all. An owner who has made the service store 1 GiB of large answers within a day, `limits.storedBytesPerDay`, pays no more carts and links until it is over. What an unproven user creates counts for the account that created the user.',
     causes: [
       'A test creates things in a loop that does not end.',
       'A load test creates more than a service lets one owner create.',

@@ -124,7 +124,7 @@ export const requestExplainers = {
     return {
       sentences: [
         ...aboutOther(other),
-        'Its answer was sealed with another encryption key than the one that the service has now.',
+        'Its answer is not kept, or was sealed with another encryption key than the one that the service has now.',
         'Read the events to see what happened, and use a new key for something new.',
       ],
       facts: factsOf(asked, other),
