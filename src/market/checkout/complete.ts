@@ -12,6 +12,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
+import { spendCalls } from '../purchases/call-limits.js'
 import { endpointRequest } from '../purchases/dispatch.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
@@ -208,10 +209,14 @@ async function beginPayment(
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
+  const at = service.clock.now()
   // A charged card has paid already.
-  if (!charged) await checkStored(tx, { owner: buyer }, service)
+  if (!charged) {
+    await spendCalls(tx, [{ quote, calls: 1 }], { bearer: buyer, at })
+    await checkStored(tx, { owner: buyer }, service)
+  }
   const by = { payer: twin, buyer, bearer: buyer, actor: buyer, delegate: null, hops: order.hops, token }
-  const terms = { quote, args: checkout.arguments, ...by, at: service.clock.now() }
+  const terms = { quote, args: checkout.arguments, ...by, at }
   const held = await beginPurchase(tx, terms, service)
   tx.put(checkouts, { ...begun, receipt_id: held.id })
   return { purchase: { held, chargeId: charged?.id } }

@@ -21,6 +21,7 @@ const refusals = [
   'checkout_expired',
   'price_changed',
   'too_many_hops',
+  'too_many_calls',
   'too_many_new',
   'item_inactive',
   'arguments_refused',
