@@ -23,7 +23,7 @@ interface ListCall {
  * Reads the page of a list that the query asks for, else every row. A long list is read in slices while it is sent, so
  * that nothing waits for it.
  */
-export async function readWhole({ name, readPage, tx, call, service }: ListCall): Promise<unknown> {
+export async function readWholeList({ name, readPage, tx, call, service }: ListCall): Promise<unknown> {
   const query = call.query as { readonly limit?: number; readonly after?: number }
   if (query.limit !== undefined || query.after !== undefined) return readPage(tx, call, service)
   const slice = async (reader: Reader, after?: number): Promise<Page> =>

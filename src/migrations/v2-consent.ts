@@ -3,7 +3,7 @@ import type { Writer } from '../storage/storage.js'
 import { changeRows, olderRows, withMissing } from '../storage/tables/migration.js'
 import { lastTime, type MigrationStep } from './step.js'
 
-export const consentSteps: readonly MigrationStep[] = [
+export const consentToV2: readonly MigrationStep[] = [
   { what: 'Says that each device is active.', migrate: activateDevices },
   { what: 'Says whose limit each authentication request counts against.', migrate: nameAskers },
   { what: 'Says that each started authorization is valid, and since when each app is unused.', migrate: fillApps },

@@ -8,7 +8,7 @@ import type { MigrationStep } from './step.js'
 const users = olderRows('users')
 const all = { index: 'id', prefix: [] as [] } as const
 
-export const identitySteps: readonly MigrationStep[] = [
+export const identityToV2: readonly MigrationStep[] = [
   { what: 'Writes emails in one form of Unicode.', migrate: normalizeEmails },
   { what: 'Says since when each user has proven their email.', migrate: recordProofs },
   {

@@ -2,7 +2,7 @@ import type { Writer } from '../storage/storage.js'
 import { changeRows, olderRows, withMissing } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
-export const jobsSteps: readonly MigrationStep[] = [
+export const jobsToV2: readonly MigrationStep[] = [
   { what: 'Lets the next start encrypt the messages of the outbox.', migrate: markClearMessages },
   { what: 'Says of each charge of a card whose limits it counts against.', migrate: fillCharges },
   { what: 'Says since when each waiting message is due.', migrate: fillMessages },

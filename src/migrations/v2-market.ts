@@ -4,7 +4,7 @@ import { changeRows, olderRows, withMissing } from '../storage/tables/migration.
 import { reindex, wordIndex, wordsOf } from '../storage/word-index.js'
 import type { MigrationStep } from './step.js'
 
-export const marketSteps: readonly MigrationStep[] = [
+export const marketToV2: readonly MigrationStep[] = [
   { what: 'Says which endpoint each inactive catalog item has.', migrate: fillItems },
   { what: 'Says when each cart ends.', migrate: endCarts },
   { what: 'Indexes the words of each account name and listed item.', migrate: indexWords },

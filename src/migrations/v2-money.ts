@@ -3,7 +3,7 @@ import type { Writer } from '../storage/storage.js'
 import { type OlderRow, olderRows } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
-export const moneySteps: readonly MigrationStep[] = [
+export const moneyToV2: readonly MigrationStep[] = [
   { what: 'Keeps supply free for top-ups whose card is being charged.', migrate: reserveForTopups },
 ]
 

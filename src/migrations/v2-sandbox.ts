@@ -3,7 +3,7 @@ import type { Writer } from '../storage/storage.js'
 import { olderRows } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
-export const sandboxSteps: readonly MigrationStep[] = [
+export const sandboxToV2: readonly MigrationStep[] = [
   { what: 'Moves the key of the state to a collection of its own.', migrate: moveKey },
 ]
 

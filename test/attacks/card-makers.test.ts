@@ -57,9 +57,9 @@ test('no charge reserves so much that it stops the cards of others', async () =>
   }
   expect(asked).toHaveLength(0)
   const largest = topUp(running, attacker, GOOD, 10_000)
-  await vi.waitUntil(() => asked.length === 1, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 1)
   const others = topUp(running, other, GOOD, 10_000)
-  await vi.waitUntil(() => asked.length === 2, { timeout: 20_000 })
+  await vi.waitUntil(() => asked.length === 2)
   let_.open()
   expect((await largest).status).toBe(201)
   expect((await others).status).toBe(201)
@@ -129,7 +129,7 @@ test('every operation that tries a card refuses one while twenty charges of its 
   const held = async (payer: Payer) => {
     const before = asked.length
     const tries = Array.from({ length: 20 }, () => topUp(running, payer, GOOD))
-    await vi.waitUntil(() => asked.length === before + 20, { timeout: 20_000 })
+    await vi.waitUntil(() => asked.length === before + 20)
     return tries
   }
   const [own, user] = [{ ...buyer, token, hostname: item.hostname }, await again(call, buyer)]

@@ -63,7 +63,7 @@ for (const [what, urlOf] of [
     await settled(world.hanging)
     await deliversAtOnce(world, victim)
     expect(world.hanging.length).toBeLessThan(512)
-  }, 60_000)
+  })
 
 test('with 26 hanging accounts, the delivery of another still begins at once, also to the host that hangs for them', async () => {
   const world = start()
@@ -79,7 +79,7 @@ test('with 26 hanging accounts, the delivery of another still begins at once, al
   await deliversAtOnce(world, victim)
   await writeEvent(world.call, beside)
   await until(() => world.hanging.some(({ url }) => url.endsWith('/beside')))
-}, 60_000)
+})
 
 test('a webhook that hangs leaves places to those of the same account at other hosts', async () => {
   const world = start()
@@ -91,7 +91,7 @@ test('a webhook that hangs leaves places to those of the same account at other h
   await settled(world.hanging)
   await writeEvent(world.call, seller, 'client.good')
   await until(() => world.good().length === 1)
-}, 60_000)
+})
 
 test('every delivery that waited for a place is made in the end, in the order of its events, also by the next process', async () => {
   const storage = storageOver(memoryStorage(), { close: async () => {} })
@@ -107,7 +107,7 @@ test('every delivery that waited for a place is made in the end, in the order of
   await second.service.ready()
   await until(() => second.received.length >= 20 * 30)
   expect(new Set(second.received.map(({ id }) => id)).size).toBe(600)
-}, 60_000)
+})
 
 test('mails that one address waits for leave room for those to others', async () => {
   const storage = memoryStorage()

@@ -50,7 +50,7 @@ const toolCalls: Readonly<Record<string, (given: Given) => object>> = {
   docs_search: () => ({ query: `nonce ${HOSTILE}`.slice(0, 190) }),
 }
 
-test('no tool for coding agents shows an unseen character of others', { timeout: 60_000 }, async () => {
+test('no tool for coding agents shows an unseen character of others', async () => {
   expect(Object.keys(toolCalls).sort()).toEqual(sandboxTools.map(({ name }) => name).sort())
   const { service, call, email } = await start()
   const { requests } = await service.sandbox.requests.list({ limit: 200 })

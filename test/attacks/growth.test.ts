@@ -144,7 +144,7 @@ test('a request is known that fills each collection with a limit', () => {
 })
 
 describe.each(counted)('$name', ({ name, growth, code }) => {
-  it(`are refused with ${code} above the limit, and those of others are not`, { timeout: 60_000 }, async () => {
+  it(`are refused with ${code} above the limit, and those of others are not`, async () => {
     const owners = [await newOwner(PUBLIC[0]), await newOwner(PUBLIC[1])] as const
     const make = makers[name] as Make // Each has one: see above.
     const most = growth.most === 'limits.newPerDay' ? NEW_PER_DAY : growth.most === 'limits.codes' ? 5 : growth.most

@@ -38,7 +38,7 @@ const numbers: [string, (given: Awaited<ReturnType<typeof state>>) => void][] = 
   ],
 ]
 
-describe('a snapshot', { timeout: 60_000 }, () => {
+describe('a snapshot', () => {
   it.each(numbers)('with %s is refused, and changes nothing', async (_, damage) => {
     await newSeller(call)
     const before = await state()

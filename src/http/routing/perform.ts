@@ -152,8 +152,8 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
 
 /** Reads every row, if the caller asks for no page. */
 async function wholeReader(readPage: NonNullable<Route['read']>, name: string): Promise<NonNullable<Route['read']>> {
-  const { readWhole } = await load(() => import('../whole-list.js'))
-  return (tx, call, service) => readWhole({ name, readPage, tx, call, service })
+  const { readWholeList } = await load(() => import('../whole-list.js'))
+  return (tx, call, service) => readWholeList({ name, readPage, tx, call, service })
 }
 
 /** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */

@@ -12,7 +12,7 @@ export async function countNew(
   maker: Maker,
   { limits, clock }: Pick<ServiceContext, 'limits' | 'clock'>,
 ): Promise<void> {
-  const subject = await subjectOf(tx, maker)
+  const subject = await countedOwner(tx, maker)
   if (subject !== undefined) await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() })
 }
 
@@ -20,7 +20,7 @@ export async function countNew(
  * Whom a daily limit counts. Undefined for a private address: those are of proxies and of this machine, behind which are
  * many.
  */
-export const subjectOf = async (tx: Reader, { owner, address }: Maker): Promise<string | undefined> =>
+export const countedOwner = async (tx: Reader, { owner, address }: Maker): Promise<string | undefined> =>
   owner === undefined ? subjectAt(address) : responsibleFor(tx, owner)
 
 const subjectAt = (address: string | undefined): string | undefined =>

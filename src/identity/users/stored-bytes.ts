@@ -2,7 +2,7 @@ import { problem } from '../../base/problem.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
 import { addDaily, type DailyLimit, waitOfDaily } from '../../jobs/rates/daily-count.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { subjectOf } from './new-per-day.js'
+import { countedOwner } from './new-per-day.js'
 
 /** The name of the count. */
 const STORED_BYTES = 'stored_bytes'
@@ -36,7 +36,7 @@ export async function checkStored(tx: Reader, maker: Maker, service: Limited): P
 }
 
 async function limitOf(tx: Reader, maker: Maker, { limits, clock }: Limited): Promise<DailyLimit | undefined> {
-  const subject = await subjectOf(tx, maker)
+  const subject = await countedOwner(tx, maker)
   const most = limits.storedBytesPerDay
   return subject === undefined ? undefined : { kind: STORED_BYTES, subject, most, at: clock.now() }
 }

@@ -1,14 +1,13 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, State } from '../../storage/storage.js'
+import { NEVER } from '../../storage/values.js'
 import { instanceIn, type Lease, leases } from '../leases/lease.js'
 
 const kinds = ['clock', 'faults', 'state'] as const
 /** What a control changes for all processes: the clock, the armed faults, or the whole state with its clock and key. */
 export type ControlKind = (typeof kinds)[number]
 
-/** These rows last until somebody removes them, because the clock of a sandbox may jump. */
-const FOREVER = Number.MAX_SAFE_INTEGER
 const PROCESS = 'process:'
 const CONTROL = 'control'
 /** More processes than ever share a storage. */
@@ -25,7 +24,8 @@ export const processRow = (
   id: PROCESS + instance,
   holder: `${instance}:${randomHex(random, 8)}`,
   fence,
-  until: FOREVER,
+  // Until somebody removes it, because the clock of a sandbox may jump.
+  until: NEVER,
 })
 
 /** The rows of all processes. */
@@ -56,7 +56,8 @@ export const controlRow = ({ kind, runBy = '', fence }: Control): Lease => ({
   id: CONTROL,
   holder: `${runBy}:${kind}`,
   fence,
-  until: FOREVER,
+  // Until somebody removes it, because the clock of a sandbox may jump.
+  until: NEVER,
 })
 
 /** A state to import, with the rows that are about the processes that use the storage now in place of its own. */

@@ -16,7 +16,7 @@ import { sealedStorage } from '../../storage/sealing.js'
 import { assertLists } from '../../storage/state.js'
 import { stateText } from '../../storage/state-text.js'
 import type { AnyCollection, Key, Reader, State, Storage } from '../../storage/storage.js'
-import { migrateState, type SchemaHistory, SchemaNewer, schemaOf } from '../../storage/tables/migration.js'
+import { migrateState, olderRows, type SchemaHistory, SchemaNewer, schemaOf } from '../../storage/tables/migration.js'
 import { serialStorage } from '../../storage/tables/serial.js'
 import { Tables } from '../../storage/tables/tables.js'
 import { isObject, messageOf } from '../../storage/unknown.js'
@@ -63,12 +63,21 @@ export async function checkSnapshot(document: unknown, { collections, history }:
   const rules: Schema = { collections, counted, references }
   const given = copyOf(document)
   const isOlder = schemaOf(given) < history.current
-  const early = isOlder ? findInconsistency(given, rules) : undefined
+  const early = isOlder
+    ? findInconsistency(given, { ...rules, collections: withFormer(collections, given) })
+    : undefined
   if (early) throw refused(early)
   const state = await inCurrentSchema(given, history)
   const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw refused(fault)
   return state
+}
+
+/** Migrations may remove rows of collections that this release no longer has. What they leave is found after them. */
+function withFormer(collections: readonly AnyCollection[], { rows }: State): readonly AnyCollection[] {
+  const known = new Set(collections.map(({ name }) => name))
+  const former = Object.keys(rows).filter((name) => !known.has(name))
+  return [...collections, ...former.map(olderRows)]
 }
 
 function copyOf(document: State): State {

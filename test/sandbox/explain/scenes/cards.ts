@@ -58,7 +58,7 @@ export const cardScenes = {
         return { status: 'succeeded', charge_id: `ch_${id}` }
       }
       const open = Promise.all(Array.from({ length: 20 }, () => topup(shop, VISA)))
-      await expect.poll(() => asked, { timeout: 20_000 }).toBe(20)
+      await expect.poll(() => asked).toBe(20)
       return {
         request: topup(shop, VISA),
         facts: { principal: `user:${shop.reader.id}`, open: 20, own: 20, retry_after: 5 },
