@@ -103,7 +103,7 @@ export async function planMigration(file: string): Promise<PlannedMigration> {
   try {
     const state = await stateIn(resolve(file))
     const schema = schemaOf(state)
-    const migrations = pendingMigrations(schemaHistory, { schema, what: file })
+    const migrations = await pendingMigrations(schemaHistory, { schema, what: file })
     await checkSnapshot(state, { collections, history: schemaHistory })
     return { schema, migrations }
   } catch (cause) {

@@ -43,4 +43,5 @@ export type CommonCode =
   | 'storage_unavailable'
   | 'token_invalid'
   | 'too_many_failures'
+  | 'too_many_new'
   | 'wrong_principal'

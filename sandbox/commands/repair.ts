@@ -34,7 +34,7 @@ export async function repair(file: string, to: string): Promise<void> {
 async function repaired(path: string, target: string) {
   const salvaged = await salvage(path)
   const { tables, schema, store, commit } = salvaged
-  const pending = pendingMigrations(schemaHistory, { schema, what: path })
+  const pending = await pendingMigrations(schemaHistory, { schema, what: path })
   await migrateTables(tables, pending).catch((cause: unknown) => {
     throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
   })

@@ -1,7 +1,5 @@
+import { load } from '../base/load.js'
 import type { SchemaHistory } from '../storage/tables/migration.js'
-import { toV2 } from './v2.js'
-import { toV3 } from './v3.js'
-import { toV4 } from './v4.js'
 
 /**
  * The number of the shapes in which this release stores rows. Whoever changes a shape counts it up and adds a migration
@@ -10,4 +8,8 @@ import { toV4 } from './v4.js'
 export const SCHEMA = 4
 
 /** What every storage needs to open a state of an older release. */
-export const schemaHistory: SchemaHistory = { current: SCHEMA, migrations: [...toV2, ...toV3, ...toV4] }
+export const schemaHistory: SchemaHistory = {
+  current: SCHEMA,
+  // Few states are older.
+  migrations: () => load(async () => (await import('./steps.js')).migrations),
+}

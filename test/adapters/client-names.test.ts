@@ -338,6 +338,7 @@ describe('the codes of the client', () => {
       storage_unavailable: true,
       token_invalid: true,
       too_many_failures: true,
+      too_many_new: true,
       wrong_principal: true,
     }
     const added = new Set(

@@ -2,7 +2,8 @@ import { copyFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { SCHEMA, schemaHistory } from '../../src/core.js'
+import { SCHEMA } from '../../src/core.js'
+import { migrations } from '../../src/migrations/steps.js'
 import { cli } from '../support/cli.js'
 
 const sandbox = cli()
@@ -26,7 +27,7 @@ describe('farthing migrate --check', () => {
     expect(first).toBe(`data.json has schema 1. This farthing writes schema ${SCHEMA}.`)
     expect(copy).toBe('To open it as a data file saves a copy first, data.json.v1. These migrations run:')
     expect(lines.pop()).toBe('It would open: its rows are consistent, and its ledger is correct.')
-    expect(lines).toEqual(schemaHistory.migrations.map(({ to, what }) => `- schema ${to}: ${what}`))
+    expect(lines).toEqual(migrations.map(({ to, what }) => `- schema ${to}: ${what}`))
     expect(await contents(inDirectory('.'))).toEqual(before)
   })
 

@@ -17,7 +17,7 @@ const boxes = olderRows('boxes')
 const grow = (row: OlderRow): OlderRow => ({ ...row, size: Number(row.size) * 2 })
 
 /** Schema 2 says `size` in each box; schema 3 doubles it and keeps a lid in a collection of its own. */
-const history: SchemaHistory = {
+const history = {
   current: 3,
   migrations: [
     {
@@ -35,7 +35,7 @@ const history: SchemaHistory = {
       },
     },
   ],
-}
+} satisfies SchemaHistory
 
 const older: State = { counters: { boxes: 2 }, rows: { boxes: [{ id: 1 }, { id: 2 }, { id: 3, size: 5 } as OlderRow] } }
 const current: State = {
@@ -69,11 +69,12 @@ describe('a state', () => {
     )
   })
 
-  it('names what it still needs', () => {
-    const whats = (schema: number) => pendingMigrations(history, { schema, what: 'It' }).map(({ what }) => what)
-    expect(whats(1)).toEqual(['Says how large a box is.', 'Doubles it.', 'Makes a lid.'])
-    expect(whats(2)).toEqual(['Doubles it.', 'Makes a lid.'])
-    expect(whats(3)).toEqual([])
+  it('names what it still needs', async () => {
+    const whats = async (schema: number) =>
+      (await pendingMigrations(history, { schema, what: 'It' })).map(({ what }) => what)
+    expect(await whats(1)).toEqual(['Says how large a box is.', 'Doubles it.', 'Makes a lid.'])
+    expect(await whats(2)).toEqual(['Doubles it.', 'Makes a lid.'])
+    expect(await whats(3)).toEqual([])
   })
 
   it.each([0, 1.5, '2', null])('cannot have the schema %j', async (schema) => {

@@ -31,7 +31,13 @@ function startCounting() {
     expect([path, status < 300]).toEqual([path, true])
     return { calls, body }
   }
-  return { call, callsOf, close: () => service.close() }
+  /** Of reads, whose calls are counted without what the service did of its own at the same time. */
+  const fewestCallsOf = async (path: string, options: CallOptions) => {
+    const tries = [await callsOf('GET', path, options)]
+    for (let n = 0; n < 4; n++) tries.push(await callsOf('GET', path, options))
+    return tries.reduce((best, next) => (next.calls < best.calls ? next : best))
+  }
+  return { call, callsOf, fewestCallsOf, close: () => service.close() }
 }
 
 describe('Storage calls', () => {
@@ -46,7 +52,7 @@ describe('Storage calls', () => {
     expect((await callsOf('POST', `/v4/payment/${hash}`, { token, headers })).calls).toBe(8)
   })
 
-  test('a purchase makes at most 30, a token call 3, and reading a twin 4', async () => {
+  test('a purchase makes at most 30, a token call 2, and reading a twin 4', async () => {
     const { call, callsOf, close } = startCounting()
     onTestFinished(close)
     const { item, payer, seller } = await newShop(call)
@@ -57,7 +63,7 @@ describe('Storage calls', () => {
     const tokens = await callsOf('POST', '/v4/account/oauth/token', { headers })
     const twin = await callsOf('GET', `/v4/twin/${hostname}`, { token })
     expect(bought.calls).toBeLessThanOrEqual(30) // 2 of them for the history, which only a sandbox keeps
-    expect([tokens.calls, twin.calls]).toEqual([3, 4])
+    expect([tokens.calls, twin.calls]).toEqual([2, 4])
   })
 })
 
@@ -183,8 +189,8 @@ describe('With 20 rows as with 1, the same number of storage calls is made by', 
 
   test.each(Object.entries(lists))('%s', async (_, { path, as }) => {
     const [one, twenty] = worlds as [World, World]
-    const short = await few.callsOf('GET', path(one), as(one))
-    const long = await many.callsOf('GET', path(twenty), as(twenty))
+    const short = await few.fewestCallsOf(path(one), as(one))
+    const long = await many.fewestCallsOf(path(twenty), as(twenty))
     expect(rowsOf(short.body)).toBeGreaterThan(0)
     expect(rowsOf(long.body)).toBeGreaterThanOrEqual(20)
     expect(long.calls).toBe(short.calls)

@@ -56,7 +56,7 @@ export async function readStored(path: string): Promise<Stored> {
   const keyFile = await KeyFile.open(`${path}.key`)
   for (const [name, rows] of Object.entries(keyFile.settle(read.commit)))
     for (const row of rows) read.tables.restore(name, row.id, row)
-  const pending = pendingMigrations(schemaHistory, { schema: read.schema, what: path })
+  const pending = await pendingMigrations(schemaHistory, { schema: read.schema, what: path })
   return { format, ...read, keyFile, long, pending }
 }
 

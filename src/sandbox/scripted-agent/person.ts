@@ -31,7 +31,7 @@ const MOST_STEPS = 12
 const ASKING = new Set(['sign_in', 'connect_app'])
 /** Interval between checks of a phone, and the longest wait beyond the delay that it is set to. */
 const LOOK_MS = 50
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 30_000
 
 /** How many browsers stay open. A person whose browser was closed signs in again. */
 const MOST_BROWSERS = 1000

@@ -19,8 +19,8 @@ export interface Migration {
 /** The schemas of a state: the one that this release writes, and how older ones become it. */
 export interface SchemaHistory {
   readonly current: number
-  /** In the order in which they run. */
-  readonly migrations: readonly Migration[]
+  /** In the order in which they run. A function loads them when an older state needs them. */
+  readonly migrations: readonly Migration[] | (() => Promise<readonly Migration[]>)
 }
 
 /** For storages whose rows never change their shape. */
@@ -52,12 +52,14 @@ export class SchemaNewer extends StorageUnavailable {
  * The migrations that a state of this schema still needs, in order. `what` names the state in the error. Throws
  * `SchemaNewer`.
  */
-export function pendingMigrations(
+export async function pendingMigrations(
   { current, migrations }: SchemaHistory,
   { schema, what }: { readonly schema: number; readonly what: string },
-): readonly Migration[] {
+): Promise<readonly Migration[]> {
   if (schema > current) throw new SchemaNewer(what, schema, current)
-  return migrations.filter(({ to }) => to > schema)
+  if (schema === current) return []
+  const all = typeof migrations === 'function' ? await migrations() : migrations
+  return all.filter(({ to }) => to > schema)
 }
 
 /**
@@ -83,7 +85,7 @@ export async function migrateState(
   history: SchemaHistory,
   { what = 'This state' }: { readonly what?: string } = {},
 ): Promise<State> {
-  const pending = pendingMigrations(history, { schema: schemaOf(state), what })
+  const pending = await pendingMigrations(history, { schema: schemaOf(state), what })
   if (pending.length === 0) return { ...state, schema: history.current }
   const tables = new Tables(structuredClone(state))
   await migrateTables(tables, pending)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
@@ -204,8 +204,10 @@ export async function signInByCode({ call }: Host, shown: Parts, email: string):
 /** The newest code for an address, once the frame asks for it. */
 export async function codeFor(call: Call, shown: Parts, email: string): Promise<string> {
   await shown.code.waitFor()
-  const { body } = await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=1`)
-  return body.messages[0].codes[0]
+  const find = async () =>
+    (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=1`)).body.messages[0]?.codes[0]
+  // The mail is written after the answer.
+  return vi.waitUntil(find, { interval: 20 })
 }
 
 /** An access token of the demo's account. */
