@@ -268,6 +268,7 @@ const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   // A closed connection has no address any more.
   peerAddress: req.socket.remoteAddress ?? '',
   body: bodyOf(req),
+  takesGetBody: true,
   chunks: () => chunksOf(req),
   ending,
 })

@@ -1,3 +1,4 @@
+import type { Evidence } from './evidence.js'
 import type { ProblemFields } from './problem-fields.js'
 
 /**
@@ -296,4 +297,9 @@ export const isProblemCode = (code: string): code is ProblemCode => Object.hasOw
 
 export const problemCodes = Object.keys(problems).filter(isProblemCode)
 export const problemStatus = (code: ProblemCode): number => problems[code][0]
+const storageFailures: readonly ProblemCode[] = ['storage_unavailable', 'storage_full', 'outcome_unknown']
+
+/** The status of a code in an evidence mode: the interface shows internal failures as 500 alone (section 7). */
+export const problemStatusIn = (mode: Evidence, code: ProblemCode): number =>
+  mode === 'documented' && storageFailures.includes(code) ? 500 : problemStatus(code)
 export const problemSentence = (code: ProblemCode): string => problems[code][1]

@@ -21,6 +21,8 @@ export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
 export interface FetchSource extends BodySource {
   /** The address of the connection's other end. Empty: unknown. Absent: the request did not come over a network. */
   readonly peerAddress?: string | undefined
+  /** Whether callers can send a body with GET. In the mode `documented` they must, where the interface shows it. */
+  readonly takesGetBody?: boolean
   /** The class of the answers. Default: the global `Response`. */
   readonly Response?: typeof Response
   /** Where the journal says that the request comes from. Default: `http` or `in_process`. */

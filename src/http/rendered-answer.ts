@@ -1,4 +1,4 @@
-import { Problem, problem } from '../base/problem.js'
+import { Problem, problem, problemStatusIn } from '../base/problem.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import { SchemaNewer } from '../storage/tables/migration.js'
 import { storageUnavailable } from '../storage/unavailable.js'
@@ -85,20 +85,17 @@ export function renderProblem(
   const isUnknown = error instanceof OutcomeUnknown
   const refused =
     error instanceof Problem ? error : isUnknown ? unknownOutcome(incoming, error) : failureOf(error, route)
-  const shown = route?.refused?.(refused, headers, { baseUrl })
+  const plain = (problem: Problem) => shownProblem(problem, incoming, baseUrl)
+  const shown = route?.refused?.(refused, headers, { baseUrl, shown: plain })
   return {
-    status: shown?.status ?? refused.status,
+    status: shown?.status ?? problemStatusIn(incoming.leastEvidence, refused.code),
     headers: {
       'content-type': 'application/json',
       'cache-control': 'private, no-store',
       ...refused.headers,
       ...shown?.headers,
     },
-    body:
-      shown?.body ??
-      JSON.stringify(
-        shown ? shown.value : { ...shownProblem(refused, incoming, baseUrl), ...messageOf(refused, route) },
-      ),
+    body: shown?.body ?? JSON.stringify(shown ? shown.value : { ...plain(refused), ...messageOf(refused, route) }),
   }
 }
 
@@ -109,11 +106,11 @@ export function renderProblem(
  */
 function shownProblem(refused: Problem, { leastEvidence }: Pick<Incoming, 'leastEvidence'>, baseUrl: string): object {
   if (leastEvidence === 'designed') return refused.bodyAt({ baseUrl })
-  const { body, code, fields } = refused
+  const { message: error, code, fields } = refused
   return {
     ...(fields.changed !== undefined && { changed: fields.changed }),
-    error: body.error,
-    status: body.status,
+    error,
+    status: problemStatusIn(leastEvidence, code),
     ...((code === 'account_not_granted' || code === 'evidence_refused') && { code }),
   }
 }

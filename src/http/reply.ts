@@ -58,8 +58,14 @@ export function textStream(chunks: AsyncIterator<string> | Iterator<string>): Re
 }
 
 /** Renders refusals of the service at a base URL. */
+export interface RefusingService {
+  readonly baseUrl: string
+  /** The fields of a refusal that the caller's evidence mode shows. */
+  shown(refused: Problem): object
+}
+
 export interface Refusal {
-  (refused: Problem, headers: Pick<Headers, 'get'>, service: { readonly baseUrl: string }): Reply<object>
+  (refused: Problem, headers: Pick<Headers, 'get'>, service: RefusingService): Reply<object>
   /** Whether browsers get a page. */
   readonly isPage?: boolean
   /** The error code of OAuth for a problem, if JSON answers have the form of OAuth (RFC 6749 section 5.2). */

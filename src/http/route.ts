@@ -167,8 +167,10 @@ interface RouteFacts<
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** For a GET: the fields of the query may also come as a JSON body. */
+  /** For a GET: the fields of the query may also come as a JSON body, as the interface shows them. */
   readonly queryInBody?: boolean
+  /** Forms of path parameters that are weaker than the operation. */
+  readonly weakParams?: Readonly<Record<string, { readonly form: RegExp; readonly evidence: Evidence }>>
   /** An empty body counts as `{}`, whatever its Content-Type. */
   readonly bodyOptional?: boolean
   /** The limit of its body. Default: `bodyBytes`. */

@@ -1,3 +1,4 @@
+import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { isProven, subjectOf, users } from '../../identity/users/user.js'
@@ -18,11 +19,18 @@ export interface Claims {
   agent_twin_key?: string | null
 }
 
-/** The claims that scopes allow. Pass `keys` to include the agent twin's key. */
+/** Grades of the claims about twins, which are our own. */
+const TWIN_CLAIMS = 'designed' satisfies Evidence
+
+/** The claims about a user's twins that the service's evidence mode shows. */
+export const twinClaimNames = ({ evidence }: Pick<ServiceContext, 'evidence'>): readonly string[] =>
+  isWeaker(TWIN_CLAIMS, evidence) ? [] : ['twin_hostname', 'agent_twin_hostname', 'agent_twin_key']
+
+/** The claims that scopes allow, in the service's evidence mode. `withKey` adds the agent twin's key. */
 export async function claimsOf(
   tx: Reader,
-  { userId, scopes }: { userId: number; scopes: readonly string[] },
-  keys?: ServiceContext['keys'],
+  { userId, scopes, withKey = false }: { userId: number; scopes: readonly string[]; withKey?: boolean },
+  { keys, evidence }: Pick<ServiceContext, 'keys' | 'evidence'>,
 ): Promise<Claims> {
   const user = await tx.get(users, userId)
   if (!user) return { sub: String(userId) }
@@ -31,7 +39,8 @@ export async function claimsOf(
   const name = scopes.includes('email') ? user.email : `User ${claims.sub}`
   if (scopes.includes('profile')) Object.assign(claims, { name, updated_at: seconds(user.updated_at) })
   if (scopes.includes('email')) Object.assign(claims, { email: user.email, email_verified: isProven(user) })
-  return scopes.includes('twin') ? { ...claims, ...(await twinClaims(tx, userId, keys)) } : claims
+  if (!scopes.includes('twin') || isWeaker(TWIN_CLAIMS, evidence)) return claims
+  return { ...claims, ...(await twinClaims(tx, userId, withKey ? keys : undefined)) }
 }
 
 async function twinClaims(tx: Reader, userId: number, keys: ServiceContext['keys'] | undefined) {

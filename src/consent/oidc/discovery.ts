@@ -1,13 +1,15 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
+import { twinClaimNames } from './claims.js'
 import { authMethods, signingAlgorithms } from './clients/client.js'
 import { issuerOf, scopesSupported } from './issuer.js'
 
 /** Grades of the endpoints that the Micro Payment Service Interface does not name (section 1). */
-export const optionalEndpoints = { userinfo: 'designed', revocation: 'designed' } as const satisfies Record<
-  string,
-  Evidence
->
+export const optionalEndpoints = {
+  userinfo: 'designed',
+  revocation: 'designed',
+  registration: 'observed',
+} as const satisfies Record<string, Evidence>
 
 /**
  * The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the
@@ -22,7 +24,7 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evi
     token_endpoint: `${issuer}/token`,
     ...(answers('userinfo') && { userinfo_endpoint: `${issuer}/me` }),
     jwks_uri: `${issuer}/jwks`,
-    registration_endpoint: `${issuer}/reg`,
+    ...(answers('registration') && { registration_endpoint: `${issuer}/reg` }),
     introspection_endpoint: `${issuer}/token/introspection`,
     ...(answers('revocation') && {
       revocation_endpoint: `${issuer}/token/revocation`,
@@ -33,7 +35,7 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evi
     claims_supported: [
       ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'amr', 'at_hash'],
       ...['name', 'updated_at', 'email', 'email_verified'],
-      ...['twin_hostname', 'agent_twin_hostname', 'agent_twin_key'],
+      ...twinClaimNames(context),
     ],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],

@@ -49,7 +49,7 @@ export interface TokenResponse {
   id_token?: string
 }
 
-type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
+type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'evidence'>
 
 /**
  * Exchanges a code or a refresh token. Returns the problems whose effects must be stored: a wrong client secret counts, and
@@ -249,7 +249,7 @@ async function idToken(
     amr,
     ...(nonce !== null && { nonce }),
     at_hash: base64url(sha256(utf8ToBytes(accessToken)).subarray(0, 16)),
-    ...(await claimsOf(tx, { userId: user_id, scopes })),
+    ...(await claimsOf(tx, { userId: user_id, scopes }, context)),
   }
   return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
 }

@@ -14,7 +14,7 @@ import {
   revokeOidcAccessToken,
 } from './token.js'
 
-type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock'>
+type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'evidence'>
 
 /** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
 export interface Introspection extends Partial<Claims> {
@@ -74,7 +74,7 @@ async function describe(tx: Reader, { row, kind }: Found, context: Context): Pro
     exp: seconds(kind === 'access' ? row.access_expires_at : row.refresh_expires_at),
     iat: seconds(row.issued_at),
     ...(kind === 'access' && { jti: row.id }),
-    ...(await claimsOf(tx, { userId: row.user_id, scopes }, context.keys)),
+    ...(await claimsOf(tx, { userId: row.user_id, scopes, withKey: true }, context)),
   }
 }
 

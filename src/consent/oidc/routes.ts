@@ -60,8 +60,8 @@ const userinfo = {
 const readClaims = (
   tx: Reader,
   { principal: { user_id: userId, scopes } }: Pick<Call<unknown, unknown, unknown, 'agent'>, 'principal'>,
-  { keys }: ServiceContext,
-) => claimsOf(tx, { userId, scopes }, keys)
+  service: ServiceContext,
+) => claimsOf(tx, { userId, scopes, withKey: true }, service)
 
 export const oidcRoutes = defineRoutes('oidc', {
   readOpenidConfiguration: route({
@@ -118,7 +118,7 @@ export const oidcRoutes = defineRoutes('oidc', {
   registerOidcClient: route({
     ...open,
     summary: 'Register an app, public or confidential (RFC 7591).',
-    evidence: 'documented',
+    evidence: optionalEndpoints.registration,
     method: 'POST',
     path: '/oidc/reg',
     body: shape.Metadata,

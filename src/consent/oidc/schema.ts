@@ -1,3 +1,4 @@
+import { allDesigned } from '../../http/fields/graded.js'
 import { component, lineOf, z } from '../../http/fields/schema.js'
 import { signingAlgorithms } from './clients/client.js'
 
@@ -10,7 +11,7 @@ export const Discovery = component('ProviderMetadata', {
   token_endpoint: z.string(),
   userinfo_endpoint: z.optional(z.string()),
   jwks_uri: z.string(),
-  registration_endpoint: z.string(),
+  registration_endpoint: z.optional(z.string()),
   introspection_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
   end_session_endpoint: z.string(),
@@ -151,9 +152,11 @@ const claims = {
   updated_at: z.optional(z.int()),
   email: z.optional(z.string()),
   email_verified: z.optional(z.boolean()),
-  twin_hostname: z.optional(z.nullable(z.string())),
-  agent_twin_hostname: z.optional(z.nullable(z.string())),
-  agent_twin_key: z.optional(z.nullable(z.string())),
+  ...allDesigned({
+    twin_hostname: z.optional(z.nullable(z.string())),
+    agent_twin_hostname: z.optional(z.nullable(z.string())),
+    agent_twin_key: z.optional(z.nullable(z.string())),
+  }),
 }
 
 export const Userinfo = component('Userinfo', { sub: z.string(), ...claims })

@@ -149,7 +149,7 @@ export const personaRoutes = defineRoutes('personas', {
   createDelegate: route({
     summary:
       'Give a twin a delegate of your persona. With `spend`, a party can spend from the twin of the persona. Then a request with a session waits for the user’s second factor.',
-    evidence: 'observed',
+    evidence: { v4: 'designed', v3: 'observed' },
     method: 'POST',
     path: '/persona/:hash/delegate',
     versions: ['v4', 'v3'],

@@ -1,5 +1,5 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
-import { type ProblemCode, problemSentence, problemStatus } from '../../base/problem.js'
+import { type ProblemCode, problemSentence, problemStatusIn } from '../../base/problem.js'
 import { fieldsOfCode, problemFields } from '../../base/problem-fields.js'
 import type { Route } from '../route.js'
 import { errorsOf } from '../routing/errors.js'
@@ -45,7 +45,10 @@ export const frameResponses: Record<string, DocumentPart> = {
 export function refusals(route: Route, name: string, schemas: Schemas, least: Evidence): Record<string, DocumentPart> {
   const codes = errorsOf(route)
   const byStatus = new Map<number, ProblemCode[]>()
-  for (const code of codes) byStatus.set(problemStatus(code), [...(byStatus.get(problemStatus(code)) ?? []), code])
+  for (const code of codes) {
+    const status = problemStatusIn(least, code)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
   const schema = schemas.add(name, errorSchema(route, codes, least))
   const shown = showsCode(least)
   const responses = Object.fromEntries(
@@ -91,7 +94,7 @@ function errorSchema(
   least: Evidence,
 ): DocumentPart {
   const oauthCode = refused?.oauthCode
-  const statuses = [...new Set(codes.map(problemStatus))].sort((a, b) => a - b)
+  const statuses = [...new Set(codes.map((code) => problemStatusIn(least, code)))].sort((a, b) => a - b)
   const shown = showsCode(least)
   const extra = [...new Set(codes.flatMap((code) => fieldsOfCode[code] ?? []))]
   const shownCodes = shown ? codes : codes.filter((code) => strictCodes.has(code))

@@ -55,13 +55,10 @@ export function operation(route: Route, version: Version | undefined, parts: Par
     ...(route.text && { requestBody: textBody(route.text.type) }),
     responses: {
       ...answers(route, parts),
-      ...refusals(route, nameOf(id, 'Error'), schemas, isStrict(route) ? least : 'designed'),
+      ...refusals(route, nameOf(id, 'Error'), schemas, isGraded(route) ? least : 'designed'),
     },
   }
 }
-
-/** Whether strict modes leave out weaker parts of refusals. The forms of OAuth are those of its standards. */
-const isStrict = (route: Route): boolean => isGraded(route) && !route.refused?.oauthCode
 
 /**
  * The name of a component that only one operation has: its id, and `Body`, `Answer`, `Waiting` (the answer 202 of a call

@@ -37,6 +37,8 @@ export function errorsOf(route: Route): ProblemCode[] {
 const mayBeWeak = (route: Route): boolean =>
   weakest(route) !== 'documented' ||
   route.idempotent === true ||
+  route.queryInBody === true ||
+  route.weakParams !== undefined ||
   [route.query, route.body].some((schema) => schema && Object.values(schema.shape).some(gradeOf))
 
 /** The route's weakest evidence grade in any version. */

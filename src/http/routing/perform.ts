@@ -180,7 +180,8 @@ function permit({ route, evidence }: Endpoint, incoming: Incoming, service: Serv
 }
 
 /** Throws `evidence_refused` if a request holds a field, or an Idempotency-Key, that strict mode refuses. */
-function refuseWeakFields(route: Route, { headers, leastEvidence }: Incoming, { query, body }: Fields): void {
+function refuseWeakFields(route: Route, incoming: Incoming, { params, query, body }: Fields): void {
+  const { headers, leastEvidence, source } = incoming
   if (leastEvidence === 'designed') return
   if (route.idempotent && headers.has('idempotency-key'))
     throw evidenceRefused('The header "Idempotency-Key"', 'designed', { leastEvidence })
@@ -188,6 +189,12 @@ function refuseWeakFields(route: Route, { headers, leastEvidence }: Incoming, { 
     (route.query && weakField(route.query, query, leastEvidence)) ??
     (route.body && weakField(route.body, body, leastEvidence))
   if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.evidence, { leastEvidence })
+  for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
+    if (isWeaker(evidence, leastEvidence) && form.test(String(textOf(params[name]))))
+      throw evidenceRefused(`This form of "${name}"`, evidence, { leastEvidence })
+  const [queried] = Object.keys(incoming.query)
+  if (route.queryInBody && source.takesGetBody && queried !== undefined && isWeaker('observed', leastEvidence))
+    throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, 'observed', { leastEvidence })
 }
 
 const evidenceRefused = (what: string, evidence: Evidence, { leastEvidence }: Pick<Incoming, 'leastEvidence'>) =>

@@ -78,6 +78,8 @@ export const twinRoutes = defineRoutes('twins', {
     params: TwinPath,
     query: z.object({ public_secret: z.optional(z.string()) }),
     queryInBody: true,
+    // Existing clients send the id of a twin too.
+    weakParams: { hostname: { form: /^\d+$/, evidence: 'observed' } },
     result: TwinShape,
     errors: ['not_found', 'not_owner'],
     read: (tx, { params, principal }, { balances, keys }) =>

@@ -1,7 +1,7 @@
 import { isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
 import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
-import { designed } from '../../http/fields/graded.js'
+import { allDesigned, designed } from '../../http/fields/graded.js'
 import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { binderEntries, binderJson } from './binder.js'
@@ -12,13 +12,15 @@ import { statedTwin } from './stated-twin.js'
 const BinderEntry = component('BinderEntry', {
   twistId: z.string(),
   timestamp: z.string(),
-  data: z.object({
-    entry: z.object({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() }),
-    entryAuthor: z.string(),
-    entryFiles: z.array(z.string()),
-    entryOperation: z.enum(['receive', 'send']),
-    entryType: z.string(),
-  }),
+  data: z.object(
+    allDesigned({
+      entry: z.object(allDesigned({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() })),
+      entryAuthor: z.string(),
+      entryFiles: z.array(z.string()),
+      entryOperation: z.enum(['receive', 'send']),
+      entryType: z.string(),
+    }),
+  ),
 })
 
 const InventoryRecord = component('InventoryRecord', {

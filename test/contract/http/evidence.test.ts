@@ -1,10 +1,23 @@
 import { expect, it } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { type Evidence, evidenceGrades, isWeaker } from '../../../src/base/evidence.js'
 import { PAGE_CALL } from '../../../src/base/page-call.js'
 import { gradeOf } from '../../../src/http/fields/graded.js'
+import { createService } from '../../../src/index.js'
+import { StorageUnavailable } from '../../../src/storage/storage.js'
 import { contract } from '../../support/contract/contract.js'
 import { type Operation, operations } from '../../support/contract/operations.js'
 import { expectProblem } from '../../support/scenes/market.js'
+import {
+  asClient,
+  claimsIn,
+  exchangeCode,
+  fill,
+  newConfidentialApp,
+  returned,
+  signInAt,
+  startInteraction,
+} from '../../support/scenes/oidc.js'
 import { defaultDq, newPayer, newSeller, newTwin } from '../../support/scenes/world.js'
 
 const isControl = ({ route }: Operation) => route.scope === 'sandbox'
@@ -151,6 +164,75 @@ contract('evidence of fields', (start) => {
       expect(body).toEqual({ error: expect.any(String), status })
   })
 
+  it('every refusal of every operation shows the documented fields, or those of its standard', async () => {
+    const { call } = await start({ evidence: 'documented' })
+    const allowed = new Set(['error', 'status', 'changed', 'error_description', 'error_uri', 'message'])
+    let refused = 0
+    for (const operation of ofService.filter(({ evidence }) => evidence === 'documented'))
+      for (const options of [
+        { token: 'wrong' },
+        operation.route.method === 'GET' ? {} : { raw: '{', headers: { 'content-type': 'application/json' } },
+      ]) {
+        const { status, body } = await call(operation.route.method, operation.absent, options)
+        if (status < 400 || isPage(operation)) continue
+        refused++
+        const more = Object.keys(body).filter((name) => !allowed.has(name))
+        expect(more, `${operation.route.method} ${operation.absent}`).toEqual(body.status === 501 ? ['code'] : [])
+      }
+    expect(refused).toBeGreaterThan(50)
+  })
+
+  it('the id of a twin in place of its hostname is what existing clients send', { tags: 'everywhere' }, async () => {
+    for (const [evidence, expected] of [
+      ['documented', 501],
+      ['observed', 200],
+    ] as const) {
+      const { call, token, sale } = await strict(evidence)
+      expect((await call('GET', `/v4/twin/${sale.twin_id}`, { token })).status).toBe(expected)
+    }
+  })
+
+  it('claims about twins are our own: discovery, id tokens and introspection have none', async () => {
+    for (const [evidence, names] of [
+      ['observed', []],
+      ['designed', ['agent_twin_hostname', 'agent_twin_key', 'twin_hostname']],
+    ] as const) {
+      const { call } = await start({ evidence })
+      const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration')
+      expect(body.claims_supported.filter((name: string) => name.includes('twin')).sort()).toEqual(names)
+      const app = await newConfidentialApp(call)
+      const path = await startInteraction(call, app, { scope: 'openid twin' })
+      const guest = (await call('GET', path)).headers.get('x-session-id') as string
+      const { session } = await signInAt(call, path, 'ada@example.test', guest)
+      const { code = '' } = returned(await fill(call, path, session, { answer: 'allow', account: 'none' }))
+      const { access_token, id_token } = (await exchangeCode(call, app, code)).body
+      const introspected = await asClient(call, app, 'token/introspection', { token: access_token })
+      expect(introspected.body.active).toBe(true)
+      const claims = { ...introspected.body, ...claimsIn(id_token) }
+      expect(
+        Object.keys(claims)
+          .filter((name) => name.includes('twin'))
+          .sort(),
+      ).toEqual(names)
+    }
+  })
+
+  it('a failure of the storage is 500 as documented, and 503 in weaker modes', async () => {
+    for (const [evidence, status] of [
+      ['documented', 500],
+      ['observed', 503],
+    ] as const) {
+      const storage = memoryStorage()
+      const service = createService({ evidence, log: { error: () => {} }, storage })
+      await service.fetch('/v4/dq')
+      storage.read = () => Promise.reject(new StorageUnavailable('The disk is gone.'))
+      const answer = await service.fetch('/v4/dq')
+      const body = await answer.json()
+      expect([answer.status, body.status, Object.keys(body).sort()]).toEqual([status, status, ['error', 'status']])
+      await service.close()
+    }
+  })
+
   it('the page of an embed sees every field', async () => {
     const { call, token } = await strict('documented')
     const headers = { [PAGE_CALL]: 'embed' }
@@ -172,7 +254,7 @@ contract('evidence of fields', (start) => {
       const { call, url } = await start({ evidence })
       const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration')
       const listed = Object.entries(body).filter(([name]) => /_endpoint$|^jwks_uri$/.test(name))
-      expect(listed.length).toBe(evidence === 'designed' ? 8 : 6)
+      expect(listed.length).toBe({ designed: 8, documented: 5 }[evidence as string] ?? 6)
       for (const [name, endpoint] of listed) {
         const method = /authorization|session|userinfo|jwks/.test(name) ? 'GET' : 'POST'
         expect((await call(method, String(endpoint).slice(url.length))).status, name).not.toBe(501)

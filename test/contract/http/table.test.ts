@@ -155,6 +155,7 @@ const properties: Record<keyof Required<Route>, true> = {
   query: true,
   body: true,
   queryInBody: true,
+  weakParams: true,
   bodyOptional: true,
   isJsonRpc: true,
   adds: true,

@@ -45,7 +45,6 @@ export const documented: Named = [
   ['POST', '/v4/oidc/token'],
   ['GET', '/v4/oidc/jwks'],
   ['POST', '/v4/oidc/token/introspection'],
-  ['POST', '/v4/oidc/reg'],
   ['GET', '/v4/oidc/.well-known/openid-configuration'],
 ]
 

@@ -1,7 +1,7 @@
 import { docsOf, type Problem, type ProblemCode, problemStatus } from '../../../base/problem.js'
 import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { wantsPage } from '../../../http/pages/html.js'
-import { type Refusal, reply } from '../../../http/reply.js'
+import { type Refusal, type RefusingService, reply } from '../../../http/reply.js'
 
 /** OAuth's error code for each problem. */
 const oauthCodes: Partial<Record<ProblemCode, string>> = {
@@ -24,9 +24,13 @@ const oauthCodes: Partial<Record<ProblemCode, string>> = {
 const oauthCodeOf = (code: ProblemCode): string =>
   oauthCodes[code] ?? (problemStatus(code) >= 500 ? 'server_error' : 'invalid_request')
 
-/** An error body of OAuth (RFC 6749 section 5.2), with farthing's own status and code added. */
-const oauthBody = ({ body, code, message }: Problem, error: string, service: { readonly baseUrl: string }) =>
-  reply({ value: { ...body, error, error_description: message, error_uri: docsOf(code, service) } })
+/** An error body of OAuth (RFC 6749 section 5.2), with what the service adds to every refusal, but for `docs`. */
+function oauthBody(refused: Problem, error: string, service: RefusingService) {
+  const { docs: _, ...added } = service.shown(refused) as { docs?: string }
+  return reply({
+    value: { ...added, error, error_description: refused.message, error_uri: docsOf(refused.code, service) },
+  })
+}
 
 export const oauthRefusal: Refusal = Object.assign(
   (...[refused, , service]: Parameters<Refusal>) => oauthBody(refused, oauthCodeOf(refused.code), service),
