@@ -18,6 +18,20 @@ describe('a state of the third schema', () => {
     expect(rows.client_failures ?? []).toEqual([])
   })
 
+  it('keeps the last 50 token pairs of each client, so that revoking it ends few', async () => {
+    const pair = (client: string, n: number) => ({
+      id: `${client}${n % 7}${n}`,
+      client_id: client,
+      access_expires_at: n,
+    })
+    const tokens = Array.from({ length: 500 }, (_, n) => pair('many', n))
+    const state = await migrated({ tokens: [...tokens, pair('few', 1)] })
+    const kept = (state.tokens ?? []) as unknown as typeof tokens
+    expect(kept.filter(({ client_id }) => client_id === 'few')).toHaveLength(1)
+    const ends = kept.filter(({ client_id }) => client_id === 'many').map((row) => row.access_expires_at)
+    expect(ends.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => 450 + n))
+  })
+
   it('has everything in the first generation, so that nothing ends', async () => {
     const rows = {
       users: [{ id: 1, email: 'ada@example.test' }],
