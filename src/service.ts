@@ -32,7 +32,7 @@ import { tokens } from './identity/tokens/token.js'
 import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
 import { countStored } from './identity/users/stored-bytes.js'
-import { users } from './identity/users/user.js'
+import { generationOf, users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
 import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/unsettled/unsettled.js'
@@ -308,6 +308,7 @@ function contextOf(
     waiting: new WaitingRequests(limits.queue),
     streams: new SharedPlaces(STREAMS),
     responsibleFor,
+    generationOf,
     bodies: new HeldBodies(limits),
     hasStarted,
     ongoing: new Map(),

@@ -1,6 +1,7 @@
 import { collections } from './collections.js'
 import { APPROVAL_EXPIRES, expireApproval } from './consent/approvals/approval.js'
 import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
+import { endFormerGeneration, FORMER_GENERATION } from './identity/sessions/first-proof.js'
 import { takeOverLate } from './jobs/flows/takeover.js'
 import { SWEEP } from './jobs/retention/sweep-timer.js'
 import type { TimerJobs } from './jobs/schedule/run.js'
@@ -20,5 +21,6 @@ export const timerJobs: TimerJobs = {
   [BILLING_PERIOD_ENDS]: async () => (await import('./market/billing/renewal.js')).endPeriod,
   [BILLING_RETRY]: async () => (await import('./market/billing/renewal.js')).retryInvoice,
   [APPROVAL_EXPIRES]: async () => expireApproval,
+  [FORMER_GENERATION]: async () => endFormerGeneration,
   [SWEEP]: async () => (await import('./jobs/retention/sweep.js')).sweepOver(collections),
 }

@@ -21,35 +21,29 @@ export const onDisconnect: readonly OnDisconnect[] = [
 
 /** What features end when a user first proves their email, in the order of the mail to the user. */
 export const onFirstProof: readonly OnFirstProof[] = [
-  async (tx, { userId, at }) => ({
-    count: await endConnectionsOf(tx, { userId, at }, { onDisconnect }),
+  {
+    isSliced: true,
+    end: (tx, proven) => endConnectionsOf(tx, proven, { onDisconnect }),
     one: 'connected app',
     many: 'connected apps',
-  }),
-  async (tx, { userId }) => ({
-    count: await retireAgentTwin(tx, userId),
+  },
+  {
+    end: (tx, { userId }) => retireAgentTwin(tx, userId),
     one: 'wallet that apps paid from (what it holds stays yours)',
     many: 'wallets that apps paid from',
-  }),
-  async (tx, { userId, at }) => ({
-    count: await revokeDelegatesOf(tx, `user:${userId}`, at),
-    one: 'delegate',
-    many: 'delegates',
-  }),
-  async (tx, { userId, at }) => ({ count: await removeAllDevices(tx, userId, at), one: 'device', many: 'devices' }),
-  async (tx, { userId, at }) => ({
-    count: await rejectRequestsOf(tx, userId, at),
-    one: 'open request',
-    many: 'open requests',
-  }),
-  async (tx, { userId }) => ({
-    count: await endStandingApprovalsOf(tx, userId),
+  },
+  { isSliced: true, end: revokeDelegatesOf, one: 'delegate', many: 'delegates' },
+  { end: (tx, { userId, at }) => removeAllDevices(tx, userId, at), one: 'device', many: 'devices' },
+  { isSliced: true, end: rejectRequestsOf, one: 'open request', many: 'open requests' },
+  {
+    isSliced: true,
+    end: endStandingApprovalsOf,
     one: 'approval of later payments',
     many: 'approvals of later payments',
-  }),
-  async (tx, { userId }) => ({
-    count: await removeThresholds(tx, userId),
+  },
+  {
+    end: (tx, { userId }) => removeThresholds(tx, userId),
     one: 'spending threshold for apps',
     many: 'spending thresholds for apps',
-  }),
+  },
 ]

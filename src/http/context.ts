@@ -128,6 +128,8 @@ export interface ServiceContext {
   readonly streams: SharedPlaces
   /** The owner whose limits count what an owner causes. */
   responsibleFor(tx: Reader, owner: string): Promise<string>
+  /** The generation of a user, in which what they make is valid. 0 of every other owner. */
+  generationOf(tx: Reader, owner: string): Promise<number>
   /** Authenticates callers. */
   readonly findCaller: FindCaller
   /**
@@ -182,13 +184,34 @@ export interface SignedIn {
 export type OnSignIn = (tx: Writer, signedIn: SignedIn) => Promise<void>
 
 /** How many things of one kind ended, and what they are called. `all`: there were some, and nobody counted them. */
-export interface EndedCount {
+export interface EndedCount extends EndedKind {
   readonly count: number | 'all'
+}
+
+interface EndedKind {
   readonly one: string
   readonly many: string
 }
 
-export type OnFirstProof = (tx: Writer, proven: { readonly userId: number; readonly at: number }) => Promise<EndedCount>
+/** A user who has proven their email, and how many things of a kind one transaction may end. */
+export interface ProvenUser {
+  readonly userId: number
+  /** The user's generation from now on. */
+  readonly generation: number
+  readonly most: number
+  readonly at: number
+}
+
+/** What a feature ends at the first proof. */
+export interface OnFirstProof extends EndedKind {
+  /**
+   * Present if there is no limit: `end` then ends at most `most` that carry a lower generation, and runs again while there
+   * may be more. They are dead already where they are used. Absent if `end` ends everything.
+   */
+  readonly isSliced?: true
+  /** Returns how many it ended. */
+  readonly end: (tx: Writer, proven: ProvenUser) => Promise<number>
+}
 
 export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 

@@ -1,11 +1,12 @@
 import { allRows } from '../storage/page.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import { changeRows, type OlderRow, olderRows } from '../storage/tables/migration.js'
+import { changeRows, type OlderRow, olderRows, withMissing } from '../storage/tables/migration.js'
 import type { MigrationStep } from './step.js'
 
 export const consentSteps: readonly MigrationStep[] = [
   { what: 'Gives nothing back for a held call that counted in another digital quantity.', migrate: keepCounted },
   { what: 'Counts at least what is held against the limit of each delegate.', migrate: countHeld },
+  { what: 'Gives what a user allows others the first generation of its user.', migrate: fillGenerations },
 ]
 
 const heldCalls = olderRows('held_calls')
@@ -45,3 +46,20 @@ async function heldByDelegates(tx: Reader) {
   }
   return held
 }
+
+/** What a user made and nobody revoked stays valid until the user's generation rises. */
+async function fillGenerations(tx: Writer): Promise<void> {
+  await changeRows(tx, olderRows('oidc_connections'), (row) => withMissing(row, { user_generation: 0 }))
+  for (const name of ['standing_approvals', 'twin_nonces'])
+    await changeRows(tx, olderRows(name), (row) => withMissing(row, { generation: 0 }))
+  await changeRows(tx, olderRows('authentication_requests'), (row) =>
+    withMissing(row, { generation: 0, spendable_until: spendableUntil(row) }),
+  )
+  await changeRows(tx, olderRows('delegates'), (row) =>
+    withMissing(row, { generation: row.revoked_at === null ? 0 : null }),
+  )
+}
+
+/** An approval could be spent for five minutes. */
+const spendableUntil = ({ status, spent_at, answered_at }: OlderRow): number | null =>
+  status === 'approved' && spent_at === null && typeof answered_at === 'number' ? answered_at + 5 * 60_000 : null

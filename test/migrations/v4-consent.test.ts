@@ -45,3 +45,39 @@ describe("a delegate's spending", () => {
     expect(held_calls.map(({ delegate }) => delegate)).toEqual(['daily', null, 'whole', null])
   })
 })
+
+describe('what a user allows others', () => {
+  const rows = {
+    users: [{ id: 1, email: 'ada@example.test', made_by: null }],
+    oidc_connections: [{ id: 3, user_id: 1 }],
+    delegates: [
+      { id: 'valid', revoked_at: null },
+      { id: 'revoked', revoked_at: 5 },
+    ],
+    authentication_requests: [
+      { id: 1, user_id: 1, status: 'pending', answered_at: null, spent_at: null },
+      { id: 2, user_id: 1, status: 'approved', answered_at: 1000, spent_at: null },
+      { id: 3, user_id: 1, status: 'approved', answered_at: 1000, spent_at: 1001 },
+    ],
+    standing_approvals: [{ id: '1:2:d', user_id: 1 }],
+    twin_nonces: [{ id: 'n', twin_id: 1 }],
+  }
+
+  it('stays valid: it is of the first generation, like its user', async () => {
+    const state = await migrated(rows)
+    expect(state.oidc_connections).toMatchObject([{ user_generation: 0 }])
+    for (const name of ['standing_approvals', 'twin_nonces']) expect(state[name]).toMatchObject([{ generation: 0 }])
+    const generations = state.delegates?.map(({ id, generation }) => [id, generation])
+    expect(Object.fromEntries(generations ?? [])).toEqual({ valid: 0, revoked: null })
+  })
+
+  it('and an approval can be spent for as long as before', async () => {
+    const { authentication_requests = [] } = await migrated(rows)
+    const ends = authentication_requests.map(({ generation, spendable_until }) => [generation, spendable_until])
+    expect(ends).toEqual([
+      [0, null],
+      [0, 301_000],
+      [0, null],
+    ])
+  })
+})

@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
-import { connectApp, grantableAccounts, oidcConnections } from '../../consent/oidc/connection.js'
+import { connectApp, findConnection, grantableAccounts } from '../../consent/oidc/connection.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AccountRow } from '../../identity/accounts/account.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -36,7 +36,7 @@ export async function offerAccountChoice(
 export async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
   const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!row) throw problem('not_found')
-  if (!isCurrent(row.expires_at, LIFETIME, at) || !(await tx.get(oidcConnections, row.connection_id)))
+  if (!isCurrent(row.expires_at, LIFETIME, at) || !(await findConnection(tx, row.connection_id)))
     throw problem('link_expired')
   return row
 }

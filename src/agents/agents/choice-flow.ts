@@ -2,7 +2,7 @@ import { type Problem, problem } from '../../base/problem.js'
 import { hasDevice } from '../../consent/devices/device.js'
 import { clientById } from '../../consent/oidc/clients/client.js'
 import { appFields, type ShownApp, shownApp } from '../../consent/oidc/clients/shown-app.js'
-import { oidcConnections } from '../../consent/oidc/connection.js'
+import { findConnection } from '../../consent/oidc/connection.js'
 import { findLastRequest } from '../../consent/second-factor/last-request.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
 import {
@@ -57,7 +57,7 @@ async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Pr
   if (row.chosen_at !== null) return done(tx, row, app)
   const passed = await secondFactor(tx, { row, app, sessionId }, service)
   if (passed !== 'passed') return { app, step: passed }
-  const connection = await tx.get(oidcConnections, row.connection_id)
+  const connection = await findConnection(tx, row.connection_id)
   const accounts = await choosableAccounts(tx, row.user_id)
   return { app, step: 'choose', email, accounts, accountId: connection?.account_id ?? null }
 }

@@ -1,8 +1,9 @@
 import { digest } from '../../base/secrets.js'
 import type { SharedPlaces } from '../../base/shared-places.js'
-import { grantedAccountId, oidcConnections } from '../../consent/oidc/connection.js'
+import { findConnection, grantedAccountId } from '../../consent/oidc/connection.js'
 import { LONGEST_STREAM_MS, takeStream } from '../../jobs/events/streams.js'
 import type { Watched } from '../../jobs/watches/watches.js'
+import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader } from '../../storage/storage.js'
 import type { ChangeFeed } from './offer.js'
 import { CATALOG, listResources, readResource } from './resources.js'
@@ -22,9 +23,10 @@ interface OwnLists {
 
 /** Returns undefined if the agent's token has ended. */
 async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnLists | undefined> {
-  const connection = await tx.get(oidcConnections, agent.connection_id)
-  if (!connection || !(await rest.isAuthenticated(tx))) return undefined
-  const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(tx, connection) } }
+  const read = new ReadOnce(tx)
+  const connection = await findConnection(read, agent.connection_id)
+  if (!connection || !(await rest.isAuthenticated(read))) return undefined
+  const visit = { ...rest, agent: { ...agent, account_id: await grantedAccountId(read, connection) } }
   return {
     tools: digestOf(await offeredTools(tx, visit)),
     resources: digestOf(await listResources(tx, visit, undefined)),

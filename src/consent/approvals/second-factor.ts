@@ -1,7 +1,7 @@
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import { oidcClients } from '../oidc/clients/client.js'
+import { clientById } from '../oidc/clients/client.js'
 import { appFields, type ShownApp, shownApp } from '../oidc/clients/shown-app.js'
 import type { Detail } from '../second-factor/detail.js'
 import type { ApprovalRow, CartDetail, ChangeDetail } from './approval.js'
@@ -18,7 +18,7 @@ export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<
 
 /** The app that requested the approval. */
 export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<ShownApp> {
-  const client = await tx.get(oidcClients, client_id)
+  const client = await clientById(tx, client_id)
   return client ? shownApp(client) : { title: client_id, host: null }
 }
 

@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
+import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader } from '../../storage/storage.js'
-import { type ConnectionRow, grantedAccountId, isInFamily, oidcConnections } from './connection.js'
+import { type ConnectionRow, findConnection, grantedAccountId, isInFamily } from './connection.js'
 import { isInterfaceAudience } from './issuer.js'
 import { findOidcAccessToken, type OidcTokenRow } from './token.js'
 
@@ -15,12 +16,13 @@ export async function findAgentToken(
 ): Promise<
   { token: OidcTokenRow; connection: ConnectionRow; accountId: number | null } | { audience: string } | undefined
 > {
-  const token = await findOidcAccessToken(tx, accessToken, at)
-  const connection = token && (await tx.get(oidcConnections, token.connection_id))
+  const read = new ReadOnce(tx)
+  const token = await findOidcAccessToken(read, accessToken, at)
+  const connection = token && (await findConnection(read, token.connection_id))
   if (!token || !isInFamily(connection, token)) return undefined
   const { audience } = token
   if (audience !== resource && !isInterfaceAudience(audience, { baseUrl })) return { audience }
-  return { token, connection, accountId: await grantedAccountId(tx, connection) }
+  return { token, connection, accountId: await grantedAccountId(read, connection) }
 }
 
 /**
@@ -31,8 +33,9 @@ export async function currentGrant(
   tx: Reader,
   { connection_id }: { readonly connection_id: number },
 ): Promise<{ account_id: number | null }> {
-  const connection = await tx.get(oidcConnections, connection_id)
+  const read = new ReadOnce(tx)
+  const connection = await findConnection(read, connection_id)
   if (!connection)
     throw problem('token_invalid', { detail: 'The user disconnected the app. Ask the user to connect it again.' })
-  return { account_id: await grantedAccountId(tx, connection) }
+  return { account_id: await grantedAccountId(read, connection) }
 }

@@ -1,18 +1,21 @@
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
 import { type AccountRow, accountOf, accounts, isOwner, ownedAccountIds } from '../../identity/accounts/account.js'
+import { generationOf } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
+import { clientById, isClientDeleted, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 import { appHost, appName } from './clients/shown-app.js'
 
 /** What a user allows an app. There is one row per user and app, until the user disconnects it. */
 export interface ConnectionRow {
   readonly id: number
   readonly user_id: number
+  /** The user's. A connection of a lower one is dead. */
+  readonly user_generation: number
   readonly client_id: string
   /** The business account that the user granted. */
   readonly account_id: number | null
@@ -29,13 +32,13 @@ export interface ConnectionRow {
 export const oidcConnections = collection<ConnectionRow>()(
   'oidc_connections',
   {
-    byUser: { fields: ['user_id'] },
+    byUser: { fields: ['user_id', 'user_generation'] },
     byParties: { fields: ['user_id', 'client_id'], unique: true },
     byClient: { fields: ['client_id'] },
   },
   {
     growth: { by: 'a user, by connecting an app', bound: 'One for each user and app.' },
-    retention: { until: 'the user disconnects the app' },
+    retention: { until: 'the user disconnects the app, its client is deleted, or the user first proves their email' },
   },
 )
 
@@ -64,7 +67,20 @@ export interface FamilyMember {
   readonly family_id: string | null
 }
 
-/** Whether a token or code has not ended with its connection or family. */
+/** Whether a connection has ended neither with its user's generation nor with its client. */
+export const isConnectionValid = async (
+  tx: Reader,
+  { user_id, user_generation, client_id }: ConnectionRow,
+): Promise<boolean> =>
+  user_generation === (await generationOf(tx, `user:${user_id}`)) && (await clientById(tx, client_id)) !== undefined
+
+/** Returns a connection that is valid. */
+export async function findConnection(tx: Reader, id: number): Promise<ConnectionRow | undefined> {
+  const row = await tx.get(oidcConnections, id)
+  return row && (await isConnectionValid(tx, row)) ? row : undefined
+}
+
+/** Whether a token or code of a valid connection has not ended with its connection or family. */
 export const isInFamily = (
   connection: ConnectionRow | undefined,
   { generation, family_id }: FamilyMember,
@@ -75,7 +91,7 @@ export const isInFamily = (
 
 /** The same, of a connection that is not read yet. */
 export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<boolean> =>
-  isInFamily(await tx.get(oidcConnections, member.connection_id), member)
+  isInFamily(await findConnection(tx, member.connection_id), member)
 
 /**
  * Ends every token of one code, however many there are: they are dead wherever they are read, and the sweep removes them
@@ -92,8 +108,30 @@ export async function endFamily(tx: Writer, { connection_id, family_id }: Family
 }
 
 export async function connectionOf(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {
+  const row = await connectionEver(tx, userId, clientId)
+  return row && (await isConnectionValid(tx, row)) ? row : undefined
+}
+
+async function connectionEver(tx: Reader, userId: number, clientId: string): Promise<ConnectionRow | undefined> {
   const [row] = await tx.find(oidcConnections, { index: 'byParties', prefix: [userId, clientId], limit: 1 })
   return row
+}
+
+/** Removes a connection. Its tokens and codes are dead without it, and the sweep removes them later. */
+export async function removeConnection(
+  tx: Writer,
+  { id, user_id, client_id }: ConnectionRow,
+  { actor, at }: { actor: string; at: number },
+): Promise<void> {
+  tx.remove(oidcConnections, id)
+  await recordEvent(tx, {
+    owners: [`user:${user_id}`],
+    type: 'connection.deleted',
+    actor,
+    subject: `connection:${id}`,
+    data: { client_id },
+    at,
+  })
 }
 
 /** Stores what a user allows an app, in addition to what they allowed before. Creates their agent twin if they have none. */
@@ -108,10 +146,14 @@ export async function connectApp(
   }: { userId: number; clientId: string; accountId: number | null; scopes: readonly string[]; at: number },
   context: TwinContext,
 ): Promise<ConnectionRow> {
-  const known = await connectionOf(tx, userId, clientId)
+  const former = await connectionEver(tx, userId, clientId)
+  const known = former && (await isConnectionValid(tx, former)) ? former : undefined
+  // What a former generation allowed is not allowed again.
+  if (former && !known) await removeConnection(tx, former, { actor: 'service', at })
   const row: ConnectionRow = {
     id: known?.id ?? (await tx.nextId('oidc_connections')),
     user_id: userId,
+    user_generation: await generationOf(tx, `user:${userId}`),
     client_id: clientId,
     account_id: accountId,
     scopes: [...new Set([...(known?.scopes ?? []), ...scopes])],
@@ -158,13 +200,17 @@ export async function listConnections(
   userId: number,
   page: { limit?: number | undefined; after?: number | undefined },
 ) {
-  const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix: [userId], ...page })
+  const prefix = [userId, await generationOf(tx, `user:${userId}`)]
+  const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix, ...page })
   const apps = await tx.getMany(
     oidcClients,
     rows.map(({ client_id }) => client_id),
   )
   return {
-    connections: rows.map((row, i) => showConnection(row, required(apps[i], `the app of connection ${row.id}`))),
+    connections: rows
+      .map((row, i) => ({ row, app: required(apps[i], `the app of connection ${row.id}`) }))
+      .filter(({ app }) => !isClientDeleted(app))
+      .map(({ row, app }) => showConnection(row, app)),
     next,
   }
 }

@@ -1,7 +1,9 @@
 import { contentHash } from '../../base/hash.js'
-import type { Owner } from '../../base/owner.js'
+import { type Owner, userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
+import type { ProvenUser } from '../../http/context.js'
+import { generationOf, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -11,7 +13,7 @@ import { countedDaily } from '../../storage/growth.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { ownPersona, type PersonaRow, personaOf, personas } from './persona.js'
+import { ownPersona, type PersonaRow, personaOf } from './persona.js'
 import { type SpendingAuthority, showSpendingAuthority } from './spending-authority.js'
 
 /** What a persona gave to a twin. Until it is revoked, it can be verified and may let a party spend. The id is its hash. */
@@ -22,6 +24,8 @@ export interface DelegateRow {
   /** The persona's hash. */
   readonly persona: string
   readonly persona_owner: Owner
+  /** The persona owner's, as long as it is not revoked. A delegate of a lower one is dead. */
+  readonly generation: number | null
   /** The twin that received it. */
   readonly twin_id: number
   readonly hostname: string
@@ -42,6 +46,8 @@ export const delegates = collection<DelegateRow>()(
   {
     byPersona: { fields: ['persona', 'issue'] },
     byHolding: { fields: ['persona', 'twin_id', 'issue'] },
+    // Only those that nobody revoked.
+    byGeneration: { fields: ['persona_owner', 'generation'] },
     byTwin: { fields: ['twin_id', 'created_at', 'number'] },
   },
   {
@@ -84,22 +90,28 @@ export async function deleteDelegate(
 ): Promise<void> {
   await ownPersona(tx, owner, persona)
   const row = await tx.get(delegates, delegate)
-  if (row?.persona !== persona || row.revoked_at !== null) throw problem('not_found')
-  const revoked: DelegateRow = { ...row, revoked_at: at }
+  if (row?.persona !== persona || !(await isDelegateValid(tx, row))) throw problem('not_found')
+  await revoke(tx, row, at)
+}
+
+async function revoke(tx: Writer, row: DelegateRow, at: number): Promise<void> {
+  const revoked: DelegateRow = { ...row, generation: null, revoked_at: at }
   tx.put(delegates, revoked)
   await recordDelegateEvent(tx, 'delegate.revoked', revoked, await getExisting(tx, twins, row.twin_id), at)
 }
 
-/** Revokes every delegate of the owner's personas. Returns how many there were. */
-export async function revokeDelegatesOf(tx: Writer, owner: Owner, at: number): Promise<number> {
-  let count = 0
-  for await (const { id: persona } of allRows(tx, personas, { index: 'byOwner', prefix: [owner] }))
-    for await (const row of allRows(tx, delegates, { index: 'byPersona', prefix: [persona] })) {
-      if (row.revoked_at !== null) continue
-      await deleteDelegate(tx, { persona, delegate: row.id, owner, at })
-      count++
-    }
-  return count
+/** Whether a delegate has ended neither by itself nor with its persona owner's generation. */
+export const isDelegateValid = async (
+  tx: Reader,
+  { revoked_at, generation, persona_owner }: DelegateRow,
+): Promise<boolean> => revoked_at === null && generation === (await generationOf(tx, persona_owner))
+
+/** Revokes delegates of a user's former generations. Returns how many. */
+export async function revokeDelegatesOf(tx: Writer, { userId, generation, most, at }: ProvenUser): Promise<number> {
+  const oldest = await tx.find(delegates, { index: 'byGeneration', prefix: [`user:${userId}`], limit: most })
+  const ended = oldest.filter((row) => row.generation !== null && row.generation < generation)
+  for (const row of ended) await revoke(tx, row, at)
+  return ended.length
 }
 
 /** Every delegate of the owner's persona, including revoked ones, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
@@ -131,14 +143,24 @@ const showDelegate = async (tx: Reader, row: DelegateRow) => ({
   name: row.name,
   email: row.email,
   spend: row.spend && (await showSpendingAuthority(tx, row.spend)),
-  revoked_at: row.revoked_at === null ? null : seconds(row.revoked_at),
+  revoked_at: secondsOrNull(await revokedAt(tx, row)),
   created_at: seconds(row.created_at),
 })
 
+const secondsOrNull = (at: number | null): number | null => (at === null ? null : seconds(at))
+
+/** When a delegate ended, in Unix milliseconds: one of a former generation, when its persona's owner proved their email. */
+export async function revokedAt(tx: Reader, row: DelegateRow): Promise<number | null> {
+  if (row.revoked_at !== null || (await isDelegateValid(tx, row))) return row.revoked_at
+  const owner = await tx.get(users, userIdOf(row.persona_owner) ?? 0)
+  return owner?.email_verified_at ?? row.created_at
+}
+
 /** The delegates that a twin holds now, oldest first. */
 export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerator<DelegateRow> {
+  const read = new ReadOnce(tx)
   for await (const row of allRows(tx, delegates, { index: 'byTwin', prefix: [id] }))
-    if (row.revoked_at === null) yield row
+    if (await isDelegateValid(read, row)) yield row
 }
 
 /** The delegates that all twins of an owner hold now, by persona (Micro Payment Service Interface, section 2). */
@@ -170,11 +192,12 @@ export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller,
   const persona = await personaOf(tx, hash)
   const twin = await tx.get(twins, twinId)
   if (!twin) throw problem('not_found', { detail: 'No twin has this id.' })
+  const generation = await generationOf(tx, persona.owner)
   const isSide = caller === persona.owner || caller === twin.owner
   const instances: string[] = []
   for await (const row of allRows(tx, delegates, { index: 'byHolding', prefix: [hash, twin.id] })) {
     const isWithin = row.issue >= (issueMin ?? row.issue) && row.issue <= (issueMax ?? row.issue)
-    if (row.revoked_at === null && isWithin && (isSide || !isBearerDelegate(row))) instances.push(row.id)
+    if (row.generation === generation && isWithin && (isSide || !isBearerDelegate(row))) instances.push(row.id)
   }
   return { ...describeResult(persona, instances.length), hostname: twin.hostname, instances }
 }

@@ -2,6 +2,7 @@ import { randomHex } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { generationOf } from '../../identity/users/user.js'
 import type { Writer } from '../../storage/storage.js'
 import { type ApprovedSecondFactor, spendAwaited } from '../second-factor/await-second-factor.js'
 import { type DelegateRow, delegateHash, delegates, recordDelegateEvent } from './delegate.js'
@@ -38,6 +39,7 @@ export async function createDelegate(
     number: await tx.nextId('delegates'),
     ...identity,
     persona_owner: persona.owner,
+    generation: await generationOf(tx, persona.owner),
     twin_id: twin.id,
     hostname: twin.hostname,
     name: name ?? null,

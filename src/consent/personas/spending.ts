@@ -9,7 +9,7 @@ import { getExisting } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
-import { type DelegateRow, delegates } from './delegate.js'
+import { type DelegateRow, delegates, isDelegateValid } from './delegate.js'
 import { personaOf } from './persona.js'
 import type { NamedParty, SpendingAuthority, SpendingPeriod } from './spending-authority.js'
 
@@ -78,7 +78,7 @@ export async function grantedAuthority(tx: Reader, { delegate, party, at }: Auth
   const { spend = null } = row ?? {}
   if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
     throw refused('The delegate is unknown, or does not let you spend.')
-  if (row.revoked_at !== null) throw refused('The delegate was revoked.')
+  if (!(await isDelegateValid(tx, row))) throw refused('The delegate was revoked.')
   if (spend.expires_at !== null && spend.expires_at <= at) throw refused('The spending authority has expired.')
   const { twin_id } = await personaOf(tx, row.persona)
   return { delegate: row.id, spend, twin: await getExisting(tx, twins, twin_id), at }

@@ -5,8 +5,8 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { deviceByToken } from '../devices/device.js'
 import {
   type AuthenticationRequestRow,
-  authenticationRequests,
   expireIfDue,
+  findRequest,
   recordAnswer,
   requestOf,
   requestStatus,
@@ -66,7 +66,7 @@ export async function requestOfLink(
   tx: Reader,
   { id, token, sessionId }: MailedLink,
 ): Promise<AuthenticationRequestRow> {
-  const request = await tx.get(authenticationRequests, id)
+  const request = await findRequest(tx, id)
   if (!request || request.link_digest === null || !sameSecret(request.link_digest, digest(token)))
     throw problem('not_found')
   refuseSameSession(request, sessionId)
@@ -102,7 +102,7 @@ export async function answerPending(
 export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) => {
   const [said, id] = subject.split(':')
   const answer = answers.find((each) => each === said)
-  const request = await tx.get(authenticationRequests, Number(id))
+  const request = await findRequest(tx, Number(id))
   const at = clock.now()
   // A state that moved out of a sandbox must not answer for people.
   if (sandbox && answer && request && requestStatus(request, at) === 'pending')

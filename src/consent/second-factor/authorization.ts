@@ -15,6 +15,7 @@ import {
   recordAnswer,
   requestOf,
   requestStatus,
+  requestsNow,
 } from './request.js'
 import { revokeStandingApproval, standingOf } from './standing-approval.js'
 
@@ -29,7 +30,8 @@ export async function listAuthorizations(
   const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
   const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
   const authorizations = []
-  for (const request of rows) authorizations.push(await showAuthorization(tx, request, at))
+  for (const request of await requestsNow(tx, userId, rows))
+    authorizations.push(await showAuthorization(tx, request, at))
   return { authorizations, next }
 }
 

@@ -9,8 +9,10 @@ import {
   type AuthenticationRequestRow,
   authenticationRequests,
   expireIfDue,
+  findRequest,
   recordAnswer,
   requestStatus,
+  requestsNow,
   requireSecondFactor,
   type SecondFactorOrder,
   spendSecondFactor,
@@ -71,7 +73,7 @@ async function isRepeated(
   at: number,
 ): Promise<boolean> {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
-  const [last] = await tx.find(authenticationRequests, query)
+  const [last] = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
   const timedOutAt = last && endedWith408At(last, deniedAs)
   if (!last || timedOutAt === undefined || last.repeated_at !== null || timedOutAt + REPEAT_MS <= at) return false
   if (last.session_digest !== (sessionId === undefined ? null : digest(sessionId))) return false
@@ -103,7 +105,7 @@ async function awaitAnswer(
     const at = clock.now()
     const ms = Math.max(Math.min(POLL_MS, expiresAt - at), 0)
     const { value, changed } = await background.watch({ ms, storage }, async (tx) => ({
-      request: await tx.get(authenticationRequests, id),
+      request: await findRequest(tx, id),
       isSignedIn: await isStillSignedIn(tx, session, at),
     }))
     const { request, isSignedIn } = value
@@ -124,7 +126,7 @@ async function isStillSignedIn(tx: Reader, { sessionId, userId }: OrderSession, 
 /** Rejects the request of a session that has ended. Throws `sign_in_required`. */
 async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
   await storage.write(async (tx) => {
-    const request = await tx.get(authenticationRequests, id)
+    const request = await findRequest(tx, id)
     const at = clock.now()
     if (request && requestStatus(request, at) === 'pending')
       await recordAnswer(tx, request, { status: 'rejected', by: 'service', at })

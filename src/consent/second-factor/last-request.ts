@@ -7,6 +7,7 @@ import {
   isStale,
   type RequestStatus,
   requestStatus,
+  requestsNow,
   type SecondFactorOrder,
 } from './request.js'
 
@@ -28,7 +29,8 @@ export async function findLastRequest(
   { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
 ): Promise<LastRequest | undefined> {
   const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
-  const asked = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
+  const found = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
+  const asked = await requestsNow(tx, userId, found)
   const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
   const request = asked.find(
     (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,

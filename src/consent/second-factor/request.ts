@@ -4,14 +4,13 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { isAhead, isCurrent, seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { ProvenUser, ServiceContext } from '../../http/context.js'
 import { refundMail, sendMail } from '../../identity/mail/send-mail.js'
-import { users } from '../../identity/users/user.js'
+import { type UserRow, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { refundRequest, spendRequest } from '../../jobs/outbox/mail-limit.js'
 import { postPush } from '../../jobs/outbox/outbox.js'
 import { getExisting } from '../../storage/existing.js'
-import { allRows } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
@@ -34,6 +33,8 @@ export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
 export interface AuthenticationRequestRow {
   readonly id: number
   readonly user_id: number
+  /** The user's. An open request of a lower one counts as rejected. See `findRequest`. */
+  readonly generation: number
   readonly action: string
   readonly detail: Detail
   /** The stored status. Use `requestStatus`, which knows when a pending request has expired. */
@@ -51,6 +52,8 @@ export interface AuthenticationRequestRow {
   readonly polled_at: number | null
   readonly answered_at: number | null
   readonly spent_at: number | null
+  /** Until when an approval can be spent. Null if there is none, or it is spent. */
+  readonly spendable_until: number | null
   /** When a browser repeated the call, right after this request had expired. */
   readonly repeated_at: number | null
   /** A caller wrote `action` and `detail`. Such a request approves no action of farthing itself. */
@@ -68,7 +71,8 @@ export const authenticationRequests = collection<AuthenticationRequestRow>()(
   {
     byExpiry: { fields: ['expires_at'] },
     byUser: { fields: ['user_id', 'action'] },
-    pending: { fields: ['user_id', 'pending_until'] },
+    pending: { fields: ['user_id', 'generation', 'pending_until'] },
+    spendable: { fields: ['user_id', 'generation', 'spendable_until'] },
   },
   {
     growth: { by: 'whoever asks a user for approval', most: 5, per: 'user', beyond: 'too_many_pending' },
@@ -118,8 +122,9 @@ export async function requireSecondFactor(
   }: SecondFactorOrder,
   service: SecondFactorContext,
 ): Promise<AuthenticationRequestRow> {
-  await expireDueRequests(tx, userId, at)
-  await checkPending(tx, userId, at)
+  const user = await getExisting(tx, users, userId)
+  await expireDueRequests(tx, user, at)
+  await checkPending(tx, user, at)
   await spendRequest(tx, { asker, userId, at })
   const asked = await activeDevicesOf(tx, userId)
   const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
@@ -127,6 +132,7 @@ export async function requireSecondFactor(
   const request: AuthenticationRequestRow = {
     id: await tx.nextId('authentication_requests'),
     user_id: userId,
+    generation: user.generation,
     action,
     detail,
     status: 'pending',
@@ -139,6 +145,7 @@ export async function requireSecondFactor(
     polled_at: null,
     answered_at: null,
     spent_at: null,
+    spendable_until: null,
     repeated_at: null,
     asker,
     ...(byCaller && { by_caller: byCaller }),
@@ -147,11 +154,10 @@ export async function requireSecondFactor(
   }
   tx.put(authenticationRequests, request)
   await recordRequestEvent(tx, request, 'requested', { at, by: asked.length > 0 ? 'push' : 'mail' })
-  const { email } = await getExisting(tx, users, userId)
-  const message = { to: email, at, staleAt: expires_at }
+  const message = { to: user.email, at, staleAt: expires_at }
   for (const deviceId of request.device_ids) await postPush(tx, { ...message, ...requestPush(request), deviceId })
   if (link !== undefined) {
-    const mail = { ...mailOf(userId, email), ...requestMail(request, link, service), ownLinks: service.baseUrl }
+    const mail = { ...mailOf(userId, user.email), ...requestMail(request, link, service), ownLinks: service.baseUrl }
     await sendMail(tx, { ...message, ...mail, isAwaited: true })
   }
   return request
@@ -161,8 +167,8 @@ const mailOf = (userId: number, to: string) =>
   ({ kind: 'authentication_request', to, owner: `user:${userId}` }) as const
 
 /** Throws `too_many_pending`. */
-async function checkPending(tx: Reader, userId: number, at: number): Promise<void> {
-  const pending = await pendingOf(tx, userId, at)
+async function checkPending(tx: Reader, user: UserRow, at: number): Promise<void> {
+  const pending = await pendingIn(tx, user, at)
   const [first] = pending
   if (!first || pending.length < MAX_PENDING) return
   throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
@@ -170,8 +176,14 @@ async function checkPending(tx: Reader, userId: number, at: number): Promise<voi
 
 /** The user's pending requests, ordered by when they expire. */
 export async function pendingOf(tx: Reader, userId: number, at: number): Promise<AuthenticationRequestRow[]> {
-  const after = [userId, at, Number.MAX_SAFE_INTEGER]
-  const query = { index: 'pending', prefix: [userId], after, limit: MAX_PENDING } as const
+  const user = await tx.get(users, userId)
+  return user ? pendingIn(tx, user, at) : []
+}
+
+async function pendingIn(tx: Reader, { id, generation }: UserRow, at: number): Promise<AuthenticationRequestRow[]> {
+  const prefix = [id, generation]
+  const after = [...prefix, at, Number.MAX_SAFE_INTEGER]
+  const query = { index: 'pending', prefix, after, limit: MAX_PENDING } as const
   // Those from ahead of the clock expire last, so they hide no other.
   return (await tx.find(authenticationRequests, query)).filter((row) => requestStatus(row, at) === 'pending')
 }
@@ -195,9 +207,39 @@ export function checkOpen(request: AuthenticationRequestRow, at: number): void {
   if (requestStatus(request, at) !== 'pending') throw problem('link_expired')
 }
 
+/** Returns a request as it is now: one that ended with its user's generation is rejected, even if that is not stored yet. */
+export async function findRequest(tx: Reader, id: number): Promise<AuthenticationRequestRow | undefined> {
+  const request = await tx.get(authenticationRequests, id)
+  const user = request && isOpen(request) ? await tx.get(users, request.user_id) : undefined
+  return request && user ? requestNow(request, user) : request
+}
+
+/** The same, of requests of one user that are read already. */
+export async function requestsNow(
+  tx: Reader,
+  userId: number,
+  requests: readonly AuthenticationRequestRow[],
+): Promise<AuthenticationRequestRow[]> {
+  const user = requests.some(isOpen) ? await getExisting(tx, users, userId) : undefined
+  return requests.map((request) => (user ? requestNow(request, user) : request))
+}
+
+/** Whether a request waits for its answer, or for whoever spends it. */
+const isOpen = ({ status, spent_at }: AuthenticationRequestRow): boolean =>
+  status === 'pending' || (status === 'approved' && spent_at === null)
+
+function requestNow(
+  request: AuthenticationRequestRow,
+  { generation, email_verified_at }: UserRow,
+): AuthenticationRequestRow {
+  if (request.generation === generation || !isOpen(request)) return request
+  const answered_at = email_verified_at ?? request.created_at
+  return { ...request, status: 'rejected', pending_until: null, spendable_until: null, answered_at }
+}
+
 /** A request of the user. Throws `not_found`, also for a request of a different user. */
 export async function requestOf(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
-  const request = await tx.get(authenticationRequests, id)
+  const request = await findRequest(tx, id)
   if (request?.user_id !== userId) throw problem('not_found')
   return request
 }
@@ -234,8 +276,9 @@ export async function expireIfDue(
   return expired
 }
 
-async function expireDueRequests(tx: Writer, userId: number, at: number): Promise<void> {
-  const waiting = await tx.find(authenticationRequests, { index: 'pending', prefix: [userId], limit: MAX_PENDING })
+async function expireDueRequests(tx: Writer, { id, generation }: UserRow, at: number): Promise<void> {
+  const query = { index: 'pending', prefix: [id, generation], limit: MAX_PENDING } as const
+  const waiting = await tx.find(authenticationRequests, query)
   for (const request of waiting) await expireIfDue(tx, request, at)
 }
 
@@ -245,7 +288,9 @@ export async function recordAnswer(
   request: AuthenticationRequestRow,
   { status, by, at }: { status: 'approved' | 'rejected'; by: string; at: number },
 ): Promise<AuthenticationRequestRow> {
-  const answered: AuthenticationRequestRow = { ...request, status, pending_until: null, answered_at: at }
+  const spendable_until = status === 'approved' ? at + SPENDABLE_FOR : null
+  const ends = { pending_until: null, spendable_until }
+  const answered: AuthenticationRequestRow = { ...request, status, ...ends, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
   if (status === 'approved') {
@@ -263,17 +308,17 @@ async function refundRequestMail(tx: Writer, { user_id, created_at }: Authentica
   await refundMail(tx, { ...mailOf(user_id, email), at: created_at })
 }
 
-/** Rejects every request of a user that is pending, or approved and not spent. Returns how many there were. */
-export async function rejectRequestsOf(tx: Writer, userId: number, at: number): Promise<number> {
-  let count = 0
-  for await (const request of allRows(tx, authenticationRequests, { index: 'byUser', prefix: [userId] })) {
+/** Rejects requests of a user's former generations that are pending, or approved and not spent. Returns how many. */
+export async function rejectRequestsOf(tx: Writer, { userId, generation, most, at }: ProvenUser): Promise<number> {
+  const open: AuthenticationRequestRow[] = []
+  for (const index of ['pending', 'spendable'] as const)
+    open.push(...(await tx.find(authenticationRequests, { index, prefix: [userId], limit: most })))
+  const ended = open.filter((request) => request.generation < generation).slice(0, most)
+  for (const request of ended) {
     const seen = await expireIfDue(tx, request, at)
-    const isOpen = seen.status === 'pending' || (seen.status === 'approved' && seen.spent_at === null)
-    if (!isOpen) continue
-    await recordAnswer(tx, seen, { status: 'rejected', by: 'service', at })
-    count++
+    if (isOpen(seen)) await recordAnswer(tx, seen, { status: 'rejected', by: 'service', at })
   }
-  return count
+  return ended.length
 }
 
 const recordRequestEvent = (
@@ -314,7 +359,7 @@ export async function spendSecondFactor(
   tx: Writer,
   { id, userId, action, detail, sessionId, at }: ApprovedAction,
 ): Promise<SpendResult> {
-  const request = await tx.get(authenticationRequests, id)
+  const request = await findRequest(tx, id)
   if (!request || request.by_caller || request.user_id !== userId || request.action !== action) return 'mismatch'
   if (canonicalJson(request.detail) !== canonicalJson(detail)) return 'mismatch'
   if (request.session_digest !== null && request.session_digest !== digest(sessionId ?? '')) return 'mismatch'
@@ -322,7 +367,7 @@ export async function spendSecondFactor(
   const status = requestStatus(request, at)
   if (status !== 'approved') return status
   if (isStale(request, at)) return 'expired'
-  tx.put(authenticationRequests, { ...request, spent_at: at })
+  tx.put(authenticationRequests, { ...request, spent_at: at, spendable_until: null })
   return 'approved'
 }
 

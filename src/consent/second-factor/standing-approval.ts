@@ -1,5 +1,6 @@
 import { isCurrent } from '../../base/time.js'
-import { allRows } from '../../storage/page.js'
+import type { ProvenUser } from '../../http/context.js'
+import { generationOf } from '../../identity/users/user.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { StandingTerms } from './detail.js'
@@ -13,6 +14,8 @@ const LIFETIME = STANDING_DAYS * DAY
 export interface StandingApprovalRow extends StandingTerms {
   readonly id: `${number}:${number}:${string}`
   readonly user_id: number
+  /** The user's. An approval of a lower one is dead. */
+  readonly generation: number
   /** The authentication request that the user approved. */
   readonly request_id: number
   readonly created_at: number
@@ -21,7 +24,7 @@ export interface StandingApprovalRow extends StandingTerms {
 
 export const standingApprovals = collection<StandingApprovalRow>()(
   'standing_approvals',
-  { byUser: { fields: ['user_id'] }, byExpiry: { fields: ['expires_at'] } },
+  { byUser: { fields: ['user_id', 'generation'] }, byExpiry: { fields: ['expires_at'] } },
   {
     growth: { by: 'a user', bound: 'One for each app and kind of approval that the user answers with “for 30 days”.' },
     retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
@@ -34,12 +37,20 @@ const idOf = (userId: number, { payee_twin_id, dq }: Omit<StandingTerms, 'amount
 /** Lets an approved request stand for later payments. Replaces what the user approved for the same payee before. */
 export function createStandingApproval(
   tx: Writer,
-  { id: request_id, user_id }: Pick<AuthenticationRequestRow, 'id' | 'user_id'>,
+  { id: request_id, user_id, generation }: Pick<AuthenticationRequestRow, 'id' | 'user_id' | 'generation'>,
   terms: StandingTerms,
   at: number,
 ): void {
   const id = idOf(user_id, terms)
-  tx.put(standingApprovals, { id, user_id, ...terms, request_id, created_at: at, expires_at: at + LIFETIME })
+  tx.put(standingApprovals, {
+    id,
+    user_id,
+    generation,
+    ...terms,
+    request_id,
+    created_at: at,
+    expires_at: at + LIFETIME,
+  })
 }
 
 /** Whether the user has approved such a payment before. Read it in the transaction that pays. */
@@ -50,10 +61,14 @@ export async function isApprovedBefore(
   at: number,
 ): Promise<boolean> {
   const row = await tx.get(standingApprovals, idOf(userId, payment))
-  return row !== undefined && isInForce(row, at) && BigInt(payment.amount) <= BigInt(row.amount)
+  return row !== undefined && BigInt(payment.amount) <= BigInt(row.amount) && isInForce(tx, row, at)
 }
 
-const isInForce = ({ expires_at }: StandingApprovalRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
+const isInForce = async (
+  tx: Reader,
+  { expires_at, user_id, generation }: StandingApprovalRow,
+  at: number,
+): Promise<boolean> => isCurrent(expires_at, LIFETIME, at) && generation === (await generationOf(tx, `user:${user_id}`))
 
 /** What stands since the user approved this request. Undefined if nothing does, or no longer. */
 export async function standingOf(
@@ -62,19 +77,17 @@ export async function standingOf(
   at: number,
 ): Promise<StandingApprovalRow | undefined> {
   const row = standing && (await tx.get(standingApprovals, idOf(user_id, standing)))
-  return row?.request_id === id && isInForce(row, at) ? row : undefined
+  return row?.request_id === id && (await isInForce(tx, row, at)) ? row : undefined
 }
 
 /** Ends what stands since a request was approved. Later payments ask the user again. */
 export const revokeStandingApproval = (tx: Writer, { id }: StandingApprovalRow): void =>
   tx.remove(standingApprovals, id)
 
-/** Ends all standing approvals of a user. Returns how many there were. */
-export async function endStandingApprovalsOf(tx: Writer, userId: number): Promise<number> {
-  let count = 0
-  for await (const row of allRows(tx, standingApprovals, { index: 'byUser', prefix: [userId] })) {
-    revokeStandingApproval(tx, row)
-    count++
-  }
-  return count
+/** Removes the standing approvals of a user's former generations. Returns how many it removed. */
+export async function endStandingApprovalsOf(tx: Writer, { userId, generation, most }: ProvenUser): Promise<number> {
+  const oldest = await tx.find(standingApprovals, { index: 'byUser', prefix: [userId], limit: most })
+  const ended = oldest.filter((row) => row.generation < generation)
+  for (const row of ended) revokeStandingApproval(tx, row)
+  return ended.length
 }

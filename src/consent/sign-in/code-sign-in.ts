@@ -16,7 +16,7 @@ import { hasDevice } from '../devices/device.js'
 import type { Detail } from '../second-factor/detail.js'
 import {
   type AuthenticationRequestRow,
-  authenticationRequests,
+  findRequest,
   requireSecondFactor,
   showRequest,
   spendSecondFactor,
@@ -128,7 +128,7 @@ async function spendAnswer(
   id: number,
   { sessionId, at }: SigningIn,
 ): Promise<WaitingSignIn | Problem | undefined> {
-  const request = await tx.get(authenticationRequests, id)
+  const request = await findRequest(tx, id)
   if (!request) return problem('code_expired')
   const { user_id: userId, action, detail } = request
   const result = await spendSecondFactor(tx, { id, userId, action, detail, sessionId, at })

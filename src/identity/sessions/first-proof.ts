@@ -1,7 +1,8 @@
 import type { Owner } from '../../base/owner.js'
 import type { EndedCount, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { forgetTwinNonces } from '../../money/twins/twin-nonce.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { ownedAccountIds } from '../accounts/account.js'
 import { sendMail } from '../mail/send-mail.js'
@@ -17,10 +18,17 @@ export interface Proof {
 
 export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirstProof'>
 
+/** Kind of the timer that ends what the first proof left. Its subject is the user's id. */
+export const FORMER_GENERATION = 'former_generation'
+/** How many things of one kind the first proof ends itself, and how many each timer after it. */
+const ENDED_AT_ONCE = 10
+const ENDED_LATER = 20
+
 /**
  * Records that a user has proven their email for the first time. Somebody else may have used the user until now, so
- * everything with which they could act or spend ends, apps know the user by a new subject, and the user gets a mail. A
- * sandbox ends nothing, because tests create users through the interface and then sign them in.
+ * everything with which they could act or spend ends with the user's generation, apps know the user by a new subject, and
+ * the user gets a mail. What is dead is removed in slices. A sandbox ends nothing, because tests create users through the
+ * interface and then sign them in.
  */
 export async function proveEmail(
   tx: Writer,
@@ -36,7 +44,7 @@ export async function proveEmail(
   }
   tx.put(users, proven)
   const owner: Owner = `user:${user.id}`
-  const ended = sandbox ? [] : await endWhatOthersMade(tx, user.id, { hadSessions, at }, context)
+  const ended = sandbox ? [] : await endWhatOthersMade(tx, proven, { hadSessions, at }, context)
   const accounts = await ownedAccountIds(tx, user.id)
   const data = { ended, account_ids: accounts }
   await recordEvent(tx, { owners: [owner], type: 'user.email_verified', actor: owner, subject: owner, data, at })
@@ -52,22 +60,37 @@ export async function proveEmail(
 
 /**
  * Ends everything with which somebody else could still act for the user. Returns descriptions such as "2 devices", and
- * "all sessions" of what ended with the user's generation, which nobody counts.
+ * "all sessions" of what nobody counts: sessions, and what a timer goes on to remove.
  */
 async function endWhatOthersMade(
   tx: Writer,
-  userId: number,
+  { id: userId, generation }: UserRow,
   { hadSessions, at }: { readonly hadSessions: boolean; readonly at: number },
   { onFirstProof }: ProofContext,
 ): Promise<string[]> {
-  const owner: Owner = `user:${userId}`
   const ended: EndedCount[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
     { count: hadSessions ? 'all' : 0, one: 'session', many: 'sessions' },
   ]
-  for (const end of onFirstProof) ended.push(await end(tx, { userId, at }))
-  await forgetTwinNonces(tx, owner)
+  let isMore = false
+  for (const { end, isSliced, one, many } of onFirstProof) {
+    const count = await end(tx, { userId, generation, most: ENDED_AT_ONCE, at })
+    const isCut = isSliced === true && count === ENDED_AT_ONCE
+    ended.push({ count: isCut ? 'all' : count, one, many })
+    isMore ||= isCut
+  }
+  if (isMore) await setTimer(tx, { kind: FORMER_GENERATION, subject: String(userId), at, now: at })
   return ended.filter(({ count }) => count !== 0).map(({ count, one, many }) => `${count} ${count === 1 ? one : many}`)
+}
+
+/** Goes on to end what a user's former generation made, until nothing is left. All of it is dead already. */
+export const endFormerGeneration: TimerJob = async (tx, subject, { clock, onFirstProof }) => {
+  const at = clock.now()
+  const { id: userId, generation } = await getExisting(tx, users, Number(subject))
+  let isMore = false
+  for (const { end } of onFirstProof.filter(({ isSliced }) => isSliced))
+    if ((await end(tx, { userId, generation, most: ENDED_LATER, at })) === ENDED_LATER) isMore = true
+  if (isMore) await setTimer(tx, { kind: FORMER_GENERATION, subject, at, now: at })
 }
 
 async function revokeClients(tx: Writer, userId: number, at: number): Promise<number> {

@@ -43,6 +43,11 @@ export const users = collection<UserRow>()(
   { growth: countedDaily('an account, by createUser'), retention: { forever: 'A user owns value.' } },
 )
 
+/** The generation of an owner. 0 of an owner that is no user. */
+export async function generationOf(tx: Reader, owner: string): Promise<number> {
+  return (await userOf(tx, owner))?.generation ?? 0
+}
+
 /** Whether the user has proven their email. */
 export const isProven = ({ email_verified_at }: UserRow): boolean => email_verified_at !== null
 

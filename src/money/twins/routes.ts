@@ -50,7 +50,7 @@ export const twinRoutes = defineRoutes('twins', {
     result: z.object({ valid: z.literal(true), hostname: z.string() }),
     errors: ['twin_nonce_refused'],
     idempotent: true,
-    write: (tx, { body }, { clock }) => verifyTwinNonce(tx, { ...body, at: clock.now() }),
+    write: (tx, { body }, service) => verifyTwinNonce(tx, { ...body, at: service.clock.now() }, service),
   }),
 
   listTwins: route({

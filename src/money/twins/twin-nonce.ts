@@ -5,9 +5,8 @@ import { digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { countedDaily } from '../../storage/growth.js'
-import { allRows } from '../../storage/page.js'
 import { collection, type Writer } from '../../storage/storage.js'
-import { ownTwin, twinByHostname, twins } from './twin.js'
+import { ownTwin, twinByHostname } from './twin.js'
 
 const LIFETIME = 5 * 60_000
 
@@ -15,6 +14,8 @@ const LIFETIME = 5 * 60_000
 export interface TwinNonceRow {
   readonly id: string
   readonly twin_id: number
+  /** Of the twin's owner. A nonce of a lower one is dead. */
+  readonly generation: number
   readonly expires_at: number
 }
 
@@ -31,28 +32,25 @@ export const twinNonces = collection<TwinNonceRow>()(
 export async function createTwinNonce(
   tx: Writer,
   { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
-  { random }: Pick<ServiceContext, 'random'>,
+  { random, generationOf }: Pick<ServiceContext, 'random' | 'generationOf'>,
 ) {
   const twin = await ownTwin(tx, owner, hostname)
   const nonce = base64url(random.bytes(32))
-  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, expires_at: at + LIFETIME })
+  const generation = await generationOf(tx, owner)
+  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, generation, expires_at: at + LIFETIME })
   return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
-}
-
-/** Removes the nonces of all the owner's twins. */
-export async function forgetTwinNonces(tx: Writer, owner: Owner): Promise<void> {
-  for await (const { id: twin } of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
-    for await (const { id } of allRows(tx, twinNonces, { index: 'byTwin', prefix: [twin] })) tx.remove(twinNonces, id)
 }
 
 /** Verifies a nonce and spends it. Throws `twin_nonce_refused`. */
 export async function verifyTwinNonce(
   tx: Writer,
   { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
+  { generationOf }: Pick<ServiceContext, 'generationOf'>,
 ) {
   const twin = await twinByHostname(tx, hostname)
   const row = await tx.get(twinNonces, digest(nonce))
   if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, LIFETIME, at)) throw problem('twin_nonce_refused')
+  if (row.generation !== (await generationOf(tx, twin.owner))) throw problem('twin_nonce_refused')
   tx.remove(twinNonces, row.id)
   return { valid: true as const, hostname }
 }

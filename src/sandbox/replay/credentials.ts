@@ -1,5 +1,5 @@
 import { randomHex } from '../../base/secrets.js'
-import { isInFamily, oidcConnections } from '../../consent/oidc/connection.js'
+import { findConnection, isInFamily } from '../../consent/oidc/connection.js'
 import { issueTokens } from '../../consent/oidc/issue-tokens.js'
 import { oidcTokens } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -55,7 +55,7 @@ async function token(
 /** Repeats the grant of the last token of a connection. */
 async function agentToken(tx: Writer, id: number, service: ServiceContext): Promise<string> {
   const at = service.clock.now()
-  const connection = await tx.get(oidcConnections, id)
+  const connection = await findConnection(tx, id)
   const [last] = await tx.find(oidcTokens, { index: 'byConnection', prefix: [id], limit: 1, reverse: true })
   if (!last || !isInFamily(connection, last))
     throw notReplayable(AUTHORIZATION, `The user has disconnected the app of agent:${id}.`)

@@ -1,6 +1,6 @@
 import { isLoopbackOrigin } from '../../../base/loopback.js'
 import { problem } from '../../../base/problem.js'
-import { oidcClients } from '../../../consent/oidc/clients/client.js'
+import { clientById } from '../../../consent/oidc/clients/client.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountOf } from '../../../identity/accounts/account.js'
 import type { Reader } from '../../../storage/storage.js'
@@ -42,7 +42,7 @@ export async function checkVisitor(tx: Reader, { agent, within, origin }: McpVis
 async function isKnown(tx: Reader, origin: string, { client_id }: CallingAgent, baseUrl: string): Promise<boolean> {
   const own = new URL(baseUrl)
   if (origin === own.origin || (isLoopbackOrigin(own.origin) && isLoopbackOrigin(origin))) return true
-  const client = await tx.get(oidcClients, client_id)
+  const client = await clientById(tx, client_id)
   return client?.metadata.redirect_uris.some((uri) => originOf(uri) === origin) ?? false
 }
 

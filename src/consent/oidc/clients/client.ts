@@ -47,6 +47,8 @@ export interface OidcClientRow {
   readonly created_at: number
   /** Since when no user has it connected. Null while a user has. */
   readonly unused_since: number | null
+  /** Since when it is deleted and every connection of it dead. Then its connections are removed, and at last the row. */
+  readonly deleted_at?: number
   /** Only for a document. */
   readonly document_fetched_at?: number
 }
@@ -66,6 +68,9 @@ export const oidcClients = collection<OidcClientRow>()(
     },
   },
 )
+
+/** Kind of the timer that goes on to end the connections of a deleted client. Its subject is the client's id. */
+export const CLIENT_DELETED = 'client_deleted'
 
 /** Stores since when no user has a client connected. Unused clients are removed later. */
 export async function setUnusedSince(
@@ -91,7 +96,7 @@ export interface SentClient {
  */
 export async function authenticateClient(tx: Writer, sent: SentClient, at: number): Promise<OidcClientRow | Problem> {
   const { id, secret } = readClientCredentials(sent)
-  const client = await tx.get(oidcClients, id)
+  const client = await clientById(tx, id)
   const matches = sameSecret(digest(secret), client?.secret_digest ?? digest(''))
   const refused = problem('invalid_client', sent.authorization === null ? {} : BASIC)
   if (!client) return refused
@@ -135,4 +140,10 @@ function basicPair(authorization: string): [id: string, secret: string] {
 export const idTokenAlgorithm = ({ metadata }: OidcClientRow): SigningAlgorithm =>
   metadata.id_token_signed_response_alg ?? 'ES256'
 
-export const clientById = (tx: Reader, id: string): Promise<OidcClientRow | undefined> => tx.get(oidcClients, id)
+/** Returns a client that is not deleted. */
+export async function clientById(tx: Reader, id: string): Promise<OidcClientRow | undefined> {
+  const client = await tx.get(oidcClients, id)
+  return client && !isClientDeleted(client) ? client : undefined
+}
+
+export const isClientDeleted = ({ deleted_at }: OidcClientRow): boolean => deleted_at !== undefined

@@ -1,5 +1,5 @@
 import { oidcInteractions } from '../../../consent/oidc/browser/interaction-row.js'
-import { type OidcClientRow, oidcClients } from '../../../consent/oidc/clients/client.js'
+import { clientById, type OidcClientRow } from '../../../consent/oidc/clients/client.js'
 import { oidcCodes } from '../../../consent/oidc/code.js'
 import { oidcTokens } from '../../../consent/oidc/token.js'
 import {
@@ -260,7 +260,7 @@ export const oauthExplainers = {
 
 async function clientIn(asked: Asked): Promise<OidcClientRow | undefined> {
   const id = sentText(asked, 'client_id')
-  return id === undefined ? undefined : asked.tx.get(oidcClients, id)
+  return id === undefined ? undefined : clientById(asked.tx, id)
 }
 
 const withParameter = (asked: Asked, name: string, value: string | undefined): Mend =>

@@ -1,4 +1,4 @@
-import { delegates } from '../../../consent/personas/delegate.js'
+import { delegates, isDelegateValid, revokedAt } from '../../../consent/personas/delegate.js'
 import { delegateSpendings } from '../../../consent/personas/spending.js'
 import { catalogItems } from '../../../market/catalog/item-row.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
@@ -236,6 +236,7 @@ export const paymentExplainers = {
     const row = await asked.tx.get(delegates, sentText(asked, 'persona_delegate') ?? '')
     const { spend } = row ?? {}
     const price = await priceOf(asked)
+    const ended = row ? await revokedAt(asked.tx, row) : null
     if (!row || !spend) return unknownDelegate(asked, row !== undefined)
     const period =
       spend.period === null ? 'all' : new Date(asked.at).toISOString().slice(0, spend.period === 'day' ? 10 : 7)
@@ -246,7 +247,7 @@ export const paymentExplainers = {
       sentences: [
         `The delegate of ${await ownerText(asked.tx, row.persona_owner)} lets its party spend ${await money(asked.tx, spend.dq, spend.limit)}${spend.period === null ? ' altogether' : ` each ${spend.period}`}. ${await money(asked.tx, spend.dq, spent)} had been spent.`,
         ...(price ? [`${price.what} costs ${await money(asked.tx, dq, cost)}.`] : []),
-        ...(row.revoked_at === null ? [] : [`It was revoked at ${timeText(row.revoked_at)}.`]),
+        ...(ended === null ? [] : [`It was revoked at ${timeText(ended)}.`]),
         ...(spend.expires_at === null ? [] : [`It ${endText(spend.expires_at, asked.at)}.`]),
         ...(dq === spend.dq ? [] : ['The payment is in another digital quantity than the delegate.']),
       ],
@@ -260,7 +261,7 @@ export const paymentExplainers = {
         left: await shownAmount(asked.tx, spend.dq, BigInt(spend.limit) - BigInt(spent)),
         cost: price ? await shownAmount(asked.tx, dq, cost) : null,
         period: spend.period,
-        revoked_at: row.revoked_at === null ? null : timeText(row.revoked_at),
+        revoked_at: ended === null ? null : timeText(ended),
         expires_at: spend.expires_at === null ? null : timeText(spend.expires_at),
       },
       mend: first(
@@ -335,7 +336,9 @@ async function delegatesFor(asked: Asked) {
   const rows = []
   for (const { id } of found)
     rows.push(...(await asked.tx.find(delegates, { index: 'byTwin', prefix: [id], limit: 20, reverse: true })))
-  return rows.filter(({ spend, revoked_at }) => spend !== null && revoked_at === null)
+  const valid = []
+  for (const row of rows) if (row.spend !== null && (await isDelegateValid(asked.tx, row))) valid.push(row)
+  return valid
 }
 
 async function unknownDelegate(asked: Asked, isKnown: boolean) {

@@ -1,3 +1,4 @@
+import { generationOf } from '../../../identity/users/user.js'
 import { balances } from '../../../money/ledger/balance.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import { twinNonces } from '../../../money/twins/twin-nonce.js'
@@ -87,7 +88,8 @@ export const proofExplainers = {
     const open = twin
       ? await asked.tx.find(twinNonces, { index: 'byTwin', prefix: [twin.id], limit: 20, reverse: true })
       : []
-    const current = open.filter(({ expires_at }) => expires_at > asked.at)
+    const generation = await generationOf(asked.tx, twin?.owner ?? '')
+    const current = open.filter((nonce) => nonce.expires_at > asked.at && nonce.generation === generation)
     return {
       sentences: [
         twin

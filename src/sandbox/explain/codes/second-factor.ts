@@ -3,6 +3,7 @@ import { phones } from '../../../consent/second-factor/phone.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,
+  findRequest,
   requestStatus,
 } from '../../../consent/second-factor/request.js'
 import { type Asked, advanced, deviceToken, first, firstBoth, later, sentNumber } from '../facts/asked.js'
@@ -162,11 +163,12 @@ function approving(asked: Asked, user: number): Mend {
 async function requestIn(asked: Asked): Promise<AuthenticationRequestRow | undefined> {
   const isInPath = asked.operation?.path.includes('/authentication-requests/:id') ?? false
   const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'authorizationId')
-  if (id !== undefined) return asked.tx.get(authenticationRequests, id)
+  if (id !== undefined) return findRequest(asked.tx, id)
   const user = await userBehind(asked)
   if (user === undefined) return undefined
   const found = await asked.tx.find(authenticationRequests, { index: 'byUser', prefix: [user], limit: 100 })
-  return found.toSorted((a, b) => b.id - a.id)[0]
+  const [last] = found.toSorted((a, b) => b.id - a.id)
+  return last && findRequest(asked.tx, last.id)
 }
 
 async function devicesOf({ tx }: Asked, user: number | undefined): Promise<DeviceRow[]> {

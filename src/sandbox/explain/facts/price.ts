@@ -1,4 +1,4 @@
-import { agentTwins, type ConnectionRow, oidcConnections } from '../../../consent/oidc/connection.js'
+import { agentTwins, type ConnectionRow, findConnection } from '../../../consent/oidc/connection.js'
 import { delegates } from '../../../consent/personas/delegate.js'
 import { personas } from '../../../consent/personas/persona.js'
 import { cartLines } from '../../../market/carts/cart.js'
@@ -46,7 +46,7 @@ export async function checkoutIn(asked: Asked): Promise<CheckoutRow | undefined>
 /** The connection of the agent that called. */
 export async function callingConnection(asked: Asked): Promise<ConnectionRow | undefined> {
   const id = callerId(asked, 'agent')
-  return id === undefined ? undefined : asked.tx.get(oidcConnections, id)
+  return id === undefined ? undefined : findConnection(asked.tx, id)
 }
 
 /** The user behind a call: the user who called, or whose agent did. */

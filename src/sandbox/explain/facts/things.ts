@@ -1,6 +1,6 @@
 import { approvals } from '../../../consent/approvals/approval.js'
 import { devices } from '../../../consent/devices/device.js'
-import { oidcConnections } from '../../../consent/oidc/connection.js'
+import { findConnection, oidcConnections } from '../../../consent/oidc/connection.js'
 import { delegates } from '../../../consent/personas/delegate.js'
 import { personas } from '../../../consent/personas/persona.js'
 import { authenticationRequests } from '../../../consent/second-factor/request.js'
@@ -157,7 +157,7 @@ const kinds = {
   connection: {
     name: 'connection',
     async read(tx, value) {
-      const row = await tx.get(oidcConnections, numberOf(value))
+      const row = await findConnection(tx, numberOf(value))
       return row && [`user:${row.user_id}`]
     },
     list: (tx, owner) => newest(tx, oidcConnections, { index: 'byUser', prefix: [userOf(owner)] }),
