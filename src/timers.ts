@@ -1,5 +1,6 @@
 import { collections } from './collections.js'
 import { APPROVAL_EXPIRES, expireApproval } from './consent/approvals/approval.js'
+import { CLIENT_DELETED } from './consent/oidc/clients/client.js'
 import { PHONE_ANSWERS } from './consent/second-factor/phone.js'
 import { endFormerGeneration, FORMER_GENERATION } from './identity/sessions/first-proof.js'
 import { takeOverLate } from './jobs/flows/takeover.js'
@@ -22,5 +23,6 @@ export const timerJobs: TimerJobs = {
   [BILLING_RETRY]: async () => (await import('./market/billing/renewal.js')).retryInvoice,
   [APPROVAL_EXPIRES]: async () => expireApproval,
   [FORMER_GENERATION]: async () => endFormerGeneration,
+  [CLIENT_DELETED]: async () => (await import('./consent/oidc/deleted-client.js')).endDeletedClient,
   [SWEEP]: async () => (await import('./jobs/retention/sweep.js')).sweepOver(collections),
 }

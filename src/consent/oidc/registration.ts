@@ -4,12 +4,12 @@ import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type AuthMethod,
   authMethods,
   type ClientMetadata,
+  clientById,
   idTokenAlgorithm,
   type OidcClientRow,
   oidcClients,
@@ -18,8 +18,7 @@ import {
 } from './clients/client.js'
 import { checkPublicKeys } from './clients/public-keys.js'
 import { isRedirectUri } from './clients/redirect-uri.js'
-import { oidcConnections } from './connection.js'
-import { endConnection } from './disconnect.js'
+import { deleteClient } from './deleted-client.js'
 import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
 
 type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
@@ -63,7 +62,7 @@ export interface ManagedClient {
 /** The registration that a token manages (RFC 7592). Throws `token_invalid`, also for an unknown id. */
 export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
   const [, token = ''] = /^Bearer\s+(\S+)$/i.exec(authorization ?? '') ?? []
-  const row = await tx.get(oidcClients, id)
+  const row = await clientById(tx, id)
   if (row && row.registration_digest !== null && sameSecret(digest(token), row.registration_digest))
     return { row, token }
   throw problem('token_invalid', {
@@ -99,17 +98,12 @@ export function updateOidcClient(
   return showClient(updated, token, context)
 }
 
-/** Deletes a client and every connection to it. */
-export async function deleteOidcClient(
+/** Deletes a client. Every connection to it ends. */
+export const deleteOidcClient = (
   tx: Writer,
-  { row: { id } }: ManagedClient,
+  { row }: ManagedClient,
   context: Pick<ServiceContext, 'clock' | 'onDisconnect'>,
-): Promise<void> {
-  const at = context.clock.now()
-  for await (const connection of allRows(tx, oidcConnections, { index: 'byClient', prefix: [id] }))
-    await endConnection(tx, connection, { actor: id, at }, context)
-  tx.remove(oidcClients, id)
-}
+): Promise<void> => deleteClient(tx, row, context)
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>
   `mc_${hexOf(keys.derive('oidc client secret', id)).slice(0, 32)}`
