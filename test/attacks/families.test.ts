@@ -1,149 +1,67 @@
-import { afterEach, describe, expect, it, test } from 'vitest'
-import { memoryStorage } from '../../adapters/storage/memory.js'
-import type { Mail } from '../../src/base/ports.js'
+import { describe, expect, it, test } from 'vitest'
 import { type ApprovalRow, approvals } from '../../src/consent/approvals/approval.js'
+import { type OidcClientRow, oidcClients } from '../../src/consent/oidc/clients/client.js'
 import { oidcCodes } from '../../src/consent/oidc/code.js'
-import { oidcConnections } from '../../src/consent/oidc/connection.js'
-import { type OidcTokenRow, oidcTokens } from '../../src/consent/oidc/token.js'
+import { type ConnectionRow, oidcConnections } from '../../src/consent/oidc/connection.js'
+import { type DelegateRow, delegates } from '../../src/consent/personas/delegate.js'
+import { listAuthorizations } from '../../src/consent/second-factor/authorization.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  findRequest,
+} from '../../src/consent/second-factor/request.js'
+import {
+  isApprovedBefore,
+  type StandingApprovalRow,
+  standingApprovals,
+} from '../../src/consent/second-factor/standing-approval.js'
 import { type SessionRow, sessions } from '../../src/identity/sessions/session.js'
 import { tokens } from '../../src/identity/tokens/token.js'
-import { createService, type Service } from '../../src/index.js'
-import type { Reader, Storage, Writer } from '../../src/storage/storage.js'
-import { type Call, caller } from '../support/api.js'
+import { users } from '../../src/identity/users/user.js'
+import { type TwinNonceRow, twinNonces } from '../../src/money/twins/twin-nonce.js'
+import type { Call } from '../support/api.js'
+import {
+  connected,
+  copiedSession,
+  earlierId,
+  flood,
+  floodSessions,
+  floodTokens,
+  measured,
+  proves,
+  rowsOf,
+  type Started,
+  started,
+  VICTIM,
+} from '../support/scenes/families.js'
 import { expectProblem } from '../support/scenes/market.js'
-import { type App, authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../support/scenes/oidc.js'
-import { newGuest } from '../support/scenes/sign-in.js'
-import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
-
-/** A storage that counts the rows that are read and written. */
-function countingRows() {
-  const inner = memoryStorage()
-  const counted = { read: 0, written: 0 }
-  const seen = async <T>(asked: Promise<T>): Promise<T> => {
-    const answer = await asked
-    counted.read += Array.isArray(answer) ? answer.length : 1
-    return answer
-  }
-  const reader = (tx: Reader): Reader => ({
-    get: (from, id) => seen(tx.get(from, id)),
-    getMany: (from, ids) => seen(tx.getMany(from, ids)),
-    find: (from, query) => seen(tx.find(from, query)),
-  })
-  const writer = (tx: Writer): Writer => ({
-    ...reader(tx),
-    nextId: (of) => tx.nextId(of),
-    nextIds: (of) => tx.nextIds(of),
-    put(into, row) {
-      counted.written++
-      tx.put(into, row)
-    },
-    remove(from, id) {
-      counted.written++
-      tx.remove(from, id)
-    },
-  })
-  const storage: Storage = {
-    ...inner,
-    read: (body) => inner.read((tx) => body(reader(tx))),
-    write: (body) => inner.write((tx) => body(writer(tx))),
-  }
-  return { storage, inner, counted }
-}
-
-const open: Service[] = []
-
-afterEach(async () => {
-  for (const service of open.splice(0)) await service.close()
-})
-
-const VICTIM = 'victim@example.test'
-
-/** A service that is no sandbox, in which an account made a user, who has an app. */
-async function started() {
-  const counting = countingRows()
-  const mails: Mail[] = []
-  const service = createService({
-    storage: counting.storage,
-    mailer: { send: async (mail) => void mails.push(mail) },
-    encryptionKey: '0f'.repeat(32),
-    log: { error: () => {} },
-  })
-  open.push(service)
-  const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
-  const user = await newPayer(call, await newSeller(call), { email: VICTIM })
-  const session: string = (await call('POST', '/v4/session', { token: user.token })).body.session_id
-  return { ...counting, call, service, mails, user, session }
-}
-
-type Started = Awaited<ReturnType<typeof started>>
-
-async function rowsOf<R>({ inner }: Pick<Started, 'inner'>, { name }: { readonly name: string }): Promise<R[]> {
-  return ((await inner.export()).rows[name] ?? []) as unknown as R[]
-}
-
-/** Stores copies of the last session: what a flood, or a state of an older release, has. */
-async function flood(run: Started, count: number, change: (row: SessionRow) => Partial<SessionRow> = () => ({})) {
-  const last = (await rowsOf<SessionRow>(run, sessions)).at(-1)
-  if (!last) throw new Error('there is no session')
-  await run.inner.write(async (tx) => {
-    for (let n = 0; n < count; n++) {
-      const id = await tx.nextId('sessions')
-      tx.put(sessions, { ...last, ...change(last), id, digest: `copy ${n}` })
-    }
-  })
-}
-
-async function floodTokens(run: Started, count: number) {
-  const last = (await rowsOf<OidcTokenRow>(run, oidcTokens)).at(-1)
-  if (!last) throw new Error('there is no token')
-  await run.inner.write(async (tx) => {
-    for (let n = 0; n < count; n++)
-      tx.put(oidcTokens, { ...last, id: `t${n}`, access_digest: `a${n}`, refresh_digest: `r${n}`, refresh_used: true })
-  })
-}
-
-async function signIn({ call, mails }: Started) {
-  const session = await newGuest(call)
-  await call('POST', '/v4/session/code', { session, body: { email: VICTIM } })
-  await expect.poll(() => mails.some(({ subject }) => subject.includes('sign-in code'))).toBe(true)
-  const code = mails.map(({ subject }) => /^\d{6}/.exec(subject)?.[0]).findLast((found) => found !== undefined)
-  return { session, body: { email: VICTIM, code } }
-}
+import { authorizeApp, exchangeCode, newAgent, refreshWith } from '../support/scenes/oidc.js'
+import { newDelegate, newPersona } from '../support/scenes/personas.js'
+import { basic, defaultDq, newCommodity } from '../support/scenes/world.js'
 
 /** Ends a family of this many, and checks that it has ended. Returns what is counted. */
 type Way = (run: Started, count: number) => Promise<{ read: number; written: number }>
-
-async function measured({ counted }: Started, act: () => Promise<unknown>) {
-  const before = { ...counted }
-  await act()
-  return { read: counted.read - before.read, written: counted.written - before.written }
-}
-
-const connected = async (run: Started): Promise<{ app: App; agent: Awaited<ReturnType<typeof newAgent>> }> => {
-  const app = await newApp(run.call)
-  return { app, agent: await newAgent(run.call, { app, session: run.session }) }
-}
 
 const isDead = async (call: Call, token: string) =>
   expect((await call('GET', '/v4/agent/account', { token })).status).toBe(401)
 
 const ways: Record<string, Way> = {
   async 'the first sign-in at an address, by the sessions that others started'(run, count) {
-    await flood(run, count)
-    const sent = await signIn(run)
-    const work = await measured(run, async () => {
-      expect((await run.call('POST', '/v4/session/verify', sent)).status).toBe(200)
-    })
-    const { session } = run
-    expectProblem(await run.call('GET', '/v4/twins', { session }), 401, 'sign_in_required')
+    // No credential ends these, only the generation.
+    await floodSessions(run, count, { by: 'code', client_id: null })
+    const dead = [run.session, copiedSession(1), copiedSession(count)]
+    for (const session of dead) expect((await run.call('GET', '/v4/twins', { session })).status).toBe(200)
+    const { work, session } = await proves(run)
+    for (const session of dead) expectProblem(await run.call('GET', '/v4/twins', { session }), 401, 'sign_in_required')
+    expect((await run.call('GET', '/v4/sessions', { session })).body.sessions).toHaveLength(1)
     return work
   },
 
   async 'signing out, by the page sessions that came from the session'(run, count) {
-    const { hash } = await newCommodity(run.call, await newSeller(run.call))
+    const { hash } = await newCommodity(run.call, run.seller)
     const body = { hash, origin: 'https://shop.example.test' }
     const page = (await run.call('POST', '/v4/session/page', { session: run.session, body })).body.session_id
-    await flood(run, count)
+    await floodSessions(run, count)
     const work = await measured(run, async () => {
       expect((await run.call('DELETE', '/v4/session', { session: run.session })).status).toBe(204)
     })
@@ -192,6 +110,133 @@ const ways: Record<string, Way> = {
     expect((await refreshWith(run.call, app, agent.refreshToken)).body.error).toBe('invalid_grant')
     return work
   },
+
+  async 'the first sign-in at an address, by the apps that others connected'(run, count) {
+    const { app, agent } = await connected(run)
+    await flood<OidcClientRow>(run, count, oidcClients, (n) => ({ id: `app ${n}` }))
+    await flood<ConnectionRow>(run, count, oidcConnections, (n) => ({ ...earlierId(n), client_id: `app ${n}` }))
+    const unused = await authorizeApp(run.call, app, { session: run.session })
+    const { work, session } = await proves(run)
+    await isDead(run.call, agent.accessToken)
+    expect((await refreshWith(run.call, app, agent.refreshToken)).body.error).toBe('invalid_grant')
+    expect((await exchangeCode(run.call, app, unused.code)).body.error).toBe('invalid_grant')
+    expect((await run.call('GET', '/v4/connections', { session })).body.connections).toEqual([])
+    const [{ id }] = (await rowsOf<ConnectionRow>(run, oidcConnections)).slice(-1) as [ConnectionRow]
+    expectProblem(await run.call('DELETE', `/v4/connections/${id}`, { session }), 404, 'not_found')
+    // The owner may connect the same app, which then gets nothing back of what was before.
+    const again = await newAgent(run.call, { app, session })
+    expect((await run.call('GET', '/v4/agent/account', { token: again.accessToken })).status).toBe(200)
+    await isDead(run.call, agent.accessToken)
+    return work
+  },
+
+  async 'the first sign-in at an address, by the delegates that others gave'(run, count) {
+    const { call, seller, user } = run
+    const { hash: persona, twinId } = await newPersona(call, user)
+    const dq = await defaultDq(call)
+    const { hash } = await newCommodity(call, seller)
+    const given = await newDelegate(call, { token: user.token }, { persona, hostname: user.hostname })
+    const spend = { party: { client_id: seller.clientId }, dq, limit: '9000000', period: null, expires_at: null }
+    await flood<DelegateRow>(run, count, delegates, (n) => ({ id: `0 ${n}`, number: -n, issue: n + 1 }))
+    await run.inner.write(async (tx) => {
+      const row = await tx.get(delegates, given.hash)
+      if (row) tx.put(delegates, { ...row, spend })
+    })
+    const pay = () =>
+      call('POST', `/v4/payment/${hash}`, { token: seller.token, body: { persona_delegate: given.hash } })
+    expect((await pay()).body.code).not.toBe('delegate_refused')
+    const { work, session } = await proves(run)
+    expectProblem(await pay(), 403, 'delegate_refused')
+    const path = `/v4/persona/${persona}/verify?twin_id=${twinId}`
+    expect((await call('GET', path, { session })).body).toMatchObject({ status: 404, instances: [] })
+    expect((await call('GET', '/v4/persona/delegates', { session })).body).toEqual({})
+    const own = `/v4/persona/${persona}/delegates`
+    const shown = (await call('GET', `${own}?limit=100`, { session })).body.delegates
+    expect(shown).toHaveLength(100)
+    for (const { revoked_at } of shown) expect(revoked_at).not.toBeNull()
+    expectProblem(await call('DELETE', `${own}/${given.hash}`, { session }), 404, 'not_found')
+    return work
+  },
+
+  async 'the first sign-in at an address, by the requests that others made and approved'(run, count) {
+    const { call, user } = run
+    const body = { action: 'launch', detail: {} }
+    const path = '/v4/authentication-requests'
+    const { id } = (await call('POST', path, { token: user.token, body })).body
+    const later = Date.now() + 100_000
+    const copies = { action: 'paywall', expires_at: later }
+    const change: Partial<AuthenticationRequestRow>[] = [
+      { ...copies, pending_until: later },
+      { ...copies, status: 'approved', pending_until: null, answered_at: Date.now(), spendable_until: later },
+    ]
+    await flood<AuthenticationRequestRow>(run, count, authenticationRequests, (n) => ({
+      ...earlierId(n),
+      ...change[n % 2],
+    }))
+    const { work, session } = await proves(run)
+    expect((await call('GET', `${path}/${id}`, { session })).body.status).toBe('rejected')
+    const { authorizations } = await run.inner.read((tx) =>
+      listAuthorizations(tx, user.id, { at: Date.now(), limit: 100 }),
+    )
+    expect(new Set(authorizations.map(({ status }) => status))).toEqual(new Set(['denied']))
+    for (const id of [-count, 1 - count])
+      expect((await run.inner.read((tx) => findRequest(tx, id)))?.status).toBe('rejected')
+    // They leave room for the requests of the owner.
+    expect((await call('POST', path, { session, body })).status).toBe(201)
+    return work
+  },
+
+  async 'the first sign-in at an address, by the approvals of later payments that others gave'(run, count) {
+    const dq = await defaultDq(run.call)
+    const row = async (n: number): Promise<StandingApprovalRow> => ({
+      ...{ id: `${run.user.id}:${n}:${dq}`, user_id: run.user.id, payee_twin_id: n, dq, amount: '5', generation: 0 },
+      ...{ request_id: n, created_at: Date.now(), expires_at: Date.now() + 1e9 },
+    })
+    await run.inner.write(async (tx) => {
+      for (let n = 1; n <= count; n++) tx.put(standingApprovals, await row(n))
+    })
+    const payment = { payee_twin_id: count, dq, amount: '5' }
+    const isApproved = () => run.inner.read((tx) => isApprovedBefore(tx, run.user.id, payment, Date.now()))
+    expect(await isApproved()).toBe(true)
+    const { work } = await proves(run)
+    expect(await isApproved()).toBe(false)
+    return work
+  },
+
+  async 'the first sign-in at an address, by the nonces of its twins'(run, count) {
+    const { call, user } = run
+    const { hostname } = user
+    const { nonce } = (await call('POST', '/v2/twin/nonce', { token: user.token, body: { hostname } })).body
+    await flood<TwinNonceRow>(run, count, twinNonces, (n) => ({ id: `nonce ${n}` }))
+    const { work, session } = await proves(run)
+    const verified = (nonce: string) =>
+      call('PUT', '/v2/twin/nonce', { token: run.seller.token, body: { hostname, nonce } })
+    expectProblem(await verified(nonce), 400, 'twin_nonce_refused')
+    const own = (await call('POST', '/v2/twin/nonce', { session, body: { hostname } })).body
+    expect((await verified(own.nonce)).status).toBe(200)
+    return work
+  },
+
+  async 'deleting an app, by the users who connected it'(run, count) {
+    const { app, agent } = await connected(run)
+    const unused = await authorizeApp(run.call, app, { session: run.session })
+    await run.inner.write(async (tx) => {
+      const user = await tx.get(users, run.user.id)
+      for (let n = 1; n <= count; n++)
+        if (user) tx.put(users, { ...user, id: 1_000_000 + n, email: `user${n}@example.test` })
+    })
+    await flood<ConnectionRow>(run, count, oidcConnections, (n) => ({ ...earlierId(n), user_id: 1_000_000 + n }))
+    const path = `/v4/oidc/reg/${app.id}`
+    const work = await measured(run, async () => {
+      expect((await run.call('DELETE', path, { token: app.registrationToken })).status).toBe(204)
+    })
+    await isDead(run.call, agent.accessToken)
+    expect((await refreshWith(run.call, app, agent.refreshToken)).body.error).toBe('invalid_client')
+    expect((await exchangeCode(run.call, app, unused.code)).body.error).toBe('invalid_client')
+    expect((await run.call('GET', path, { token: app.registrationToken })).status).toBe(401)
+    expect((await run.call('GET', '/v4/connections', { session: run.session })).body.connections).toEqual([])
+    return work
+  },
 }
 
 /** An approved request that nobody has spent. */
@@ -208,9 +253,9 @@ const approvalOf = (connection_id: number, n: number) =>
   }) as unknown as ApprovalRow
 
 describe.each(Object.entries(ways))('%s', (_, way) => {
-  it('reads and writes as many rows with 1,000 as with 10', async () => {
-    const few = await way(await started(), 10)
-    const many = await way(await started(), 1000)
+  it('reads and writes as many rows with 5,000 as with 500', async () => {
+    const few = await way(await started(), 500)
+    const many = await way(await started(), 5000)
     // Deliveries in the background read and write a few rows at the same time.
     expect(many.read).toBeLessThan(few.read + 20)
     expect(many.written).toBeLessThan(few.written + 20)
@@ -219,7 +264,7 @@ describe.each(Object.entries(ways))('%s', (_, way) => {
 
 test('a user has at most 100 sessions of one kind, and those of programs end none that a code started', async () => {
   const run = await started()
-  await flood(run, 1, () => ({ by: 'code' }))
+  await floodSessions(run, 1, { by: 'code' })
   let last = ''
   for (let n = 0; n < 104; n++)
     last = (await run.call('POST', '/v4/session', { token: run.user.token })).body.session_id
@@ -232,17 +277,15 @@ test('a user has at most 100 sessions of one kind, and those of programs end non
 
 test('a client has at most 50 pairs of tokens, however often it refreshes', async () => {
   const run = await started()
-  let pair = (await run.call('POST', '/v4/user/oauth/token', basicOf(run.user))).body
+  let pair = (
+    await run.call('POST', '/v4/user/oauth/token', { headers: basic(run.user.clientId, run.user.clientSecret) })
+  ).body
   for (let n = 0; n < 60; n++) {
     const headers = { authorization: `Bearer ${pair.refresh_token}` }
     pair = (await run.call('POST', '/v4/user/oauth/token', { headers })).body
   }
   expect((await rowsOf<any>(run, tokens)).filter(({ owner_kind }) => owner_kind === 'user')).toHaveLength(50)
   expect((await run.call('GET', '/v4/twins', { token: pair.access_token })).status).toBe(200)
-})
-
-const basicOf = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) => ({
-  headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
 })
 
 test('many stolen families of one connection end all its tokens, and its row stays small', async () => {
