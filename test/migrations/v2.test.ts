@@ -136,22 +136,27 @@ test('the state of the first release changes as the steps say, and a second run 
       if (fields.length > 0) gained[name] = [...new Set([...(gained[name] ?? []), ...fields])]
     }
   expect(gained).toEqual({
-    authentication_requests: ['asker'],
+    authentication_requests: ['asker', 'generation', 'spendable_until'],
     carts: ['expires_at'],
     catalog_counts: ['id', 'items'],
     catalog_items: ['idle_at'],
     catalog_words: ['id', 'word', 'block', 'ids'],
     checkout_charges: ['seller_id'],
+    delegates: ['generation'],
     devices: ['change'],
     idempotency: ['attended'],
     oidc_clients: ['unused_since'],
+    oidc_codes: ['generation'],
+    oidc_connections: ['generation', 'ended_families', 'user_generation'],
     oidc_interactions: ['refused'],
+    oidc_tokens: ['generation'],
     outbox: ['due_set_at', 'subjects'],
     service_keys: ['id', 'value'],
-    sessions: ['previous_digest'],
+    sessions: ['previous_digest', 'client_id', 'generation'],
     settings: ['id', 'value'],
     sign_in_codes: ['counted'],
-    users: ['email_verified_at'],
+    twin_nonces: ['generation'],
+    users: ['email_verified_at', 'generation'],
   })
 })
 
