@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { type ApprovalRow, approvals } from '../../src/consent/approvals/approval.js'
 import { type OidcClientRow, oidcClients } from '../../src/consent/oidc/clients/client.js'
 import { oidcCodes } from '../../src/consent/oidc/code.js'
@@ -18,8 +18,9 @@ import {
 import { type SessionRow, sessions } from '../../src/identity/sessions/session.js'
 import { tokens } from '../../src/identity/tokens/token.js'
 import { users } from '../../src/identity/users/user.js'
+import { createService } from '../../src/index.js'
 import { type TwinNonceRow, twinNonces } from '../../src/money/twins/twin-nonce.js'
-import type { Call } from '../support/api.js'
+import { type Call, caller } from '../support/api.js'
 import {
   connected,
   copiedSession,
@@ -34,10 +35,10 @@ import {
   started,
   VICTIM,
 } from '../support/scenes/families.js'
-import { expectProblem } from '../support/scenes/market.js'
-import { authorizeApp, exchangeCode, newAgent, refreshWith } from '../support/scenes/oidc.js'
+import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
+import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
-import { basic, defaultDq, newCommodity } from '../support/scenes/world.js'
+import { basic, defaultDq, newCommodity, newSession } from '../support/scenes/world.js'
 
 /** Ends a family of this many, and checks that it has ended. Returns what is counted. */
 type Way = (run: Started, count: number) => Promise<{ read: number; written: number }>
@@ -286,6 +287,32 @@ test('a client has at most 50 pairs of tokens, however often it refreshes', asyn
   }
   expect((await rowsOf<any>(run, tokens)).filter(({ owner_kind }) => owner_kind === 'user')).toHaveLength(50)
   expect((await run.call('GET', '/v4/twins', { token: pair.access_token })).status).toBe(200)
+})
+
+test('families that ended days ago count no more, so the tokens of other devices live on', async () => {
+  const service = createService({ sandbox: true, log: { error: () => {} } })
+  onTestFinished(() => service.close())
+  const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
+  await stopClock(call)
+  const app = await newApp(call)
+  const endFamilies = async (count: number) => {
+    const session = await newSession(call, VICTIM)
+    for (let n = 0; n < count; n++) {
+      const { code } = await authorizeApp(call, app, { session })
+      await exchangeCode(call, app, code)
+      expect((await exchangeCode(call, app, code)).body.error).toBe('invalid_grant')
+    }
+  }
+  for (let day = 0; day < 3; day++) {
+    await endFamilies(20)
+    await advance(call, '26h')
+  }
+  const { accessToken } = await newAgent(call, { app, session: await newSession(call, VICTIM) })
+  await endFamilies(1)
+  expect((await service.sandbox.snapshot()).rows.oidc_connections).toMatchObject([
+    { generation: 0, ended_families: [{ ended_at: service.sandbox.clock().now }] },
+  ])
+  expect((await call('GET', '/v4/agent/account', { token: accessToken })).status).toBe(200)
 })
 
 test('many stolen families of one connection end all its tokens, and its row stays small', async () => {

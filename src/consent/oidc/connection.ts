@@ -10,6 +10,11 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { clientById, isClientDeleted, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 import { appHost, appName } from './clients/shown-app.js'
 
+interface EndedFamily {
+  readonly id: string
+  readonly ended_at: number
+}
+
 /** What a user allows an app. There is one row per user and app, until the user disconnects it. */
 export interface ConnectionRow {
   readonly id: number
@@ -23,8 +28,8 @@ export interface ConnectionRow {
   readonly scopes: readonly string[]
   /** Tokens and codes of a lower one are dead. */
   readonly generation: number
-  /** Families of tokens that were revoked, such as by a stolen refresh token. Few: then the generation rises. */
-  readonly ended_families: readonly string[]
+  /** Families of tokens that were revoked within a day, such as by a stolen refresh token. Few: then the generation rises. */
+  readonly ended_families: readonly EndedFamily[]
   readonly created_at: number
   readonly updated_at: number
 }
@@ -58,6 +63,8 @@ export const agentTwins = collection<AgentTwinRow>()(
 )
 
 const MOST_ENDED = 50
+/** No token of a family lives longer: a day, and an hour for clocks that differ. */
+const FAMILY_MS = 25 * 3_600_000
 
 /** What belongs to a connection and to one family of its tokens. */
 export interface FamilyMember {
@@ -87,7 +94,7 @@ export const isInFamily = (
 ): connection is ConnectionRow =>
   connection !== undefined &&
   connection.generation === generation &&
-  (family_id === null || !connection.ended_families.includes(family_id))
+  (family_id === null || !connection.ended_families.some(({ id }) => id === family_id))
 
 /** The same, of a connection that is not read yet. */
 export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<boolean> =>
@@ -97,10 +104,15 @@ export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<b
  * Ends every token of one code, however many there are: they are dead wherever they are read, and the sweep removes them
  * later. After many families, all tokens of the connection end.
  */
-export async function endFamily(tx: Writer, { connection_id, family_id }: FamilyMember): Promise<void> {
+export async function endFamily(
+  tx: Writer,
+  { connection_id, family_id }: FamilyMember,
+  ended_at: number,
+): Promise<void> {
   const connection = await tx.get(oidcConnections, connection_id)
   if (!connection || family_id === null) return
-  const ended_families = [...connection.ended_families, family_id]
+  const alive = connection.ended_families.filter((family) => family.ended_at > ended_at - FAMILY_MS)
+  const ended_families = [...alive, { id: family_id, ended_at }]
   const isFull = ended_families.length > MOST_ENDED
   const { generation } = connection
   const after = isFull ? { generation: generation + 1, ended_families: [] } : { ended_families }

@@ -190,7 +190,7 @@ async function revokeReused(
   at: number,
 ): Promise<Problem> {
   const { user_id, client_id, connection_id } = stolen
-  await endFamily(tx, stolen)
+  await endFamily(tx, stolen, at)
   await recordEvent(tx, {
     owners: [`user:${user_id}`],
     type: 'token.reused',

@@ -94,7 +94,7 @@ export async function revokeOidcToken(
   if (!row) return undefined
   assertOwn(row, client)
   if (access) revokeOidcAccessToken(tx, access)
-  else await endFamily(tx, row)
+  else await endFamily(tx, row, clock.now())
   return undefined
 }
 

@@ -16,6 +16,12 @@ export interface Operation {
 export const operations: readonly Operation[] = routeList.flatMap((route) =>
   (route.versions ?? [undefined]).map((version) => {
     const path = version ? `/${version}${route.path}` : route.path
-    return { route, version, path, absent: path.replace(':hostname', 'absent.twin.localhost').replace(/:\w+/g, '999999'), evidence: evidenceOf(route, version) }
+    return {
+      route,
+      version,
+      path,
+      absent: path.replace(':hostname', 'absent.twin.localhost').replace(/:\w+/g, '999999'),
+      evidence: evidenceOf(route, version),
+    }
   }),
 )
