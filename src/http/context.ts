@@ -233,6 +233,15 @@ export interface Watching {
   readonly storage?: Pick<Storage, 'read'>
 }
 
+/** What was read, and what comes after it. */
+export interface Watched<T> {
+  readonly value: T
+  /** Resolves when what was read may have changed, or the time is over. With false if it will be watched no more. */
+  readonly changed: Promise<boolean>
+  /** Watches no more, if nobody waits for a change. */
+  end(): void
+}
+
 /** Work that runs without a request: delivering the outbox and running timers. */
 export interface Background {
   /** Checks for due work. Called at the start, and when the clock may have changed. */
@@ -260,7 +269,7 @@ export interface Background {
    * Reads, and watches what it has read: rows, and parts of indexes. `changed` resolves when this process changes any of
    * it, when the storage hints that another one did, or after `ms`. With false if the service closes or `ending` fires.
    */
-  watch<T>(options: Watching, read: (tx: Reader) => Promise<T>): Promise<{ value: T; changed: Promise<boolean> }>
+  watch<T>(options: Watching, read: (tx: Reader) => Promise<T>): Promise<Watched<T>>
   /** Resolves with true after a time, and with false if the service closes or `ending` fires. */
   pause(ms: number, ending?: AbortSignal): Promise<boolean>
   /**

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { createService, type Service } from '../../src/index.js'
+import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
 import { callsOf, countingStorage } from '../support/storage/counting-storage.js'
@@ -10,9 +10,9 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((service) => service.close()))
 })
 
-async function start() {
+async function start(more: Partial<ServiceOptions> = {}) {
   const storage = countingStorage(memoryStorage())
-  const service = createService({ storage, sandbox: true, limits: { closeMs: 20 } })
+  const service = createService({ storage, sandbox: true, limits: { closeMs: 20 }, ...more })
   started.push(service)
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
   /** Opens a stream of events, and reads until it follows. */
@@ -86,4 +86,47 @@ test('a stream that nobody reads, and one that is cancelled before it is read, g
     await body?.cancel()
   }
   expect((await open(seller.token)).answer.status).toBe(200)
+})
+
+/** An alarm that never rings, and says how many are set for a time. */
+function countedAlarm() {
+  const set: number[] = []
+  const alarm = {
+    set(ms: number) {
+      set.push(ms)
+      return () => void (set.includes(ms) && set.splice(set.indexOf(ms), 1))
+    },
+  }
+  return { alarm, setFor: (ms: number) => set.filter((each) => each === ms).length }
+}
+
+/** How long a stream watches what it has read, where no other process writes. */
+const WATCHED_MS = 15_000
+
+test('a stream watches nothing of what lies behind it, and nothing once its reader has left', async () => {
+  const { alarm, setFor } = countedAlarm()
+  const { service, storage, call } = await start({ alarm })
+  const seller = await newSeller(call)
+  await call('POST', '/v4/events', { token: seller.token, body: { type: 'client.done' } })
+  const state = await storage.export()
+  const last = state.rows.events?.at(-1)
+  const copies = Array.from({ length: 1000 }, (_, n) => ({ ...last, id: Number(last?.id) + n + 1 }))
+  await storage.import({ ...state, rows: { ...state.rows, events: [...(state.rows.events ?? []), ...copies] } })
+  const headers = {
+    authorization: `Bearer ${seller.token}`,
+    accept: 'text/event-stream',
+    'last-event-id': `${last?.id}`,
+  }
+  const answer = await service.fetch(new Request(`${service.baseUrl}/v4/events`, { headers }))
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+  let seen = 0
+  while (seen < 1000) {
+    const { value } = await reader.read()
+    seen += new TextDecoder().decode(value).split('event: client.done').length - 1
+  }
+  const next = reader.read()
+  await vi.waitFor(() => expect(setFor(WATCHED_MS)).toBe(1))
+  await reader.cancel()
+  expect((await next).done).toBe(true)
+  expect(setFor(WATCHED_MS)).toBe(0)
 })

@@ -2,7 +2,7 @@ import type { Owner } from '../../base/owner.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type Reader, StorageClosed } from '../../storage/storage.js'
 import { type EventRow, findEvents, findMatching, showEvent, sweptUntil } from './event.js'
-import { LONGEST_STREAM_MS } from './streams.js'
+import { LONGEST_STREAM_MS, leaving } from './streams.js'
 
 const PIECE = 100
 /** Reads again after this time even without a write here, because another process may have written. */
@@ -26,40 +26,56 @@ export interface FollowOptions {
  * the sweep removed events since the last one that the client saw. Ends when the client's credential ends, or the
  * service closes.
  */
-export async function* followEvents(following: FollowOptions, service: ServiceContext): AsyncGenerator<string> {
+export function followEvents(following: FollowOptions, service: ServiceContext): AsyncIterator<string> {
+  const ended = new AbortController()
+  // A client that leaves while it waits must not be waited for.
+  return leaving(follow(following, ended, service), () => ended.abort())
+}
+
+async function* follow(
+  following: FollowOptions,
+  ended: AbortController,
+  service: ServiceContext,
+): AsyncGenerator<string> {
   const { storage, background, alarm } = service
   // Alone with its storage, a process knows of every write.
   const pauseMs = storage.exclusive ? HEARTBEAT_MS : PAUSE_MS
   const { owner, type, isAuthenticated } = following
-  const newest = { owner, type: undefined, past: undefined, limit: 1, reverse: true }
-  let last = following.after ?? (await storage.read((tx) => findEvents(tx, newest)))[0]?.id ?? 0
+  let last = following.after
+  const look = async (tx: Reader) => {
+    if (!(await isAuthenticated(tx))) return undefined
+    if (last !== undefined) return findMatching(tx, { owner, type, past: last, limit: PIECE })
+    const [newest] = await findEvents(tx, { owner, type: undefined, past: undefined, limit: 1, reverse: true })
+    return { rows: [], last: newest?.id ?? 0, isMore: false }
+  }
+  // Shows the client that it is connected.
+  let greeting = comment('following')
   let silent = 0
-  const ended = new AbortController()
   const end = () => ended.abort()
   if (following.ending?.aborted) end()
   following.ending?.addEventListener('abort', end)
   const cancel = alarm.set(LONGEST_STREAM_MS, end)
   try {
-    // Shows the client that it is connected.
-    yield comment('following')
-    const swept = await storage.read(sweptUntil)
-    if (last > 0 && last < swept) {
-      yield gapMessage({ after: last, until: swept })
+    const swept = last ? await storage.read(sweptUntil) : 0
+    if (last && last < swept) {
+      greeting += gapMessage({ after: last, until: swept })
       last = swept
     }
     for (;;) {
-      const past = last
-      const { value: read, changed } = await background.watch({ ms: pauseMs, ending: ended.signal }, async (tx) =>
-        (await isAuthenticated(tx)) ? findMatching(tx, { owner, type, past, limit: PIECE }) : undefined,
-      )
+      // The first look comes before the greeting, so that nothing is missed that happens once the client has an answer.
+      const seen = await background.watch({ ms: pauseMs, ending: ended.signal }, look)
+      const { value: read } = seen
       if (!read) return
       const { rows } = read
+      last = Math.max(last ?? 0, read.last ?? 0)
+      if (read.isMore) seen.end()
+      if (greeting) yield greeting
+      greeting = ''
       if (rows.length > 0) yield rows.map(asMessage).join('')
       else if (silent >= HEARTBEAT_MS) yield comment('nothing new')
       silent = rows.length > 0 || silent >= HEARTBEAT_MS ? 0 : silent + pauseMs
-      last = Math.max(last, read.last ?? 0)
       if (read.isMore) continue
-      if (!(await changed)) return
+      if (!(await seen.changed)) return
     }
   } catch (cause) {
     // A reader who was slow to read on finds the service closed.

@@ -1,14 +1,7 @@
-import type { ServiceContext } from '../../http/context.js'
+import type { ServiceContext, Watched } from '../../http/context.js'
 import type { Reader, Storage } from '../../storage/storage.js'
 import type { RowChange } from '../../storage/tracked-transaction.js'
 import { WatchedParts, WatchedReads } from './watched-reads.js'
-
-/** What was read, and what comes after it. */
-export interface Watched<T> {
-  readonly value: T
-  /** Resolves when what was read may have changed, or the time is over. With false if it will be watched no more. */
-  readonly changed: Promise<boolean>
-}
 
 export interface WatchOptions {
   readonly storage: Pick<Storage, 'read'>
@@ -61,7 +54,7 @@ export class Watches {
       const value = await storage.read((tx) => read(new WatchedReads(tx, watch.keys)))
       this.#begin(watch)
       if (this.#isEnded || ending?.aborted) end()
-      return { value, changed }
+      return { value, changed, end }
     } catch (cause) {
       end()
       throw cause
