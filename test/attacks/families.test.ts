@@ -310,7 +310,7 @@ test('families that ended days ago count no more, so the tokens of other devices
   const { accessToken } = await newAgent(call, { app, session: await newSession(call, VICTIM) })
   await endFamilies(1)
   expect((await service.sandbox.snapshot()).rows.oidc_connections).toMatchObject([
-    { generation: 0, ended_families: [{ ended_at: service.sandbox.clock().now }] },
+    { generation: 0, ended_families: [{ ended_at: Date.parse(service.sandbox.clock().now) }] },
   ])
   expect((await call('GET', '/v4/agent/account', { token: accessToken })).status).toBe(200)
 })
