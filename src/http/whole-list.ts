@@ -13,6 +13,7 @@ interface Page {
 interface ListCall {
   /** The field that holds the rows. */
   readonly name: string
+  /** Its query is that of the call, with the bounds of a page. */
   readPage(tx: Reader, call: Call, service: ServiceContext): Promise<unknown>
   readonly tx: Reader
   readonly call: Call
@@ -27,7 +28,8 @@ export async function readWholeList({ name, readPage, tx, call, service }: ListC
   const query = call.query as { readonly limit?: number; readonly after?: number }
   if (query.limit !== undefined || query.after !== undefined) return readPage(tx, call, service)
   const slice = async (reader: Reader, after?: number): Promise<Page> =>
-    (await readPage(reader, { ...call, query: { ...query, limit: SLICE, after } }, service)) as Page
+    // A row may be removed between two slices, also the last of one.
+    (await readPage(reader, { ...call, query: { ...query, limit: SLICE, after, goesOn: true } }, service)) as Page
   const first = await slice(tx)
   if (first.next === null) return first
   return new Reply({ text: (show) => listText(first, { name, pages: pagesAfter(first), show }) })
@@ -52,11 +54,18 @@ interface ShownPages {
 /** The JSON of a page and of those that follow it, as one page. */
 async function* listText(first: Page, { name, pages, show }: ShownPages): AsyncGenerator<string> {
   const { [name]: rows, ...rest } = show(first) as Record<string, unknown>
-  yield `{${JSON.stringify(name)}:${JSON.stringify(rows).slice(0, -1)}`
+  const shown = rowsText(rows)
+  let hasRows = shown !== ''
+  yield `{${JSON.stringify(name)}:[${shown}`
   for await (const page of pages) {
-    const { [name]: further } = show(page) as Record<string, unknown>
-    yield `,${JSON.stringify(further).slice(1, -1)}`
+    const more = rowsText((show(page) as Record<string, unknown>)[name])
+    // A page may be empty, the first one too.
+    if (more) yield hasRows ? `,${more}` : more
+    hasRows ||= more !== ''
   }
   const end = JSON.stringify('next' in rest ? { ...rest, next: null } : rest)
   yield end === '{}' ? ']}' : `],${end.slice(1)}`
 }
+
+/** The JSON of rows, without the brackets. */
+const rowsText = (rows: unknown): string => JSON.stringify(rows).slice(1, -1)

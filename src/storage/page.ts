@@ -8,7 +8,19 @@ export interface ListPage<R extends Row> {
   readonly next: R['id'] | null
 }
 
-/** Reads a page of an index in reverse key order, after the row whose id is `after`. Throws `cursor_invalid`. */
+/** Which page of a list to read. */
+export interface PageBounds {
+  readonly limit?: number | undefined
+  /** The id of the last row of the page before. */
+  readonly after?: number | undefined
+  /** Whether to go on from where the row `after` was, if it is there no more. */
+  readonly goesOn?: boolean | undefined
+}
+
+/**
+ * Reads a page of an index in reverse key order, after the row whose id is `after`. With `goesOn`, the prefix has a value
+ * for every field of the index. Throws `cursor_invalid`.
+ */
 export async function newestFirst<R extends Row, I extends string>(
   tx: Reader,
   from: Collection<R, I>,
@@ -17,10 +29,11 @@ export async function newestFirst<R extends Row, I extends string>(
     prefix,
     limit = 20,
     after,
-  }: { index: I | 'id'; prefix: Key[]; limit?: number | undefined; after?: R['id'] | undefined },
+    goesOn = false,
+  }: { index: I | 'id'; prefix: Key[]; after?: R['id'] | undefined } & Pick<PageBounds, 'limit' | 'goesOn'>,
 ): Promise<ListPage<R>> {
-  const last = after === undefined ? undefined : await tx.get(from, after)
-  const lastKey = last && keyOf(indexNamed(from, index), last)
+  const last = after === undefined || goesOn ? undefined : await tx.get(from, after)
+  const lastKey = after !== undefined && goesOn ? [...prefix, after] : last && keyOf(indexNamed(from, index), last)
   if (after !== undefined && (!lastKey || prefix.some((part, i) => lastKey[i] !== part)))
     throw problem('cursor_invalid')
   const found = await tx.find(from, {

@@ -2,7 +2,7 @@ import { type Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { answerPending, type SecondFactorAnswer } from './answer.js'
 import type { Detail } from './detail.js'
@@ -22,11 +22,7 @@ import { revokeStandingApproval, standingOf } from './standing-approval.js'
 /** Existing clients answer the requests of a paywall with only the user's token. */
 const ACTION = 'paywall'
 
-export async function listAuthorizations(
-  tx: Reader,
-  userId: number,
-  { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
-) {
+export async function listAuthorizations(tx: Reader, userId: number, { at, ...page }: PageBounds & { at: number }) {
   const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
   const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
   const authorizations = []

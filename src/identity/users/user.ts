@@ -7,7 +7,7 @@ import { firstQuantity } from '../../money/digital-quantities/digital-quantity.j
 import { createTwin, type TwinContext } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
 
@@ -150,11 +150,7 @@ export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceC
   return { ...showUser(user), secrets: showSecrets(await clientsOf(tx, 'user', id), context) }
 }
 
-export async function listUsers(
-  tx: Reader,
-  accountId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listUsers(tx: Reader, accountId: number, page: PageBounds) {
   const { rows, next } = await newestFirst(tx, users, { index: 'byMaker', prefix: [accountId], ...page })
   return { users: rows.map(showUser), next }
 }

@@ -5,7 +5,7 @@ import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { allQuantities, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
@@ -155,7 +155,7 @@ async function showHolding(
 export async function listTwins(
   tx: Reader,
   owner: Owner,
-  page: { limit?: number | undefined; after?: number | undefined },
+  page: PageBounds,
   context: Pick<ServiceContext, 'keys' | 'balances'>,
 ): Promise<{ twins: ShownTwin[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })

@@ -14,7 +14,7 @@ import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
 import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
-import { newestFirst, newestOfAll } from '../../storage/page.js'
+import { newestFirst, newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -339,11 +339,6 @@ export async function readPayment(tx: Reader, caller: Owner, id: number) {
 async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<PaymentRow | undefined> {
   const payment = await tx.get(payments, id)
   return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
-}
-
-interface PageBounds {
-  limit?: number | undefined
-  after?: number | undefined
 }
 
 /** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */

@@ -14,7 +14,7 @@ import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-
 import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { commodityOf } from '../../../money/commodities/commodity.js'
 import { ownTwin } from '../../../money/twins/twin.js'
-import { keyOf } from '../../../storage/key.js'
+import type { PageBounds } from '../../../storage/page.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A tool as a seller describes it: a featured catalog item with other field names. */
@@ -137,11 +137,11 @@ const MOST_READ = 1000
 export async function listTools(
   tx: Reader,
   accountId: number,
-  { limit = 20, after }: { limit?: number | undefined; after?: number | undefined },
+  { limit = 20, ...place }: PageBounds,
 ): Promise<{ tools: ShownTool[]; next: number | null }> {
   const found: CatalogItemRow[] = []
   let [read, last]: [number, number | null] = [0, null]
-  for await (const row of newestOwn(tx, accountId, after)) {
+  for await (const row of newestOwn(tx, accountId, place)) {
     if (isTool(row)) found.push(row)
     if (found.length > limit || read++ === MOST_READ) break
     last = row.id
@@ -156,10 +156,14 @@ export async function listTools(
 }
 
 /** Throws `cursor_invalid`. */
-async function* newestOwn(tx: Reader, accountId: number, past: number | undefined): AsyncGenerator<CatalogItemRow> {
-  const last = past === undefined ? undefined : await tx.get(catalogItems, past)
-  if (past !== undefined && last?.account_id !== accountId) throw problem('cursor_invalid')
-  let after = last && keyOf(catalogItems.indexes.byAccount, last)
+async function* newestOwn(
+  tx: Reader,
+  accountId: number,
+  { after: past, goesOn = false }: PageBounds,
+): AsyncGenerator<CatalogItemRow> {
+  const last = past === undefined || goesOn ? undefined : await tx.get(catalogItems, past)
+  if (past !== undefined && !goesOn && last?.account_id !== accountId) throw problem('cursor_invalid')
+  let after = past === undefined ? undefined : [accountId, past]
   for (;;) {
     const query = {
       index: 'byAccount',
@@ -172,7 +176,7 @@ async function* newestOwn(tx: Reader, accountId: number, past: number | undefine
     yield* rows
     const oldest = rows.at(-1)
     if (!oldest || rows.length < 100) return
-    after = keyOf(catalogItems.indexes.byAccount, oldest)
+    after = [accountId, oldest.id]
   }
 }
 
