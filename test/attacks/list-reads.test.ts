@@ -232,3 +232,30 @@ test('a whole list shows the rest though the row that a slice ended with is gone
   expect([shown.length, new Set(shown).size]).toEqual([251, 251])
   expect(shown[99]).toBe(gone)
 })
+
+test('a tool right behind the items that one page looks at is listed once', async () => {
+  const storage = memoryStorage()
+  const service = createService({ sandbox: true, storage, limits: { closeMs: 20 } })
+  started.push(service)
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const seller = await newSeller(call)
+  await newItem(call, seller)
+  const state = await storage.export()
+  const [own] = state.rows.catalog_items ?? []
+  // A page looks at 1,000, newest first. This is the next.
+  const [newest, tool] = [Number(own?.id) + 1500, Number(own?.id) + 500]
+  const items = Array.from({ length: 1500 }, (_, n) => {
+    const id = newest - n
+    return id === tool ? { ...own, id, featured: true } : { ...own, id, hash: `${n}`.padStart(64, '0') }
+  })
+  await storage.import({ ...state, rows: { ...state.rows, catalog_items: items } })
+  const read = async (query: string) => (await call('GET', `/v4/mcp/tools${query}`, { token: seller.token })).body
+  const seen: number[] = []
+  for (let query = '?limit=20', next: number | null = 0; next !== null; query = `?limit=20&after=${next}`) {
+    const page = await read(query)
+    seen.push(...page.tools.map(({ id }: { id: number }) => id))
+    next = page.next
+  }
+  expect(seen).toEqual([tool])
+  expect((await read('')).tools.map(({ id }: { id: number }) => id)).toEqual([tool])
+})

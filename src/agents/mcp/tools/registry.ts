@@ -142,8 +142,10 @@ export async function listTools(
   const found: CatalogItemRow[] = []
   let [read, last]: [number, number | null] = [0, null]
   for await (const row of newestOwn(tx, accountId, place)) {
+    // The next page looks at this one.
+    if (read++ === MOST_READ) break
     if (isTool(row)) found.push(row)
-    if (found.length > limit || read++ === MOST_READ) break
+    if (found.length > limit) break
     last = row.id
   }
   const rows = found.slice(0, limit)
