@@ -1,9 +1,13 @@
 import { afterAll, expect, it } from 'vitest'
 import { createService } from '../../src/index.js'
 import { type Call, caller } from '../support/api.js'
+import { connect, done, refused } from '../support/mcp/mcp.js'
+import { newItem } from '../support/scenes/catalog.js'
 import { makeCheckout, newShop } from '../support/scenes/checkout.js'
 import { expectProblem } from '../support/scenes/market.js'
+import { newAgent } from '../support/scenes/oidc.js'
 import { useUpstream } from '../support/scenes/upstream.js'
+import { defaultDq, tokenFor } from '../support/scenes/world.js'
 
 /** A host pays for calls that cost their payer nothing, whichever way they are bought. */
 
@@ -23,3 +27,18 @@ it('links to a free item call its host no more often than purchases may', async 
   expectProblem(await payLink(), 429, 'too_many_calls')
   expect(upstream.requests).toHaveLength(300)
 })
+
+it('an agent tries a tool of its business no more often than free purchases call a host', async () => {
+  const email = 'seller@example.test'
+  const { account } = (await call('POST', '/v4/account/register', { body: { dq: await defaultDq(call), email } })).body
+  const [, { client_id, client_secret }] = account.secrets
+  const seller = { token: await tokenFor(call, client_id, client_secret) }
+  const item = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok`, price: 0.01 })
+  const { accessToken: token } = await newAgent(call, { email, account: String(account.id) })
+  const client = await connect({ url: service.baseUrl, fetch: service.fetch }, { token, era: '2026-07-28' })
+  const order = { catalog_item_id: item.id, arguments: { city: 'Oslo' } }
+  const before = upstream.requests.length
+  for (let count = 0; count < 300; count++) expect(await done(client, 'test_tool', order)).toMatchObject({ ok: true })
+  expect(await refused(client, 'test_tool', order)).toMatchObject({ status: 429, code: 'too_many_calls' })
+  expect(upstream.requests.length - before).toBe(300)
+}, 60_000)
