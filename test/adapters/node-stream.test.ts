@@ -37,7 +37,7 @@ beforeEach(async () => {
   })
   binder = { url: `${served.url}/v4/twin/${hostname}/binder`, headers: { authorization: `Bearer ${token}` } }
   complaints.length = 0
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => complaints.push(String(text)) > 0)
+  vi.spyOn(console, 'error').mockImplementation((text) => void complaints.push(String(text)))
 })
 
 afterEach(async () => {
