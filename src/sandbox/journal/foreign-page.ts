@@ -5,7 +5,9 @@ import { isLoopbackOrigin } from '../../base/loopback.js'
  * Whether a page of another site made a browser send this, and may not read the answer: an image, a frame, a form, a script.
  * Nobody who develops against the sandbox asked for it. A link to an operation that somebody followed counts as asked for.
  */
-export function isOfForeignPage({ request, response, operation_id }: Entry): boolean {
+export function isOfForeignPage({ origin: through, request, response, operation_id }: Entry): boolean {
+  // MSW hands over what its own page sends, and no header that says so.
+  if (through === 'msw') return false
   const { origin, referer, 'sec-fetch-site': site, 'sec-fetch-dest': destination } = request.headers
   // Pages that may call have their origin in the answer (CORS).
   if (response.headers['access-control-allow-origin'] !== undefined) return false
