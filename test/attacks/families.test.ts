@@ -38,7 +38,7 @@ import {
 import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
-import { basic, defaultDq, newCommodity, newSession } from '../support/scenes/world.js'
+import { basic, defaultDq, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 /** Ends a family of this many, and checks that it has ended. Returns what is counted. */
 type Way = (run: Started, count: number) => Promise<{ read: number; written: number }>
@@ -287,6 +287,25 @@ test('a client has at most 50 pairs of tokens, however often it refreshes', asyn
   }
   expect((await rowsOf<any>(run, tokens)).filter(({ owner_kind }) => owner_kind === 'user')).toHaveLength(50)
   expect((await run.call('GET', '/v4/twins', { token: pair.access_token })).status).toBe(200)
+})
+
+test('a program that refreshes again and again ends no pair of another one that has not refreshed', async () => {
+  const service = createService({ sandbox: true, log: { error: () => {} } })
+  onTestFinished(() => service.close())
+  const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
+  const user = await newPayer(call, await newSeller(call))
+  await stopClock(call)
+  const pairOf = async (headers: Record<string, string>) =>
+    (await call('POST', '/v4/user/oauth/token', { headers })).body
+  const refreshed = ({ refresh_token }: { refresh_token: string }) =>
+    pairOf({ authorization: `Bearer ${refresh_token}` })
+  const quiet = await pairOf(basic(user.clientId, user.clientSecret))
+  // Until then both would get the same pair.
+  await advance(call, '56m')
+  let busy = await pairOf(basic(user.clientId, user.clientSecret))
+  expect(busy.refresh_token).not.toBe(quiet.refresh_token)
+  for (let n = 0; n < 60; n++) busy = await refreshed(busy)
+  expect(await refreshed(quiet)).toMatchObject({ access_token: expect.any(String) })
 })
 
 test('families that ended days ago count no more, so the tokens of other devices live on', async () => {

@@ -57,7 +57,10 @@ export interface TokenPair {
   refresh_expires_at: number
 }
 
-/** How many token pairs of one client are valid. Another one ends the oldest, so that revoking a client ends few. */
+/**
+ * How many token pairs of one client are valid, so that revoking a client ends few. Another one ends the oldest that was
+ * refreshed, or else the oldest.
+ */
 const MOST_PAIRS = 50
 
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
@@ -141,8 +144,10 @@ async function issue(
     refresh_expires_at: whole + REFRESH_LIFETIME,
   }
   const kept = await tx.find(tokens, { index: 'byClient', prefix: [client.id], limit: MOST_PAIRS })
-  const [oldest] = kept
-  if (oldest && kept.length === MOST_PAIRS) tx.remove(tokens, oldest.id)
+  // First those that cannot be refreshed any more. The others are ordered by their ends.
+  const isSpent = (pair: TokenRow) => pair.refresh_digest === null || !isRefreshCurrent(pair, at)
+  const useless = kept.find(isSpent) ?? kept[0]
+  if (useless && kept.length === MOST_PAIRS) tx.remove(tokens, useless.id)
   tx.put(tokens, row)
   const owner = `${client.owner_kind}:${client.owner_id}` as const
   const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }
