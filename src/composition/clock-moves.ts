@@ -53,6 +53,7 @@ export class ClockMoves {
     const { deliveries, service } = this.work
     return this.#resting(async () => {
       await deliveries.finish(PATIENCE_MS)
+      await deliveries.endTurns()
       const ms = target()
       await this.#workUntil(ms)
       service.sandbox?.clock.setTo(ms)

@@ -109,6 +109,23 @@ test('every delivery that waited for a place is made in the end, in the order of
   expect(new Set(second.received.map(({ id }) => id)).size).toBe(600)
 })
 
+test('what waits for a place when the clock is moved is delivered before, at the time at which it was due', async () => {
+  const world = start()
+  const seller = await hangingAccount(world, { events: 15, urlOf: (n) => `https://hang-${n}.example.test/` })
+  await until(() => world.hanging.length > 0)
+  await settled(world.hanging)
+  const begun = world.received.length
+  expect(begun).toBeLessThan(15 * 20)
+  world.receivers.answering = () => 204
+  const moved = Math.floor(Date.now() / 1000) + 86_000
+  await world.service.sandbox.advance('1d')
+  await writeEvent(world.call, seller)
+  const waited = world.received.slice(begun, 15 * 20)
+  const times = waited.map(({ headers }) => Number(headers['webhook-timestamp']))
+  expect(waited.length).toBe(15 * 20 - begun)
+  expect(times.filter((time) => time > moved)).toEqual([])
+}, 60_000)
+
 test('mails that one address waits for leave room for those to others', async () => {
   const storage = memoryStorage()
   const flood = waitingMails(500).map((mail) => ({ ...mail, to: 'flooded@example.test' }))

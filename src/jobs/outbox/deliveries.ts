@@ -11,7 +11,7 @@ import { claimDue, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
 import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
 import { areMessagesAhead, outbox, redateMessages } from './outbox.js'
-import { findTurns, findWhetherTurnsWait } from './share-turns.js'
+import { endTurns, findTurns, findWhetherTurnsWait } from './share-turns.js'
 import { type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
 
 /** A lane and how many more messages it may claim. */
@@ -78,6 +78,12 @@ export class Deliveries {
   async redate(): Promise<void> {
     const { storage, clock } = this.#service
     while (await storage.write((tx) => redateMessages(tx, clock.now())));
+  }
+
+  /** Makes due what waits for a place of its owner's: a clock that is moved delivers everything in its order. */
+  async endTurns(): Promise<void> {
+    const { storage, clock } = this.#service
+    while (await storage.write((tx) => endTurns(tx, clock.now())));
   }
 
   /** When the first message is due that no try of this process holds. Undefined if there is none. */

@@ -1,6 +1,7 @@
 import type { OutboxRow } from '../../base/message.js'
-import type { Reader } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { outbox } from './outbox.js'
+import { dueAgain } from './queue.js'
 import { nameOf, type Sharer, type Shares, sharerOf } from './shares.js'
 
 /** How many owners and hosts one transaction looks at that wait for a place. */
@@ -54,6 +55,20 @@ async function firstAfter(tx: Reader, prefix: string, turn: string): Promise<Out
   const after = [turn, Number.MAX_VALUE, 0]
   const [row] = await tx.find(outbox, { index: 'byWaiting', prefix: [], after, limit: 1 })
   return row?.waits_in?.startsWith(prefix) ? row : undefined
+}
+
+/** How many messages one transaction makes due again. */
+const CALLED_AT_ONCE = 200
+
+/**
+ * Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be
+ * more.
+ */
+export async function endTurns(tx: Writer, at: number): Promise<boolean> {
+  const query = { index: 'byWaiting', prefix: [], after: [ALL, Number.MAX_VALUE, 0], limit: CALLED_AT_ONCE } as const
+  const waiting = (await tx.find(outbox, query)).filter(({ waits_in }) => waits_in?.startsWith(ALL))
+  for (const message of waiting) tx.put(outbox, dueAgain(message, at))
+  return waiting.length === CALLED_AT_ONCE
 }
 
 /** The messages of a turn that wait longest. */
