@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import { answerMessage, type ChangeFeed } from '../../src/agents/mcp/offer.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
@@ -129,4 +130,18 @@ test('a stream watches nothing of what lies behind it, and nothing once its read
   await reader.cancel()
   expect((await next).done).toBe(true)
   expect(setFor(WATCHED_MS)).toBe(0)
+})
+
+test('an MCP message that fails gives back the place of what it was to watch', async () => {
+  let left = 0
+  const watch = async (): Promise<ChangeFeed> => (_tell, end) => () => {
+    left++
+    end()
+  }
+  const offer = { info: { name: 'a', version: '1' }, capabilities: () => ({}), handlers: {}, watch }
+  // The SDK never sees it.
+  const message = { url: 'no address', headers: new Headers(), body: { method: 'subscriptions/listen' } }
+  const answered = answerMessage(() => offer, { ...message, ending: undefined }, { error() {} })
+  await expect(answered).rejects.toThrow(TypeError)
+  expect(left).toBe(1)
 })

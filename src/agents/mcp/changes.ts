@@ -62,6 +62,7 @@ export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
   const leave = await takeStream(visit.agent.owner, visit.service)
   const ended = new AbortController()
   const first = await look(visit, ended.signal).catch((cause: unknown) => {
+    ended.abort()
     leave()
     throw cause
   })
@@ -70,6 +71,7 @@ export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
     follow(visit, { first, tell, signal: ended.signal })
       .catch((error: unknown) => log.error('cannot watch for changes', error))
       .finally(() => {
+        ended.abort()
         stop()
         leave()
         end()

@@ -46,21 +46,40 @@ export interface McpAnswer {
 const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 /** Answers one message of either era. Nothing is stored between messages. */
-export async function answerMessage(
-  make: (sdk: Sdk) => McpOffer,
-  { url, headers, body, ending }: SentMessage,
-  log: Log,
-): Promise<McpAnswer> {
+export async function answerMessage(make: (sdk: Sdk) => McpOffer, message: SentMessage, log: Log): Promise<McpAnswer> {
   const loaded = await import('@modelcontextprotocol/server')
   const offer = make(loaded)
-  const watch = body.method === 'subscriptions/listen' ? await offer.watch?.() : undefined
-  const end = () => void handler.close()
-  let isWatched = watch === undefined
-  const subscribe = (tell: (event: sdk.ServerEvent) => void) => {
+  const feed = message.body.method === 'subscriptions/listen' ? await offer.watch?.() : undefined
+  let isWatched = feed === undefined
+  const watch: ChangeFeed = (tell, end) => {
     isWatched = true
-    return watch?.(tell, end) ?? (() => {})
+    return feed?.(tell, end) ?? (() => {})
   }
-  const bus = { publish() {}, subscribe }
+  try {
+    return await answerBy({ loaded, offer, watch, log }, message)
+  } finally {
+    // A message that the SDK refuses, or that fails, watches nothing.
+    if (!isWatched)
+      feed?.(
+        () => {},
+        () => {},
+      )()
+  }
+}
+
+interface Answering {
+  readonly loaded: Sdk
+  readonly offer: McpOffer
+  readonly watch: ChangeFeed
+  readonly log: Log
+}
+
+async function answerBy(
+  { loaded, offer, watch, log }: Answering,
+  { url, headers, body, ending }: SentMessage,
+): Promise<McpAnswer> {
+  const end = () => void handler.close()
+  const bus = { publish() {}, subscribe: (tell: (event: sdk.ServerEvent) => void) => watch(tell, end) }
   let failure: Error | undefined
   const onerror = (error: Error) => {
     failure = error
@@ -72,12 +91,6 @@ export async function answerMessage(
     if (value !== null) sent.set(name, value)
   }
   const response = await handler.fetch(new Request(url, { method: 'POST', headers: sent }), { parsedBody: body })
-  // A message that the SDK refuses watches nothing.
-  if (!isWatched)
-    watch?.(
-      () => {},
-      () => {},
-    )()
   // The SDK also reports mistakes of clients, which get an answer.
   if (response.status >= 500) log.error('cannot answer an MCP message', failure)
   const session = response.ok && body.method === 'initialize' ? await offer.startSession?.(body.params) : undefined
