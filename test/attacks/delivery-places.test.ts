@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
 import { storageOver } from '../../src/storage/storage-over.js'
+import { sampleIn } from '../support/open-metrics.js'
 import { stateOf, waitingMails } from '../support/scenes/waiting-mails.js'
 import { newWebhook, type Received, startWithReceivers, until, writeEvent } from '../support/scenes/webhooks.js'
 import { newSeller, type Seller } from '../support/scenes/world.js'
@@ -124,6 +125,15 @@ test('what waits for a place when the clock is moved is delivered before, at the
   const times = waited.map(({ headers }) => Number(headers['webhook-timestamp']))
   expect(waited.length).toBe(15 * 20 - begun)
   expect(times.filter((time) => time > moved)).toEqual([])
+}, 60_000)
+
+test('what waits for a place is counted among what is due', async () => {
+  const world = start()
+  await hangingAccount(world, { events: 15, urlOf: (n) => `https://hang-${n}.example.test/` })
+  await until(() => world.hanging.length > 0)
+  await settled(world.hanging)
+  expect(world.hanging.length).toBeLessThan(15 * 20)
+  expect(sampleIn(await world.service.sandbox.metrics(), 'farthing_outbox{state="due"}')).toBe(15 * 20)
 }, 60_000)
 
 test('mails that one address waits for leave room for those to others', async () => {

@@ -1,3 +1,4 @@
+import type { OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { timers } from '../../jobs/schedule/timer.js'
@@ -31,10 +32,22 @@ export const readWaitingWork = ({
   storage.read(async (tx) => {
     const at = clock.now()
     return {
-      messages: await countWaiting((query) => tx.find(outbox, query), at),
+      messages: withAside(await countWaiting((query) => tx.find(outbox, query), at), await tx.find(outbox, ASIDE), at),
       timers: await countWaiting((query) => tx.find(timers, query), at),
     }
   })
+
+/** Messages whose time has come, and that wait for a place of their queue or of their owner. */
+const ASIDE = { index: 'byWaiting', prefix: [], limit: MOST_COUNTED } as const
+
+function withAside(waiting: WaitingWork, aside: readonly OutboxRow[], at: number): WaitingWork {
+  const since = aside.map(({ waits_since }) => (at - (waits_since ?? at)) / 1000)
+  return {
+    ...waiting,
+    due: Math.min(waiting.due + aside.length, MOST_COUNTED),
+    overdueSeconds: Math.max(waiting.overdueSeconds, ...since),
+  }
+}
 
 type Find = (query: Query<'byDue' | 'byParked'>) => Promise<readonly { readonly due_at: number | null }[]>
 
