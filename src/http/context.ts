@@ -25,8 +25,8 @@ export interface Limits extends RetentionLimits, GrowthLimits {
   /** The largest request body, in bytes. Default: 1 MiB. */
   readonly bodyBytes: number
   /**
-   * How many bytes of bodies may be in memory at a time, of all requests. An address may hold a quarter of them. Beyond
-   * that, whoever holds most is turned away. Default: 32 MiB.
+   * How many bytes of bodies may be in memory at a time, of all requests. A network may hold as many as it leaves to
+   * others. Beyond that, whoever holds most is turned away. Default: 32 MiB.
    */
   readonly bodiesBytes: number
   /** The largest snapshot that a sandbox accepts, in bytes. Default: 1 GiB. */

@@ -3,6 +3,7 @@ import { connect, Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Arrival, Arrivals } from '../../adapters/node/arrivals.js'
 import { type Served, serve } from '../../adapters/node.js'
+import { readFields } from '../../src/http/fields/body.js'
 import { HeldBodies, type HeldBody } from '../../src/http/fields/held-bodies.js'
 import { createService, type Service } from '../../src/index.js'
 import { caller } from '../support/api.js'
@@ -100,12 +101,37 @@ describe('the memory of all bodies', () => {
   }
   const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-  test('is never more than it may be, and an address holds a quarter', async () => {
-    const bodies = new HeldBodies(limits)
-    const one = Array.from({ length: 50 }, () => begun(bodies, '192.0.2.1', 50))
-    expect(bodies.bytes).toBe(250)
+  test('is never more than it may be, and a network leaves half of it to others', async () => {
+    for (const networkAddress of [() => '192.0.2.1', (n: number) => `2001:db8:0:7::${n.toString(16)}`]) {
+      const bodies = new HeldBodies(limits)
+      const one = Array.from({ length: 50 }, (_, n) => begun(bodies, networkAddress(n), 50))
+      expect(bodies.bytes).toBe(500)
+      await settled()
+      expect(one.map(({ isCut }) => isCut)).toEqual([...Array(40).fill(true), ...Array(10).fill(false)])
+    }
+  })
+
+  test('has room for eight whole bodies of one network, whatever others hold', async () => {
+    const bodies = new HeldBodies({ bodiesBytes: 3200, bodyBytes: 100 })
+    for (let n = 0; n < 1200; n++) begun(bodies, `198.51.100.${n % 200}`, 2)
+    const own = Array.from({ length: 8 }, () => begun(bodies, '192.0.2.1', 100))
     await settled()
-    expect(one.map(({ isCut }) => isCut)).toEqual([...Array(45).fill(true), ...Array(5).fill(false)])
+    expect(own.filter(({ isCut }) => isCut)).toEqual([])
+    expect(bodies.bytes).toBe(3200)
+  })
+
+  test('counts what a runtime reads that says no length', async () => {
+    const bodies = new HeldBodies({ bodiesBytes: 1000, bodyBytes: 400 })
+    const held = bodies.begin('192.0.2.1')
+    const source = { body: async () => new TextEncoder().encode(`{"a":"${'a'.repeat(300)}"}`) }
+    const request = new Request('http://localhost/')
+    await readFields(
+      { request, headers: new Headers({ 'content-type': 'application/json' }), source },
+      {
+        ...{ limit: 400, isSnapshot: false, held },
+      },
+    )
+    expect(bodies.bytes).toBe(308)
   })
 
   test('is taken from whoever holds most, and never from who holds less', async () => {
@@ -122,7 +148,7 @@ describe('the memory of all bodies', () => {
   test('is free again when requests are answered, and whole bodies are not cut', async () => {
     const bodies = new HeldBodies(limits)
     const held: HeldBody[] = []
-    for (let n = 0; n < 4; n++) {
+    for (let n = 0; n < 8; n++) {
       const body = bodies.begin('192.0.2.1')
       await body.whole(async () => body.take(60))
       held.push(body)

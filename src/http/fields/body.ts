@@ -75,8 +75,12 @@ async function readBytes(
   const declared = Number(headers.get('content-length') ?? Number.NaN)
   if (declared > limit) return undefined
   if (source.body && (declared <= SMALL || !source.chunks)) {
-    held?.take(declared > 0 ? declared : 0)
-    return untilCut(source.body(limit))
+    const announced = declared > 0 ? declared : 0
+    held?.take(announced)
+    const bytes = await untilCut(source.body(limit))
+    // A runtime that reads by itself says only now how many have come.
+    if (bytes && bytes.byteLength > announced) held?.take(bytes.byteLength - announced)
+    return bytes
   }
   let isKnown = declared > SMALL
   if (isKnown) await beforeMore?.()

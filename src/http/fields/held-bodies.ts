@@ -1,23 +1,27 @@
+import { networkOf } from '../../base/ip-address.js'
 import { type Problem, problem } from '../../base/problem.js'
 
-/** One address may hold this part of all bodies, so that it cannot hold them all. */
-const PART = 4
+/** So many whole bodies one network may have, whatever others hold. */
+const WHOLE_BODIES = 8
 
 /**
  * The bytes of bodies that a service has in memory: those that arrive, and those of requests that are not answered yet.
- * When there is no room for more, whoever holds most makes it: the body that began first of theirs is cut. So nobody is
- * refused because of an address that holds more than they do.
+ * A network may hold as many as it leaves to others, and in any case some whole bodies. When there is no room for more,
+ * whoever holds most makes it: the body that began first of theirs is cut. So nobody is refused because of a network that
+ * holds more than they do.
  */
 export class HeldBodies {
   readonly most: number
-  readonly #mostOfAddress: number
+  readonly #always: number
   readonly #holders = new Map<string, Holder>()
+  /** Holders with a body that still arrives, by the binary logarithm of their bytes. */
+  readonly #cuttable: Set<Holder>[] = []
   #bytes = 0
 
   /** In bytes. One whole body always has room. */
   constructor(limits: { readonly bodiesBytes: number; readonly bodyBytes: number }) {
     this.most = Math.max(limits.bodiesBytes, limits.bodyBytes)
-    this.#mostOfAddress = Math.max(this.most / PART, limits.bodyBytes)
+    this.#always = Math.max(Math.min(this.most / 2, WHOLE_BODIES * limits.bodyBytes), limits.bodyBytes)
   }
 
   /** How many bytes are held now. */
@@ -27,49 +31,62 @@ export class HeldBodies {
 
   /** Begins a body. `address`: who sends it. Undefined for a body that came over no network, which has no address. */
   begin(address: string | undefined): HeldBody {
-    return new HeldBody(this, address)
+    return new HeldBody(this, address === undefined ? undefined : networkOf(address))
   }
 
   /** Makes room for more of a body, and counts it. Throws `overloaded`. */
   take(body: HeldBody, bytes: number): void {
-    const { address = '' } = body
-    while (!this.#hasRoom(body, bytes)) {
-      const own = this.#holders.get(address)
-      const isOverShare = body.address !== undefined && (own?.bytes ?? 0) + bytes > this.#mostOfAddress
-      const victim = (isOverShare ? own : this.#largest(own))?.oldest()
+    const { network = '' } = body
+    for (;;) {
+      const own = this.#holders.get(network)
+      const held = (own?.bytes ?? 0) + bytes
+      const isFull = this.#bytes + bytes > this.most
+      const isOver = body.network !== undefined && held > Math.max(this.#always, this.most - this.#bytes - bytes)
+      if (!isFull && !isOver) break
+      const victim = (isOver ? own : this.#largest(own))?.oldest()
       if (!victim || victim === body) throw this.#overloaded()
       victim.cut(this.#overloaded())
     }
-    let holder = this.#holders.get(address)
-    if (!holder) this.#holders.set(address, (holder = new Holder()))
+    let holder = this.#holders.get(network)
+    if (!holder) this.#holders.set(network, (holder = new Holder()))
     holder.bodies.add(body)
-    holder.bytes += bytes
+    if (!body.hasArrived) holder.arriving.add(body)
     body.bytes += bytes
-    this.#bytes += bytes
+    this.#count(holder, bytes)
+  }
+
+  /** A body is whole. It is cut no more. */
+  arrived(body: HeldBody): void {
+    const holder = this.#holders.get(body.network ?? '')
+    if (holder?.arriving.delete(body)) this.#count(holder, 0)
   }
 
   /** Counts a body no more. */
   release(body: HeldBody): void {
-    const { address = '', bytes } = body
-    const holder = this.#holders.get(address)
+    const { network = '', bytes } = body
+    const holder = this.#holders.get(network)
     if (!holder?.bodies.delete(body)) return
-    holder.bytes -= bytes
+    holder.arriving.delete(body)
     body.bytes = 0
-    this.#bytes -= bytes
-    if (holder.bodies.size === 0) this.#holders.delete(address)
+    this.#count(holder, -bytes)
+    if (holder.bodies.size === 0) this.#holders.delete(network)
   }
 
-  #hasRoom({ address }: HeldBody, bytes: number): boolean {
-    if (this.#bytes + bytes > this.most) return false
-    return address === undefined || (this.#holders.get(address)?.bytes ?? 0) + bytes <= this.#mostOfAddress
+  #count(holder: Holder, bytes: number): void {
+    this.#cuttable[sizeOf(holder)]?.delete(holder)
+    holder.bytes += bytes
+    this.#bytes += bytes
+    if (holder.arriving.size === 0) return
+    const size = sizeOf(holder)
+    while (this.#cuttable.length <= size) this.#cuttable.push(new Set())
+    this.#cuttable[size]?.add(holder)
   }
 
-  /** Who holds most of those with a body that still arrives. */
+  /** One of those who hold most and have a body that still arrives: none of the others has twice as much. */
   #largest(own: Holder | undefined): Holder | undefined {
-    let largest = own?.oldest() ? own : undefined
-    for (const holder of this.#holders.values())
-      if (holder.bytes > (largest?.bytes ?? own?.bytes ?? 0) && holder.oldest()) largest = holder
-    return largest
+    for (let size = this.#cuttable.length - 1; size >= 0; size--)
+      for (const holder of this.#cuttable[size] ?? []) return own && own.bytes > holder.bytes ? own : holder
+    return own
   }
 
   #overloaded = (): Problem =>
@@ -82,15 +99,18 @@ export class HeldBodies {
 
 class Holder {
   bytes = 0
-  /** In the order in which they began. */
   readonly bodies = new Set<HeldBody>()
+  /** Those that are not whole yet, in the order in which they began. */
+  readonly arriving = new Set<HeldBody>()
 
   /** Undefined if all of its bodies have arrived. */
   oldest(): HeldBody | undefined {
-    for (const body of this.bodies) if (!body.hasArrived) return body
+    for (const body of this.arriving) return body
     return undefined
   }
 }
+
+const sizeOf = ({ bytes }: Holder): number => Math.floor(Math.log2(bytes + 1))
 
 /** The body of one request, as far as it is in memory. */
 export class HeldBody {
@@ -101,7 +121,8 @@ export class HeldBody {
 
   constructor(
     all: HeldBodies,
-    readonly address: string | undefined,
+    /** Undefined if it came over none. */
+    readonly network: string | undefined,
   ) {
     this.#all = all
   }
@@ -119,6 +140,7 @@ export class HeldBody {
     cut.catch(() => {})
     const read = await reading((part) => Promise.race([part, cut]))
     this.hasArrived = true
+    this.#all.arrived(this)
     return read
   }
 
