@@ -56,6 +56,7 @@ const limits: Readonly<Record<keyof Limits, typeof limit>> = {
   closeMs: limit,
   queue: limit,
   codes: limit,
+  freeCalls: limit,
   eventDays: limit,
   answerDays: limit,
   outboxDays: limit,

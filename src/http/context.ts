@@ -52,6 +52,8 @@ export interface Limits extends RetentionLimits, GrowthLimits {
   readonly queue: number
   /** How many unused sign-in codes one address may get within 15 minutes. Default: 5. */
   readonly codes: number
+  /** How many calls that cost their payer nothing one payer may make at one host within 15 minutes. Default: 300. */
+  readonly freeCalls: number
 }
 
 export const defaultLimits: Limits = {
@@ -66,6 +68,7 @@ export const defaultLimits: Limits = {
   upstreamBytes: 5_242_880,
   queue: 1000,
   codes: 5,
+  freeCalls: 300,
   closeMs: 10_000,
   ...defaultRetention,
   ...defaultGrowth,
@@ -136,7 +139,12 @@ export interface ServiceContext {
    * Counts a new row of the collection `kind` for its maker. Throws `too_many_new`. A maker without an owner counts by a
    * public client address, or not at all.
    */
-  countNew(tx: Writer, kind: string, maker: Maker, service: Pick<ServiceContext, 'limits' | 'clock'>): Promise<void>
+  countNew(
+    tx: Writer,
+    kind: string,
+    maker: Maker,
+    service: Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>,
+  ): Promise<void>
   /** Counts the bytes of an answer that is to be stored. False if its maker has reached `limits.storedBytesPerDay`. */
   countStored(
     tx: Writer,

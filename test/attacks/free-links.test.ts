@@ -4,10 +4,10 @@ import { type Call, caller } from '../support/api.js'
 import { connect, done, refused } from '../support/mcp/mcp.js'
 import { newItem } from '../support/scenes/catalog.js'
 import { makeCheckout, newShop } from '../support/scenes/checkout.js'
-import { expectProblem } from '../support/scenes/market.js'
+import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import { newAgent } from '../support/scenes/oidc.js'
 import { useUpstream } from '../support/scenes/upstream.js'
-import { defaultDq, tokenFor } from '../support/scenes/world.js'
+import { defaultDq, newSeller, tokenFor } from '../support/scenes/world.js'
 
 /** A host pays for calls that cost their payer nothing, whichever way they are bought. */
 
@@ -26,6 +26,47 @@ it('links to a free item call its host no more often than purchases may', async 
   for (let count = 0; count < 300; count++) expect((await payLink()).status).toBe(200)
   expectProblem(await payLink(), 429, 'too_many_calls')
   expect(upstream.requests).toHaveLength(300)
+})
+
+it('says on a stopped clock how to go on, which an option makes unnecessary', async () => {
+  for (const freeCalls of [2, 5]) {
+    const limited = createService({ sandbox: true, limits: { freeCalls } })
+    const call = caller({ url: limited.baseUrl, fetch: limited.fetch })
+    await stopClock(call)
+    const shop = await newShop(call, `${upstream.url}/ok`, { price: 0 })
+    const { token } = shop.payer
+    const payLink = async () => {
+      const { url } = (await makeCheckout(call, shop)).body
+      return call('POST', `/v4/checkout/${url.split('/').at(-1)}/complete`, { token, body: {} })
+    }
+    for (let count = 0; count < freeCalls; count++) expect((await payLink()).status).toBe(200)
+    const refused = await payLink()
+    expectProblem(refused, 429, 'too_many_calls')
+    expect(refused.headers.get('retry-after')).toBe('900')
+    expect(refused.body.error).toContain(
+      'Move it on by 900 seconds with POST /_sandbox/clock, or raise `limits.freeCalls`.',
+    )
+    await advance(call, '15m')
+    expect((await payLink()).status).toBe(200)
+    await limited.close()
+  }
+})
+
+it('says on a stopped clock how to create more in a day', async () => {
+  const limited = createService({ sandbox: true, limits: { newPerDay: 3 } })
+  const call = caller({ url: limited.baseUrl, fetch: limited.fetch })
+  await stopClock(call)
+  const { token } = await newSeller(call)
+  const refused = []
+  for (let count = 0; count < 5; count++)
+    refused.push(await call('POST', '/v4/events', { token, body: { type: 'client.done' } }))
+  const last = refused[4]
+  expect([last?.status, last?.body.code]).toEqual([429, 'too_many_new'])
+  expect(last?.headers.get('retry-after')).toBe('86400')
+  expect(last?.body.error).toContain(
+    'Move it on by 86400 seconds with POST /_sandbox/clock, or raise `limits.newPerDay`.',
+  )
+  await limited.close()
 })
 
 it('an agent tries a tool of its business no more often than free purchases call a host', async () => {

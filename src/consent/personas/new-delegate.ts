@@ -20,7 +20,7 @@ export async function createDelegate(
     at,
     ...order
   }: NewDelegate & { readonly approved?: ApprovedSecondFactor | undefined; readonly at: number },
-  service: Pick<ServiceContext, 'random' | 'countNew' | 'limits' | 'clock'>,
+  service: Pick<ServiceContext, 'random' | 'countNew' | 'limits' | 'clock' | 'sandbox'>,
 ) {
   const plan = await planDelegate(tx, order, at)
   if (approved) await spendAwaited(tx, approved.request, await secondFactorOrder(tx, plan, approved), at)

@@ -10,10 +10,11 @@ export async function countNew(
   tx: Writer,
   kind: string,
   maker: Maker,
-  { limits, clock }: Pick<ServiceContext, 'limits' | 'clock'>,
+  { limits, clock, sandbox }: Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>,
 ): Promise<void> {
   const subject = await countedOwner(tx, maker)
-  if (subject !== undefined) await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() })
+  if (subject !== undefined)
+    await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() }, { sandbox })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
-import { addDaily, type DailyLimit, waitOfDaily } from '../../jobs/rates/daily-count.js'
+import { addDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/daily-count.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { countedOwner } from './new-per-day.js'
 
@@ -10,7 +10,7 @@ const STORED_BYTES = 'stored_bytes'
 /** The answers up to this size, in bytes, are not counted, so that an ordinary call costs no read more. */
 const SMALL = 8192
 
-type Limited = Pick<ServiceContext, 'limits' | 'clock'>
+type Limited = Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>
 
 /**
  * Counts the bytes of a large answer that is to be stored for its maker. False if they have reached
@@ -29,7 +29,7 @@ export async function checkStored(tx: Reader, maker: Maker, service: Limited): P
   if (seconds === undefined) return
   const most = service.limits.storedBytesPerDay
   throw problem('too_many_new', {
-    detail: `The limit is ${most} stored bytes a day (\`limits.storedBytesPerDay\`). Try again in ${seconds} seconds.`,
+    detail: `The limit is ${most} stored bytes a day. ${waitText(seconds, { option: 'limits.storedBytesPerDay', sandbox: service.sandbox })}`,
     fields: { of: STORED_BYTES, limit: most },
     headers: { 'retry-after': String(seconds) },
   })

@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -54,13 +55,27 @@ async function todayOf(tx: Reader, { kind, subject, at }: DailyLimit): Promise<D
 }
 
 /** Counts one new thing. Throws `too_many_new`, with `Retry-After`, if the subject has created `most` today. */
-export async function countDaily(tx: Writer, limit: DailyLimit): Promise<void> {
+export async function countDaily(
+  tx: Writer,
+  limit: DailyLimit,
+  { sandbox }: Pick<Partial<ServiceContext>, 'sandbox'>,
+): Promise<void> {
   if (await addDaily(tx, limit, 1)) return
   const { kind, most } = limit
-  const seconds = await waitOfDaily(tx, limit)
+  const seconds = (await waitOfDaily(tx, limit)) ?? 1
   throw problem('too_many_new', {
-    detail: `The limit is ${most} ${kind.replaceAll('_', ' ')} a day (\`limits.newPerDay\`). Try again in ${seconds} seconds.`,
+    detail: `The limit is ${most} ${kind.replaceAll('_', ' ')} a day. ${waitText(seconds, { option: 'limits.newPerDay', sandbox })}`,
     fields: { of: kind, limit: most },
     headers: { 'retry-after': String(seconds) },
   })
+}
+
+/** What ends a wait that a limit over time makes necessary. `option` names the limit. */
+export function waitText(
+  seconds: number,
+  { option, sandbox }: { readonly option: string } & Pick<Partial<ServiceContext>, 'sandbox'>,
+): string {
+  return sandbox?.clock.mode === 'manual'
+    ? `The clock of this sandbox stands still. Move it on by ${seconds} seconds with POST /_sandbox/clock, or raise \`${option}\`.`
+    : `Try again in ${seconds} seconds, or raise \`${option}\`.`
 }

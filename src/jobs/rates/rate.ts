@@ -33,6 +33,8 @@ export interface RateLimit {
   readonly windowMs: number
   /** The error above the limit. Its status is 429. */
   readonly code: ProblemCode
+  /** The detail of that error, by how long to wait. Default: says so. */
+  readonly detail?: (seconds: number) => string
 }
 
 /** One try. `subject`: whom the limit counts, such as an address or `user:1`. */
@@ -49,7 +51,7 @@ export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAt
   if (free === undefined) return
   const retryAfter = Math.max(1, Math.ceil((free - counted.at) / 1000))
   throw problem(limit.code, {
-    detail: `Try again in ${retryAfter} seconds.`,
+    detail: limit.detail?.(retryAfter) ?? `Try again in ${retryAfter} seconds.`,
     headers: { 'retry-after': String(retryAfter) },
   })
 }

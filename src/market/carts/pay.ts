@@ -106,7 +106,7 @@ async function holdPrices(
   const called = lines.map(({ row, quote }) => ({ quote, calls: row.quantity }))
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const bearer = bearerOf(party, payer)
-  await spendCalls(tx, called, { bearer, at })
+  await spendCalls(tx, called, { bearer, at }, service)
   await checkStored(tx, { owner: bearer }, service)
   const terms = {
     payer,

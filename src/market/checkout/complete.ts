@@ -212,7 +212,7 @@ async function beginPayment(
   const at = service.clock.now()
   // A charged card has paid already.
   if (!charged) {
-    await spendCalls(tx, [{ quote, calls: 1 }], { bearer: buyer, at })
+    await spendCalls(tx, [{ quote, calls: 1 }], { bearer: buyer, at }, service)
     await checkStored(tx, { owner: buyer }, service)
   }
   const by = { payer: twin, buyer, bearer: buyer, actor: buyer, delegate: null, hops: order.hops, token }

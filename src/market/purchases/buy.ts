@@ -77,7 +77,7 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, s
   await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
   const bearer = bearerOf(party, payer)
-  await spendCalls(tx, [{ quote, calls: 1 }], { bearer, at })
+  await spendCalls(tx, [{ quote, calls: 1 }], { bearer, at }, service)
   const by = { payer, buyer: buyerOf(party), bearer, actor: actorOf(party), delegate, hops }
   return beginPurchase(tx, { quote, args, ...by, at, token }, service)
 }

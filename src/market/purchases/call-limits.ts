@@ -1,6 +1,8 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
 import { responsibleFor } from '../../identity/users/responsible.js'
+import { waitText } from '../../jobs/rates/daily-count.js'
 import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
 import type { Writer } from '../../storage/storage.js'
 import type { Quote } from './purchase.js'
@@ -9,7 +11,13 @@ import type { Quote } from './purchase.js'
 export const MOST_CALLS = 500
 
 /** Calls that cost their payer nothing, to one host. A host pays for them, and need not belong to the seller. */
-const FREE_CALLS: RateLimit = { kind: 'free_call', most: 300, windowMs: 15 * 60_000, code: 'too_many_calls' }
+const freeCalls = ({ limits, sandbox }: Limited): RateLimit => ({
+  ...{ kind: 'free_call', most: limits.freeCalls, windowMs: 15 * 60_000, code: 'too_many_calls' },
+  detail: (seconds) =>
+    `One payer makes at most ${limits.freeCalls} free calls at a host within 15 minutes. ${waitText(seconds, { option: 'limits.freeCalls', sandbox })}`,
+})
+
+type Limited = Pick<ServiceContext, 'limits' | 'sandbox'>
 
 /** A purchase of an item, `calls` times. */
 export interface CalledItem {
@@ -22,6 +30,7 @@ export async function spendCalls(
   tx: Writer,
   called: readonly CalledItem[],
   { bearer, at }: { readonly bearer: Owner; readonly at: number },
+  service: Limited,
 ): Promise<void> {
   const all = called.reduce((sum, { calls }) => sum + calls, 0)
   if (all > MOST_CALLS)
@@ -37,7 +46,8 @@ export async function spendCalls(
   }
   if (free.size === 0) return
   const responsible = await responsibleFor(tx, bearer)
-  for (const [host, times] of free) await spendRate(tx, FREE_CALLS, { subject: `${responsible}>${host}`, at, times })
+  const limit = freeCalls(service)
+  for (const [host, times] of free) await spendRate(tx, limit, { subject: `${responsible}>${host}`, at, times })
 }
 
 /** A placeholder is never in the host. */

@@ -27,7 +27,7 @@ import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const LIFETIME = 30 * 86_400_000
 
-export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'countNew' | 'limits' | 'clock'>
+export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'countNew' | 'limits' | 'clock' | 'sandbox'>
 
 export interface NewInvitation {
   readonly sender: TwinRow

@@ -97,14 +97,15 @@ export const marketErrors = {
   },
   too_many_calls: {
     meaning:
-      'One payment calls at most 500 endpoints, and a payer makes at most 300 free calls at one host within 15 minutes. Nothing was held, and nothing was called.',
+      'One payment calls at most 500 endpoints, and a payer makes at most 300 free calls at one host within 15 minutes, unless `limits.freeCalls` says otherwise. Nothing was held, and nothing was called.',
     causes: [
       'A cart has 500 purchases or more: the quantities of its lines together.',
       'The items are free, and the payer has called them many times. Users whose addresses are not proven count against the account that created them.',
     ],
     fixes: [
       'Put the lines into several carts, and pay for one after the other.',
-      'Wait as many seconds as `Retry-After` says, if the answer has it.',
+      'Wait as many seconds as `Retry-After` says, if the answer has it. In a sandbox whose clock stands still, move the clock.',
+      'In your own service, set the limit: `createService({ limits: { freeCalls: 10_000 } })`.',
     ],
   },
   plan_limit_reached: {

@@ -161,12 +161,13 @@ export const requestExplainers = {
         facts: { most },
         mend: undefined,
       }
+    const { freeCalls } = asked.service.limits
     return {
       sentences: [
-        'At most 300 free calls of one payer reach a host within 15 minutes. Nothing was called.',
-        `The next one is possible after ${plural(wait, 'second')}.`,
+        `At most ${freeCalls} free calls of one payer reach a host within 15 minutes, \`limits.freeCalls\`. Nothing was called.`,
+        `The next one is possible after ${plural(wait, 'second')} of the clock of the sandbox.`,
       ],
-      facts: { most: 300, retry_after: wait },
+      facts: { most: freeCalls, option: 'limits.freeCalls', retry_after: wait },
       mend: later(asked, wait),
     }
   },
