@@ -61,7 +61,7 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
         ...(shown && { 'x-codes': ofStatus }),
         ...refusalHeaders(route, status, ofStatus),
         content: {
-          'application/json': { schema: others(route, status).reduce(either, schema) },
+          'application/json': { schema: orOther(route, { status, name, schema, schemas }) },
           ...(route.relays && { '*/*': { schema: {} } }),
           ...(hasPage(route) && { 'text/html': { schema: { type: 'string' } } }),
         },
@@ -72,16 +72,28 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   return isRefused ? responses : { ...responses, '400': { $ref: '#/components/responses/Malformed' } }
 }
 
-/** Either of two schemas. */
-export const either = (one: DocumentPart, other: DocumentPart): DocumentPart => ({ anyOf: [one, other] })
+interface Either {
+  readonly name: string
+  readonly schema: DocumentPart
+  readonly schemas: Schemas
+}
+
+/** A component for the schema of an answer of the service, or whatever an upstream service answered. */
+export const orRelayed = ({ name, schema, schemas }: Either): DocumentPart =>
+  schemas.add(`${name}OrRelayed`, { anyOf: [schema, relayedAnswer], description: 'Of the service, or relayed.' })
 
 /** What an upstream service answered, where the service has an answer of its own with the same status. */
-export const relayedAnswer: DocumentPart = { description: 'The answer of the upstream service, if it has this status.' }
+const relayedAnswer: DocumentPart = { description: 'The answer of the upstream service, if it has this status.' }
 
-/** What else than a problem an operation answers with a status at which it refuses. */
-function others({ relays, isJsonRpc }: Route, status: number): DocumentPart[] {
-  if (relays) return [relayedAnswer]
-  return isJsonRpc && status === 400 ? [{ $ref: '#/components/schemas/JsonRpcMessage' }] : []
+/** A problem, or what else an operation answers with a status at which it refuses. */
+function orOther(
+  { relays, isJsonRpc }: Route,
+  { status, ...either }: Either & { readonly status: number },
+): DocumentPart {
+  if (relays) return orRelayed(either)
+  if (!isJsonRpc || status !== 400) return either.schema
+  const anyOf = [either.schema, { $ref: '#/components/schemas/JsonRpcMessage' }]
+  return either.schemas.add(`${either.name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
 }
 
 /** Whether browsers get a page that says what is wrong. */

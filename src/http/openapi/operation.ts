@@ -3,7 +3,7 @@ import { isWeakField, withoutWeak } from '../fields/graded.js'
 import type { z } from '../fields/schema.js'
 import { HARD_TO_GUESS } from '../idempotency/caller-key.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
-import { either, refusals, relayedAnswer } from './errors.js'
+import { orRelayed, refusals } from './errors.js'
 import type { Example } from './examples.js'
 import { headersOfPayment, successHeaders } from './headers.js'
 import type { DocumentPart, Schemas } from './schemas.js'
@@ -156,10 +156,11 @@ function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPa
     type === 'application/json' && result
       ? schemas.reference(result, { id, name: nameOf(id, 'Answer') })
       : { type: 'string', ...(type === 'application/pdf' && { contentMediaType: type }) }
+  const named = (schema: DocumentPart) => ({ name: nameOf(id, 'Answer'), schema, schemas })
   const examples = (type: string) =>
     type === 'application/json' && result ? recorded(result, example?.answer, least) : {}
   const own = produces
     .filter(isShown)
-    .map((type) => [type, { schema: relays ? either(shape(type), relayedAnswer) : shape(type), ...examples(type) }])
+    .map((type) => [type, { schema: relays ? orRelayed(named(shape(type))) : shape(type), ...examples(type) }])
   return { ...Object.fromEntries(own), ...(relays && { '*/*': { schema: {} } }) }
 }

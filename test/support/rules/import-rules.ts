@@ -88,6 +88,7 @@ const nounWords = [
   'change-tracking.ts',
   'stored-answer.ts',
   'fields/schema.ts',
+  'fields/graded.ts',
   'fields/field.ts',
   'fields/card-data.ts',
   'pages/html.tsx',
