@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { isLoopbackHost } from '../src/base/loopback.js'
+import { withoutEnd } from '../src/base/text/ends.js'
 import { isObject } from '../src/storage/unknown.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -81,8 +82,7 @@ function isAlive(pid: number): boolean {
 }
 
 const sameService = (url: string, base: string): boolean =>
-  `${url.replace(/\/+$/, '')}/`.startsWith(`${base.replace(/\/+$/, '')}/`) &&
-  new URL(url).origin === new URL(base).origin
+  `${withoutEnd(url, '/')}/`.startsWith(`${withoutEnd(base, '/')}/`) && new URL(url).origin === new URL(base).origin
 
 /** Whether both are the same port of this machine, by whatever name. */
 function sameAddress(url: string, address: string): boolean {

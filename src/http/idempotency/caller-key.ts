@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../base/hash.js'
+import { withoutEnd } from '../../base/text/ends.js'
 import { isObject } from '../../storage/unknown.js'
 import type { Incoming } from '../incoming.js'
 import type { Call, Principal, Route } from '../route.js'
@@ -55,5 +56,5 @@ export function retrySecretOf(
 ): string | undefined {
   const key = idempotent ? headers.get('idempotency-key') : null
   if (key === null || (key.length < HARD_TO_GUESS && linkToken === undefined)) return undefined
-  return canonicalJson([method, path.replace(/\/+$/, ''), key])
+  return canonicalJson([method, withoutEnd(path, '/'), key])
 }

@@ -95,8 +95,17 @@ export async function refundMail(tx: Writer, { at, ...recipient }: Recipient & {
 /** The text, in which mail programs find only links that begin with `own`. */
 function withoutForeignLinks(text: string, own: string | undefined): string {
   if (own === undefined) return unlinked(text)
-  const start = own.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-  // The address of another host may begin like ours.
-  const parts = text.split(new RegExp(`(${start}(?:/\\S*)?(?=[.,;:]?(?:\\s|$)))`))
-  return parts.map((part, i) => (i % 2 === 1 ? part : unlinked(part))).join('')
+  const parts: string[] = []
+  let from = 0
+  for (let at = text.indexOf(own); at >= 0; at = text.indexOf(own, at + 1)) {
+    if (at < from) continue
+    REST_OF_LINK.lastIndex = at + own.length
+    if (!REST_OF_LINK.test(text)) continue
+    parts.push(unlinked(text.slice(from, at)), text.slice(at, REST_OF_LINK.lastIndex))
+    from = REST_OF_LINK.lastIndex
+  }
+  return [...parts, unlinked(text.slice(from))].join('')
 }
+
+/** What may come after the start of an own link. The address of another host may begin like ours. */
+const REST_OF_LINK = /(?:\/\S*)?(?=[.,;:]?(?:\s|$))/y
