@@ -19,18 +19,20 @@ function request(call: ExportedCall): string {
   const reason = call.draft ? whyUnwritable(call) : call.reason
   if (!call.draft || reason !== undefined) return [title, comment(`Left out. ${reason}`)].join('\n')
   const { draft, credential, variableOf } = call
-  const text = (template: Template) =>
+  const text = (template: Template, brace: string) =>
     template
       .map((part, at) =>
-        typeof part === 'string' ? withoutTemplates(part, at, template) : `{{${variableOf(part).name}}}`,
+        typeof part === 'string'
+          ? withoutTemplates(part, brace, at + 1 < template.length)
+          : `{{${variableOf(part).name}}}`,
       )
       .join('')
   return [
     title,
-    `${draft.method} {{url}}${text(draft.path)}`,
+    `${draft.method} {{url}}${text(draft.path, '%7b')}`,
     ...(credential ? [`${credential.header}: ${credential.before}{{${credential.variable.name}}}`] : []),
     ...Object.entries(draft.headers).map(([name, value]) => `${name}: ${value}`),
-    ...(draft.body ? ['', text(draft.body)] : []),
+    ...(draft.body ? ['', text(draft.body, '\\u007b')] : []),
   ].join('\n')
 }
 
@@ -44,9 +46,12 @@ function whyUnwritable({ draft, credential }: WrittenCall): string | undefined {
   return isWritable && (draft.isJson || !hasTemplate) ? undefined : 'Its body has no form in such a file.'
 }
 
-/** In JSON, two braces stand together only within a text, where one can be an escape. */
-const withoutTemplates = (text: string, at: number, { length }: Template): string =>
-  text.replace(at + 1 < length ? /\{(?=\{|$)/g : /\{(?=\{)/g, '\\u007b')
+/**
+ * Writes the first of two braces as an escape, of an address or of JSON: there, two stand together only within a text. A
+ * variable begins with braces too.
+ */
+const withoutTemplates = (text: string, brace: string, isBeforeVariable: boolean): string =>
+  text.replace(isBeforeVariable ? /\{(?=\{|$)/g : /\{(?=\{)/g, brace)
 
 /** A line that no client obeys. */
 const comment = (text: string): string => `# ${text.replace(/\{(?=\{)/g, '{ ')}`

@@ -31,8 +31,9 @@ const inText =
   (part: Template[number]): Template[number] =>
     typeof part === 'string' ? written(part) : part
 
+/** What can be seen stays as it was sent: an escape is another address. */
 const encodedPath = (text: string): string =>
-  text.toWellFormed().replace(/[^\x21-\x7e]|["<>\\^`{|}]/gu, (character) => encodeURIComponent(character))
+  text.toWellFormed().replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
 
 function isJsonText(text: string): boolean {
   try {
