@@ -34,7 +34,9 @@ test('the journal shows no secret value in the address of an upstream call', asy
 
 /** Names of fields and headers whose values are secrets. */
 const SECRETS =
-  /^(access_token|refresh_token|id_token|id_token_hint|registration_access_token|client_secret|session_id|x-session-id|nonce|code|token|fcmToken|x-device-token|secret|secrets|agent_twin_key|encryption_key|codes|control_token)$/
+  /^(access_token|refresh_token|id_token|id_token_hint|registration_access_token|client_secret|session_id|x-session-id|nonce|code|token|fcmToken|x-device-token|secret|secrets|agent_twin_key|encryption_key|codes|control_token|persona_delegate|instances|idempotency-key)$/
+/** Where a value goes, in an example. */
+const PLACEHOLDER = /^\{\w+\}$/
 /** Random values that are no secrets, by what stands before them. */
 const PUBLIC =
   /(?:mid_|mp_|apr_|msg_|fork_|topup_|checkout_|invoice_|card_|refund_|charge_|saved_|req_|[0-9a-f]{16}:|jti\\*":\\*")$/
@@ -59,9 +61,23 @@ class Secrets {
       for (const [link] of value.matchAll(/\/[^\s"?]*\/(?:checkout|transfers|account-choice|interaction)\/[\w-]{20,}/g))
         this.links.add(new URL(link, 'http://service.example.test').pathname)
       for (const [link] of value.matchAll(/\/v4\/[\w/-]+\?token=[\w-]{20,}/g)) this.links.add(link)
-      if (SECRETS.test(name) && (name !== 'code' || !/^[a-z_]+$/.test(value)) && value.length >= 6)
+      if (
+        SECRETS.test(name) &&
+        (name !== 'code' || !/^[a-z_]+$/.test(value)) &&
+        value.length >= 6 &&
+        !PLACEHOLDER.test(value)
+      )
         this.given.add(value)
     }
+  }
+
+  /** The hash of a delegate stands beside its persona, and alone in lists by persona. */
+  takeDelegates(value: unknown): void {
+    if (typeof value !== 'object' || value === null) return
+    if ('hash' in value && 'persona' in value && 'issue' in value) this.given.add(String(value.hash))
+    for (const [name, each] of Object.entries(value))
+      if (/^41[0-9a-f]{64}$/.test(name) && Array.isArray(each)) for (const hash of each) this.given.add(hash)
+      else this.takeDelegates(each)
   }
 
   async takeFrom(message: Request | Response): Promise<void> {
@@ -75,7 +91,10 @@ class Secrets {
     if (type.includes('event-stream') || !/json|form/.test(type)) return
     const text = await message.clone().text()
     if (type.includes('form')) for (const [name, value] of new URLSearchParams(text)) this.take(name, value)
-    else if (text !== '') this.take('', JSON.parse(text))
+    else if (text !== '') {
+      this.take('', JSON.parse(text))
+      this.takeDelegates(JSON.parse(text))
+    }
   }
 
   /** Which of them a text holds, with what stands around. */

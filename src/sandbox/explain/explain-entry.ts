@@ -10,6 +10,8 @@ import type { Explanation } from './facts/explanation.js'
 export interface ExplainedEntry extends Entry {
   /** The digest of the token in its path. */
   readonly tokenDigest?: string
+  /** The delegate that its path or a field names. */
+  readonly delegate?: string | undefined
   readonly after: number | undefined
 }
 

@@ -37,6 +37,8 @@ export class KeptEntry implements Entry {
   fault?: string
   /** The digest of the token in the path, by which the state knows what it names. Never shown. */
   tokenDigest?: string
+  /** The hash of a delegate in the path. Never shown. */
+  delegateInPath?: string
   bytes = 0
   /** The last commit when it ended. Undefined while it runs, and without a history. */
   after: number | undefined
@@ -62,6 +64,11 @@ export class KeptEntry implements Entry {
 
   get response(): JournalMessage {
     return this.answered?.shown ?? NOTHING
+  }
+
+  /** The delegate that the path or a field names. Never shown: whoever knows it may spend. */
+  get delegate(): string | undefined {
+    return this.delegateInPath ?? this.sent?.delegate
   }
 
   get storage(): StorageCalls {

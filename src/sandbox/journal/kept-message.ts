@@ -19,6 +19,7 @@ export class KeptMessage {
   #headers: string
   #text: string | null
   #shown: JournalMessage | undefined
+  #delegate: string | undefined
 
   constructor(headers: string, body: SentBody) {
     const text = textOf(body)
@@ -32,13 +33,22 @@ export class KeptMessage {
   /** Without its secrets. From the first time on, only this is kept. */
   get shown(): JournalMessage {
     if (!this.#shown) {
+      this.#delegate = DELEGATE.exec(this.#text ?? '')?.[1]
       this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut) }
       this.#headers = ''
       this.#text = null
     }
     return this.#shown
   }
+
+  /** The delegate that its body names, which is a secret. */
+  get delegate(): string | undefined {
+    return this.shown && this.#delegate
+  }
 }
+
+/** The hash of the delegate that a request pays with. */
+const DELEGATE = /"persona_delegate"\s*:\s*"(41[0-9a-f]{64})"/
 
 function shownBody(text: string | null, isCut: boolean): Pick<JournalMessage, 'body' | 'cut'> {
   if (text === null) return { body: null }

@@ -37,6 +37,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     const { endpoint, headers, params, source } = incoming
     entry.operation_id = endpoint?.route.id ?? null
     if (params.token !== undefined) entry.tokenDigest = digest(params.token)
+    if (/^41[0-9a-f]{64}$/.test(params.delegate ?? '')) entry.delegateInPath = params.delegate as string
     entry.principal = principalName(incoming.principal)
     if (incoming.fault !== undefined) entry.fault = incoming.fault
     entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)

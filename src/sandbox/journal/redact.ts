@@ -1,5 +1,8 @@
-import { HIDDEN, redactLinks } from '../../base/text/redacted.js'
+import { digest } from '../../base/secrets.js'
+import { HIDDEN, HIDDEN_KEY, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
+import { HARD_TO_GUESS } from '../../http/idempotency/caller-key.js'
+import { LONGEST_KEY } from '../../http/idempotency/idempotency.js'
 
 /** Names of fields whose values are secrets, or may be. */
 const NAMES = [
@@ -20,6 +23,8 @@ const NAMES = [
     'fcmToken',
     'deviceToken',
     'device_token',
+    'persona_delegate',
+    'instances',
   ],
 ].join('|')
 
@@ -34,6 +39,10 @@ const FIELD = new RegExp(
 )
 /** The same inside a text that is JSON. */
 const NESTED = new RegExp(String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\[^"])*\\?(?:"|$)|${NUMBER})`, 'g')
+/** The hash of a delegate, which stands before that of its persona: whoever knows one may spend. A body may be cut behind it. */
+const DELEGATE = /(\\?"hash\\?"\s*:\s*\\?")41[0-9a-f]{64}(?=\\?"\s*(?:$|,\s*(?:$|\\?"persona\\?")))/g
+/** Delegates by the hash of their persona. */
+const DELEGATES = /(\\?")(41[0-9a-f]{64}\\?"\s*:\s*)\[\s*\\?"41[0-9a-f]{64}\\?"[^\]]*(?:\]|$)/g
 /** In a query, fragment or form. */
 const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
 /** A session's id, tokens of checkouts, secrets of clients and webhooks, and refresh tokens, wherever they are. */
@@ -50,7 +59,7 @@ const SIGNED = /(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?
  */
 const PUBLIC: Readonly<Record<string, RegExp>> = {
   code: /^\\?"[a-z]+(_[a-z]+)*\\?"$/,
-  subject: /^\\?"[a-z_-]+:[^\s"]*"$/,
+  subject: /^\\?"(?!delegate:)[a-z_-]+:[^\s"]*"$/,
 }
 
 const isPublic = (name: string, value: string): boolean => PUBLIC[name]?.test(value) ?? false
@@ -62,12 +71,16 @@ export function redact(given: string): string {
   const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
   const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
   const marked = marks & MARK ? hideMarked(nested) : nested
-  const shown = marks & EQUALS ? redactParameters(marked) : marked
+  const bare = marks & QUOTE ? hideDelegates(marked) : marked
+  const shown = marks & EQUALS ? redactParameters(bare) : bare
   return marks & DIGITS ? hideCardNumbers(shown, HIDDEN) : shown
 }
 
 const hideMarked = (text: string): string =>
   text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
+
+const hideDelegates = (text: string): string =>
+  text.replace(DELEGATE, `$1${HIDDEN}`).replace(DELEGATES, `$1$2$1${HIDDEN}$1`)
 
 const QUOTE = 1
 const BACKSLASH = 2
@@ -150,10 +163,17 @@ const SECRET_HEADERS = new Set([
 /** Headers of others that hold a secret by their name. */
 const SECRET_NAME = /(?:token|secret|password|signature|api-?key|access-key|credentials?)s?$/
 
-/** The value of a header without secrets. The scheme of `Authorization` stays. */
+/**
+ * The value of a header without secrets. The scheme of `Authorization` stays. A key that is hard to guess leads a guest to
+ * their session, so its digest stands for it: equal keys are seen to be equal.
+ */
 export function redactHeader(name: string, value: string): string {
+  if (name === 'idempotency-key') return isSecretKey(value) ? HIDDEN_KEY + digest(value).slice(0, 32) : redact(value)
   if (!SECRET_HEADERS.has(name) && !SECRET_NAME.test(name)) return redact(value)
   if (name !== 'authorization') return HIDDEN
   const [, scheme] = /^(\w+) /.exec(value) ?? []
   return scheme ? `${scheme} ${HIDDEN}` : HIDDEN
 }
+
+/** A longer one is refused. */
+const isSecretKey = ({ length }: string): boolean => length >= HARD_TO_GUESS && length <= LONGEST_KEY

@@ -1,4 +1,4 @@
-import { delegates, isDelegateValid, revokedAt } from '../../../consent/personas/delegate.js'
+import { type DelegateRow, delegates, isDelegateValid, revokedAt } from '../../../consent/personas/delegate.js'
 import { delegateSpendings } from '../../../consent/personas/spending.js'
 import { catalogItems } from '../../../market/catalog/item-row.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
@@ -13,9 +13,11 @@ import {
   callerOwner,
   corrected,
   first,
+  REDACTED,
   saidNumber,
   saidText,
   sent,
+  sentDelegate,
   sentText,
 } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
@@ -221,19 +223,19 @@ export const paymentExplainers = {
       sentences: [
         `${asked.entry.principal ?? 'A page'} pays for somebody else, and sent no \`persona_delegate\`.`,
         usable
-          ? `The delegate ${usable.id} of ${usable.persona_owner} lets this caller spend.`
+          ? `${delegateText(usable)} lets this caller spend.`
           : 'No delegate lets this caller spend. A user gives one with POST /v4/persona/{hash}/delegate and `spend`.',
       ],
       facts: {
         principal: asked.entry.principal,
-        delegates: found.map(({ id, persona_owner }) => ({ delegate: id, owner: persona_owner })),
+        delegates: found.map(({ persona, issue, persona_owner }) => ({ persona, issue, owner: persona_owner })),
       },
-      mend: usable && corrected(asked, { body: { persona_delegate: usable.id } }),
+      mend: usable && withDelegate(asked),
     }
   },
 
   async delegate_refused(asked) {
-    const row = await asked.tx.get(delegates, sentText(asked, 'persona_delegate') ?? '')
+    const row = await asked.tx.get(delegates, sentDelegate(asked) ?? '')
     const { spend } = row ?? {}
     const price = await priceOf(asked)
     const ended = row ? await revokedAt(asked.tx, row) : null
@@ -252,7 +254,8 @@ export const paymentExplainers = {
         ...(dq === spend.dq ? [] : ['The payment is in another digital quantity than the delegate.']),
       ],
       facts: {
-        delegate: row.id,
+        persona: row.persona,
+        issue: row.issue,
         owner: row.persona_owner,
         party: spend.party,
         dq: spend.dq,
@@ -341,16 +344,23 @@ async function delegatesFor(asked: Asked) {
   return valid
 }
 
+/** A delegate by its number. Its hash would let whoever reads it spend. */
+const delegateText = ({ issue, persona, persona_owner }: DelegateRow): string =>
+  `Delegate ${issue} of persona ${persona}, which belongs to ${persona_owner},`
+
+/** The request again, with a delegate whose hash the list of its persona shows to its owner. */
+const withDelegate = (asked: Asked): Mend => corrected(asked, { body: { persona_delegate: REDACTED } })
+
 async function unknownDelegate(asked: Asked, isKnown: boolean) {
   const [usable] = await delegatesFor(asked)
   return {
     sentences: [
       isKnown
         ? 'The delegate proves who somebody is, and lets nobody spend.'
-        : `No delegate had the hash ${sentText(asked, 'persona_delegate') ?? 'of the request'} at that moment.`,
-      ...(usable ? [`The delegate ${usable.id} of ${usable.persona_owner} lets this caller spend.`] : []),
+        : 'No delegate had the hash of the request at that moment.',
+      ...(usable ? [`${delegateText(usable)} lets this caller spend.`] : []),
     ],
-    facts: { delegate: sentText(asked, 'persona_delegate') ?? null, exists: isKnown, usable: usable?.id ?? null },
-    mend: usable && corrected(asked, { body: { persona_delegate: usable.id } }),
+    facts: { exists: isKnown, usable: usable ? { persona: usable.persona, issue: usable.issue } : null },
+    mend: usable && withDelegate(asked),
   }
 }

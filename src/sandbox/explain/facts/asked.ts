@@ -1,4 +1,5 @@
 import type { Entry } from '../../../base/journal.js'
+import { HIDDEN_KEY } from '../../../base/text/redacted.js'
 import type { SandboxContext, ServiceContext } from '../../../http/context.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { ExampleCall, Mend } from './explanation.js'
@@ -14,8 +15,8 @@ export type Operation = Awaited<ReturnType<SandboxContext['loadRoutes']>>[number
 
 /** Where an entry of the journal and the state of its moment are read from. */
 export interface Sources {
-  /** `tokenDigest`: the digest of the token in its path. */
-  readonly entry: Entry & { readonly tokenDigest?: string }
+  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides of its path or fields. */
+  readonly entry: Entry & { readonly tokenDigest?: string; readonly delegate?: string | undefined }
   /** The state as it was when the request was answered. */
   readonly tx: Reader
   readonly service: ExplainedService
@@ -113,6 +114,10 @@ export function sentText(asked: Asked, name: string): string | undefined {
   return typeof value === 'string' && value !== REDACTED ? value : undefined
 }
 
+/** The hash of the delegate of the request. No explanation shows it. */
+export const sentDelegate = (asked: Asked): string | undefined =>
+  asked.entry.delegate ?? sentText(asked, 'persona_delegate')
+
 /** A number of the request, also one that was sent as digits. */
 export function sentNumber(asked: Asked, name: string): number | undefined {
   const value = sent(asked, name)
@@ -153,7 +158,7 @@ export function again(asked: Asked, { body, query, as, headers, ...rest }: Parti
   const principal = as ?? entry.principal ?? undefined
   const key = entry.request.headers['idempotency-key']
   const kept = {
-    ...(key !== undefined && key !== REDACTED && { 'idempotency-key': key }),
+    ...(key !== undefined && { 'idempotency-key': key.startsWith(HIDDEN_KEY) ? REDACTED : key }),
     ...deviceToken(asked),
     ...(type !== undefined && { 'content-type': type }),
     ...headers,

@@ -83,7 +83,8 @@ async function event(tx: Reader, { kind, id }: Effect): Promise<Described> {
     id,
     type: row.type,
     owners,
-    subject: row.subject,
+    // Whoever knows the hash of a delegate may spend.
+    subject: row.subject.replace(/^delegate:.*/s, `delegate:${HIDDEN}`),
   }
 }
 

@@ -8,7 +8,7 @@ import { type CommodityRow, commodities } from '../../../money/commodities/commo
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
-import { type Asked, callerId, callerOwner, sentNumber, sentText } from './asked.js'
+import { type Asked, callerId, callerOwner, sentDelegate, sentNumber, sentText } from './asked.js'
 
 /** What a request would have moved, as the rules read it at that moment. */
 export interface Price {
@@ -57,7 +57,7 @@ export async function userBehind(asked: Asked): Promise<number | undefined> {
 /** The twin that a call pays from: of its delegate, its hostname, its agent, or the caller's primary one. */
 export async function payerIn(asked: Asked, commodity?: CommodityRow): Promise<TwinRow | undefined> {
   const { tx } = asked
-  const delegate = sentText(asked, 'persona_delegate')
+  const delegate = sentDelegate(asked)
   if (delegate !== undefined) {
     const row = await tx.get(delegates, delegate)
     const persona = row && (await tx.get(personas, row.persona))
@@ -114,7 +114,7 @@ async function cartPrice(asked: Asked): Promise<Price> {
 
 /** The digital quantity of the limit of the delegate that a call sent. */
 async function limitedDq(asked: Asked): Promise<string | undefined> {
-  const delegate = sentText(asked, 'persona_delegate')
+  const delegate = sentDelegate(asked)
   return delegate === undefined ? undefined : (await asked.tx.get(delegates, delegate))?.spend?.dq
 }
 

@@ -249,7 +249,7 @@ export async function thingsIn(asked: Asked): Promise<Thing[]> {
   for (const [field, named, kind] of [...inPath, ...inFields]) {
     if (!kind || (typeof named !== 'string' && typeof named !== 'number')) continue
     const value = String(named)
-    const owners = await kind.read(tx, value)
+    const owners = await kind.read(tx, kind === kinds.delegate ? (entry.delegate ?? value) : value)
     const callers = entry.principal === null ? [] : ((await kind.list?.(tx, entry.principal)) ?? [])
     things.push({ field, value, kind: kind.name, exists: owners !== undefined, owners: owners ?? [], callers })
   }

@@ -99,25 +99,26 @@ export const paymentScenes = {
   },
   delegate_required: {
     async provoke(shop) {
-      const { hash } = await delegateOf(shop, 0.3)
+      const { hash, persona, issue } = await delegateOf(shop, 0.3)
       const { ask, seller, reader } = shop
       return {
         request: ask('POST', payFor(shop), { token: seller.token, body: {} }),
-        facts: { principal: `account:${seller.id}`, delegates: [{ delegate: hash, owner: `user:${reader.id}` }] },
-        says: [`account:${seller.id} pays for somebody else`, hash],
+        facts: { principal: `account:${seller.id}`, delegates: [{ persona, issue, owner: `user:${reader.id}` }] },
+        says: [`account:${seller.id} pays for somebody else`, persona],
+        fill: { persona_delegate: () => hash },
       }
     },
   },
   delegate_refused: {
     async provoke(shop) {
-      const { hash } = await delegateOf(shop, 0.3)
+      const { hash, persona, issue } = await delegateOf(shop, 0.3)
       const { call, ask, seller, reader } = shop
       const sent = { token: seller.token, body: { persona_delegate: hash } }
       expect((await call('POST', payFor(shop), sent)).status).toBe(202)
       return {
         request: ask('POST', payFor(shop), sent),
         facts: {
-          ...{ delegate: hash, owner: `user:${reader.id}`, limit: 0.3, spent: 0.25, left: 0.05, cost: 0.25 },
+          ...{ persona, issue, owner: `user:${reader.id}`, limit: 0.3, spent: 0.25, left: 0.05, cost: 0.25 },
           period: 'day',
         },
         says: ['spend 0.300 USD each day', '0.250 USD had been spent', 'NEWS.ARTICLE costs 0.250 USD'],
