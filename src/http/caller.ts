@@ -13,7 +13,7 @@ export interface SentCredentials {
   /** `public_secret` from the body or the query. */
   readonly publicSecret: unknown
   /** What a retry of a caller without a session sends again, and nobody else can guess. Undefined if there is nothing. */
-  readonly retrySecret: string | undefined
+  readonly retrySecret: () => string | undefined
   /** `access_token` from the body, for routes that accept it there (RFC 6750 section 2.2). */
   readonly formToken: unknown
   /** The URL of the call, if its route is a resource (RFC 8707). */

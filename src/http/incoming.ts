@@ -59,6 +59,8 @@ export interface Incoming {
   /** The session id that the answer repeats. Null signs the caller out. */
   session: string | null | undefined
   issued: boolean
+  /** Whether the session follows from the request and nothing belongs to it yet. A refusal does not name it. */
+  isWithheld: boolean
   /** Whether its Idempotency-Key is used. */
   isKeyed: boolean
   /** The weakest grade of fields that this call may send and see. */

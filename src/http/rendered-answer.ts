@@ -126,7 +126,8 @@ export function toResponse(
 ): Response {
   const { baseUrl } = service
   const { source, endpoint } = incoming
-  const session = incoming.session === undefined ? repeatedSession(incoming, baseUrl) : incoming.session
+  const own = incoming.isWithheld && outcome.status >= 400 ? undefined : incoming.session
+  const session = own === undefined ? repeatedSession(incoming, baseUrl) : own
   const { headers } = outcome
   setCorsHeaders(headers, incoming, service)
   headers['x-content-type-options'] = 'nosniff'

@@ -105,6 +105,8 @@ export type Principal = PrincipalByAuth[Auth]
 export interface CallSession {
   readonly id: string
   readonly issued: boolean
+  /** Whether it follows from the request, so that a retry gets it again. */
+  readonly isDerived?: boolean
 }
 
 /** A decoded, checked and authenticated request. */

@@ -133,11 +133,21 @@ describe('a retry without a session, with the key of the first try,', () => {
 })
 
 describe('the key of a guest without a session', () => {
-  it('gives the answer to a checkout back even if it is short, because the link is secret', async () => {
-    const { send } = await (operations.completeCheckout as (ask: Call) => Promise<Retried>)(call)
-    const [first, again] = [await send('1'), await send('1')]
-    expect([first.status, again.text, isReplay(again)]).toEqual([200, first.text, true])
-    expect(again.body.receipt.response).toBeDefined()
+  it('leads whoever made the link nowhere: they know the link, but not the key', async () => {
+    const link = await newCheckout(call, await newItem(call))
+    const pay = (options: CallOptions) => call('POST', `/v4/checkout/${link.token}/complete`, options)
+    const body = { payment_method_id: 'pm_card_visa' }
+    const sessions: (string | null)[] = []
+    for (const early of [{}, body]) sessions.push(sessionIn(await pay(keyed('1', early))))
+    const other = await newCheckout(call, await newItem(call))
+    const payOther = (options: CallOptions) => call('POST', `/v4/checkout/${other.token}/complete`, options)
+    sessions.push(sessionIn(await payOther(keyed('1', {}))))
+    const paid = await payOther(keyed('1', body))
+    expect(paid.status).toBe(200)
+    expect(sessions).not.toContain(sessionIn(paid))
+    for (const session of sessions.filter((each) => each !== null))
+      expect([(await payOther({ session, body })).body.code]).toEqual(['checkout_paid'])
+    expect((await payOther(keyed('1', body))).body.code).toBe('checkout_paid')
   })
 
   it('gives nobody the session or the content who guesses a part of it', async () => {
@@ -162,10 +172,28 @@ describe('the key of a guest without a session', () => {
     expect(sessionIn(elsewhere)).not.toBe(sessionIn(paid))
   })
 
-  it('is ignored if others could guess it', async () => {
-    const carts = [await call('POST', '/v4/carts', keyed('1')), await call('POST', '/v4/carts', keyed('1'))]
-    expect(new Set(carts.map(({ body }) => body.id)).size).toBe(2)
-    expect(new Set(carts.map(sessionIn)).size).toBe(2)
+  it.each(Object.entries(operations))('is ignored if others could guess it: %s', async (_, prepare) => {
+    const { send } = await prepare(call)
+    const answers = [await send('order-1'), await send('order-1')]
+    const sessions = answers.map(sessionIn).filter((session) => session !== null)
+    expect(new Set(sessions).size).toBe(sessions.length)
+    expect(answers.map(isReplay)).toEqual([false, false])
+  })
+
+  it('leads to no session in a refusal, and to another one with another body', async () => {
+    const link = await newCheckout(call, await newItem(call))
+    const key = randomUUID()
+    const pay = (options: CallOptions) => call('POST', `/v4/checkout/${link.token}/complete`, options)
+    const refused = await pay(keyed(key, { payment_method_id: 7 }))
+    expect([refused.status, sessionIn(refused), refused.headers.get('set-cookie')]).toEqual([400, null, null])
+    const email = (address: string) => call('POST', '/v4/session/code', keyed(key, { email: address }))
+    const [one, two] = [await email('ada@example.test'), await email('bob@example.test')]
+    expect([one.status, two.status]).toEqual([202, 202])
+    expect(sessionIn(one)).not.toBe(sessionIn(two))
+    const paid = await pay(keyed(key, { payment_method_id: 'pm_card_visa' }))
+    expect(paid.status).toBe(200)
+    const guessed = await pay(keyed(key, { payment_method_id: 'pm_card_visa', x: 1 }))
+    expect([guessed.status, sessionIn(guessed)]).toEqual([409, null])
   })
 
   it('does not lead to the session of whoever signed in with it since', async () => {

@@ -257,8 +257,9 @@ function pagePrincipal(
 }
 
 /**
- * Issues a new session if the request sends none, or something that is not a session id. The same session again to a retry:
- * an answer that got lost named it, and it owns what the first request bought and its Idempotency-Key.
+ * Issues a new session if the request sends none, or something that is not a session id. The same session again to a retry
+ * with a key that is hard to guess: an answer that got lost named it, and it owns what the first request bought and its
+ * Idempotency-Key.
  */
 async function authenticateGuest(
   tx: Reader,
@@ -268,14 +269,18 @@ async function authenticateGuest(
 ): Promise<Caller> {
   const presented = presentedSession(sent, context.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
-  const id = known ? presented : newSessionId(context, sent.retrySecret)
+  const secret = known ? undefined : sent.retrySecret()
+  const id = known ? presented : newSessionId(context, secret)
   const row = known ? await findSession(tx, id, context.clock.now()) : undefined
   const canBeRefused = auth.includes('page') || auth.some(usesToken)
   const pageSession = known && canBeRefused ? await findPageSession(tx, id, context.clock.now()) : undefined
   // A page session may not call routes that also accept tokens, unless they list pages.
   if (pageSession && !auth.includes('page')) throw problem(wrongCaller(auth))
   if (pageSession) return { principal: pagePrincipal(pageSession, sent.headers), session: { id, issued: false } }
-  return { principal: { kind: 'guest', user_id: row?.user_id ?? null }, session: { id, issued: !known } }
+  return {
+    principal: { kind: 'guest', user_id: row?.user_id ?? null },
+    session: { id, issued: !known, isDerived: secret !== undefined },
+  }
 }
 
 async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Principal> {

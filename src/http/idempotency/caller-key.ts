@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../base/hash.js'
+import { digest } from '../../base/secrets.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import { isObject } from '../../storage/unknown.js'
 import type { Incoming } from '../incoming.js'
@@ -46,15 +47,16 @@ const delegateOf = (body: unknown): unknown => (isObject(body) ? body.persona_de
 export const HARD_TO_GUESS = 20
 
 /**
- * What only the caller of a request with an Idempotency-Key knows, if they send no credentials: its path and the key. Of two
- * parts, one must be hard to guess: the key, or the secret of a link in the path. Undefined if neither is.
+ * What only the caller of a request with an Idempotency-Key knows, if they send no credentials: its path, its body and the
+ * key, which must be hard to guess. The secret of a link in the path is none: its maker knows it too. Undefined if the key is
+ * short.
  */
 export function retrySecretOf(
   { idempotent }: Pick<Route, 'idempotent'>,
   { method, path, headers }: Pick<Incoming, 'method' | 'path' | 'headers'>,
-  linkToken: unknown,
+  body: unknown,
 ): string | undefined {
   const key = idempotent ? headers.get('idempotency-key') : null
-  if (key === null || (key.length < HARD_TO_GUESS && linkToken === undefined)) return undefined
-  return canonicalJson([method, withoutEnd(path, '/'), key])
+  if (key === null || key.length < HARD_TO_GUESS) return undefined
+  return canonicalJson([method, withoutEnd(path, '/'), key, digest(canonicalJson(body))])
 }

@@ -37,23 +37,27 @@ export interface KeyedRun {
 }
 
 /** Runs a `write` handler once for each key. Stores its answer if and only if the transaction changed something. */
-export function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
+export async function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
   const { route } = endpoint
-  return retryIfOwnerEnded(service, (isDead) =>
+  let belongs = false
+  const answer = await retryIfOwnerEnded(service, (isDead) =>
     service.storage.write(async (tx) => {
       const call = await prepare(tx)
       const request = keyed(call)
       const found = request && (await findStoredAnswer(tx, request, service, isDead))
+      belongs = found !== undefined && 'status' in found
       if (found && 'status' in found) return found
       const watched = found ? new TrackedTransaction(tx) : undefined
       if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
       const handled = await route.write?.(watched ?? tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
-      if (found && watched?.hasChanged)
-        await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
+      belongs = watched?.hasChanged ?? false
+      if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
       return outcome
     }),
   )
+  if (belongs) incoming.isWithheld = false
+  return answer
 }
 
 /**
@@ -64,7 +68,10 @@ export function writeOnce({ endpoint, incoming, service, prepare, keyed }: Keyed
 export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<RenderedAnswer> {
   const { endpoint, incoming, service } = run
   const begun = await beginCall(run)
-  if ('status' in begun) return begun
+  if ('status' in begun) {
+    incoming.isWithheld = false
+    return begun
+  }
   const { call, claim } = begun
   const watched = trackChanges(run.serviceFor(call))
   let isStored = false
@@ -79,10 +86,12 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
   }
   try {
     const outcome = render(endpoint, await handler({ ...call, storeAnswer }, watched.service), incoming)
+    if (watched.hasChanged) incoming.isWithheld = false
     if (claim && !isStored) await endCall(claim, watched.hasChanged ? toStore(outcome, call, run) : undefined, service)
     return outcome
   } catch (error) {
     const isRefusal = error instanceof Problem
+    if (watched.hasChanged) incoming.isWithheld = false
     if (claim)
       await endCall(
         claim,

@@ -57,7 +57,7 @@ async function knowCaller(route: Route, incoming: Incoming, service: ServiceCont
   if (auth.some((kind) => kind === 'none' || kind === 'client' || kind === 'refresh')) return
   const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || takesFormToken(route)
   if (isOptional && !incoming.headers.has('authorization')) return
-  const fields = { params: NONE, query: route.query ? queryFields(incoming.query) : NONE, body: NONE }
+  const fields = { query: route.query ? queryFields(incoming.query) : NONE, body: NONE }
   const endWaiting = admit(route, service)
   try {
     await service.storage.read((tx) => service.findCaller(tx, auth, sentBy(route, incoming, fields, service), service))
@@ -236,7 +236,12 @@ function decodePart(text: string): string {
   }
 }
 
-const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Fields, { baseUrl }: ServiceContext) => {
+const sentBy = (
+  route: Route,
+  incoming: Incoming,
+  { query, body }: Pick<Fields, 'query' | 'body'>,
+  { baseUrl }: ServiceContext,
+) => {
   const { isResource, agentScope = 'twin', takesBareCookie } = route
   return {
     method: incoming.method,
@@ -244,7 +249,7 @@ const sentBy = (route: Route, incoming: Incoming, { params, query, body }: Field
     headers: incoming.headers,
     takesBareCookie,
     publicSecret: textOf(body.public_secret ?? query.public_secret),
-    retrySecret: retrySecretOf(route, incoming, textOf(params.token)),
+    retrySecret: () => retrySecretOf(route, incoming, body),
     formToken: takesFormToken(route) ? textOf(body.access_token) : undefined,
     resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
     agentScope,
@@ -265,6 +270,7 @@ function remember(incoming: Incoming, { session, principal }: Caller): void {
   if (!session) return
   incoming.session = session.id
   incoming.issued = session.issued
+  incoming.isWithheld = session.isDerived ?? false
 }
 
 function check(

@@ -99,6 +99,7 @@ export class RouteTable {
       endpoint: undefined,
       session: undefined,
       issued: false,
+      isWithheld: false,
       isKeyed: false,
       leastEvidence: service.evidence,
       principal: undefined,
