@@ -163,14 +163,25 @@ export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerato
     if (await isDelegateValid(read, row)) yield row
 }
 
-/** The delegates that all twins of an owner hold now, by persona (Micro Payment Service Interface, section 2). */
+/** How many delegates one answer is made of. Anybody gives them to anybody. */
+const MOST_READ = 500
+
+/**
+ * The delegates that all twins of an owner hold now, by persona, oldest first (Micro Payment Service Interface, section 2). Of
+ * each twin, the newest 500 are looked at: those who gave more see all in the list of their persona.
+ */
 export async function listDelegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
   const mapping: Record<string, string[]> = {}
-  for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] }))
-    for await (const { persona, id } of delegatesHeld(tx, twin)) {
+  const read = new ReadOnce(tx)
+  for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] })) {
+    const rows = await tx.find(delegates, { index: 'byTwin', prefix: [twin.id], limit: MOST_READ, reverse: true })
+    for (const row of rows.reverse()) {
+      const { persona, id } = row
+      if (!(await isDelegateValid(read, row))) continue
       mapping[persona] ??= []
       mapping[persona].push(id)
     }
+  }
   return mapping
 }
 
@@ -184,8 +195,12 @@ export interface Verification {
   readonly issueMax?: number | undefined
 }
 
+/** Sorts after every hash. */
+const AFTER_HASHES = '~'
+
 /**
- * The delegates of a persona that a twin holds now (Micro Payment Service Interface, section 4.6). Anybody who knows a delegate
+ * The delegates of a persona that a twin holds now, of the newest 500 up to `issueMax`, oldest first (Micro Payment Service
+ * Interface, section 4.6). Anybody who knows a delegate
  * for a publishable secret can spend with it, so only its two sides see it. Throws `not_found` for an unknown persona or twin.
  */
 export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller, issueMin, issueMax }: Verification) {
@@ -194,11 +209,14 @@ export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller,
   if (!twin) throw problem('not_found', { detail: 'No twin has this id.' })
   const generation = await generationOf(tx, persona.owner)
   const isSide = caller === persona.owner || caller === twin.owner
+  const rows = await tx.find(delegates, {
+    ...{ index: 'byHolding', prefix: [hash, twin.id], limit: MOST_READ, reverse: true },
+    ...(issueMax !== undefined && { after: [hash, twin.id, issueMax, AFTER_HASHES] }),
+  })
   const instances: string[] = []
-  for await (const row of allRows(tx, delegates, { index: 'byHolding', prefix: [hash, twin.id] })) {
-    const isWithin = row.issue >= (issueMin ?? row.issue) && row.issue <= (issueMax ?? row.issue)
-    if (row.generation === generation && isWithin && (isSide || !isBearerDelegate(row))) instances.push(row.id)
-  }
+  for (const row of rows.reverse())
+    if (row.generation === generation && row.issue >= (issueMin ?? 1) && (isSide || !isBearerDelegate(row)))
+      instances.push(row.id)
   return { ...describeResult(persona, instances.length), hostname: twin.hostname, instances }
 }
 

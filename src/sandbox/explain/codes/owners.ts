@@ -101,12 +101,13 @@ export const ownerExplainers = {
     const wait = askedWait(asked, 86_400)
     const of = (saidText(asked, 'of') ?? 'things').replaceAll('_', ' ')
     const isBytes = of === 'stored bytes'
-    const option = isBytes ? 'limits.storedBytesPerDay' : 'limits.newPerDay'
-    const most = saidNumber(asked, 'limit') ?? asked.service.limits.newPerDay
+    const { newPerDay } = asked.service.limits
+    const most = saidNumber(asked, 'limit') ?? newPerDay
+    const option = isBytes ? 'limits.storedBytesPerDay' : most === newPerDay ? 'limits.newPerDay' : null
     const owner = callerOwner(asked)
     return {
       sentences: [
-        `${owner === null ? 'The address of the caller' : await ownerText(asked.tx, owner)} has reached the limit of ${most} ${isBytes ? of : `new ${of}`} a day, \`${option}\`. What an unproven user creates counts for the account that created the user.`,
+        `${owner === null ? 'The address of the caller' : await ownerText(asked.tx, owner)} has reached the limit of ${most} ${isBytes ? of : `new ${of}`} a day${option === null ? '' : `, \`${option}\``}. What an unproven user creates counts for the account that created the user.`,
         `The next one is possible after ${wait} seconds.`,
       ],
       facts: { of, most, option, retry_after: wait },
