@@ -2,7 +2,6 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import type { OnSignIn } from '../../http/context.js'
 import { countedDaily } from '../../storage/growth.js'
-import { allRows } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
@@ -129,10 +128,14 @@ export async function openCart(tx: Reader, place: CartPlace): Promise<CartRow> {
   return cart
 }
 
-/** Moves the carts of a session to its new id at sign-in, unless a different user signs in. */
+/** How many carts a sign-in moves. Anybody makes more within one session, and one transaction moves them. */
+const MOST_MOVED = 1000
+
+/** Moves the newest carts of a session to its new id at sign-in, unless a different user signs in. The others end in time. */
 export const moveCartsAtSignIn: OnSignIn = async (tx, { previousSessionId, previousUserId, sessionId, userId, at }) => {
   if (previousUserId !== null && previousUserId !== userId) return
   const previous = holderOf({ kind: 'guest', user_id: previousUserId }, previousSessionId)
-  for await (const cart of allRows(tx, carts, { index: 'byHolder', prefix: [previous] }))
+  const newest = { index: 'byHolder', prefix: [previous], limit: MOST_MOVED, reverse: true } as const
+  for (const cart of await tx.find(carts, newest))
     if (!hasEnded(cart, at)) tx.put(carts, { ...cart, holder: sessionHolder(sessionId) })
 }
