@@ -3,7 +3,7 @@ import { normalEmail } from '../../base/text/email.js'
 import { revealInvisible, revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { unlinked } from '../../base/text/quotation.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
-import { checkRate, countRate, isRateReached, type RateLimit, refundRate } from '../../jobs/rates/rate.js'
+import { checkRate, countRate, isRateReached, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isOwner } from '../accounts/account.js'
 import { provenUserByEmail } from '../users/user.js'
@@ -89,7 +89,7 @@ export async function checkMail(tx: Reader, { at, ...recipient }: Recipient & { 
 /** Stops counting a mail of the time `at`, because its reader did what it asked for. */
 export async function refundMail(tx: Writer, { at, ...recipient }: Recipient & { readonly at: number }): Promise<void> {
   const counted = await countedFor(tx, recipient)
-  if (counted) await refundRate(tx, counted.limit, { subject: counted.subject, at })
+  if (counted) await uncountRate(tx, counted.limit, { subject: counted.subject, at })
 }
 
 /** The text, in which mail programs find only links that begin with `own`. */

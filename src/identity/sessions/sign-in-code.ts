@@ -5,7 +5,7 @@ import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { checkRate, countRate, type RateLimit, refundRate, spendRate } from '../../jobs/rates/rate.js'
+import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
@@ -140,7 +140,7 @@ export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolea
 /** Spends a code with which somebody signs in. It no longer counts against the limit. */
 export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
   endCode(tx, code)
-  await refundRate(tx, unusedCodes(context), { subject: code.counted, at: code.created_at })
+  await uncountRate(tx, unusedCodes(context), { subject: code.counted, at: code.created_at })
 }
 
 /** Ends a code with which nobody signed in. It still counts as unused. */

@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -51,7 +52,7 @@ async function todayOf(tx: Reader, { kind, subject, at }: DailyLimit): Promise<D
   const id = `${kind}:${subject}`
   const stored = await tx.get(dailyCounts, id)
   // A day that ends later than one from now began while the clock was ahead.
-  return stored && stored.until > at && stored.until <= at + DAY ? stored : { id, count: 0, until: at + DAY }
+  return stored && stored.until > at && !isAhead(stored.until - DAY, at) ? stored : { id, count: 0, until: at + DAY }
 }
 
 /** Counts one new thing. Throws `too_many_new`, with `Retry-After`, if the subject has created `most` today. */

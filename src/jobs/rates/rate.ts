@@ -45,8 +45,16 @@ export interface CountedAttempt {
   readonly times?: number | undefined
 }
 
-/** Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Counts nothing. */
+/**
+ * Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Without it, if so many tries
+ * at once are more than the limit ever allows. Counts nothing.
+ */
 export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<void> {
+  const { times = 1 } = counted
+  if (times > limit.most)
+    throw problem(limit.code, {
+      detail: `This is ${times} at once, and the limit is ${limit.most}. Ask for fewer: waiting does not help.`,
+    })
   const free = await freeAt(tx, limit, counted)
   if (free === undefined) return
   const retryAfter = Math.max(1, Math.ceil((free - counted.at) / 1000))
@@ -89,7 +97,7 @@ export async function countRate(
 export const attemptsOf = async (tx: Reader, limit: RateLimit, { subject, at }: CountedAttempt): Promise<number> =>
   recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at).length
 
-/** Removes the last counted try of the time `at`, and the row if it was the only one. */
+/** Stops counting a try of the time `at`, if it is still counted. Removes the row if it was the only one. */
 export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
   const row = await tx.get(rates, idOf(limit, subject))
   const place = row?.times.lastIndexOf(at) ?? -1
@@ -103,13 +111,6 @@ export async function uncountRate(tx: Writer, limit: RateLimit, { subject, at }:
 export async function spendRate(tx: Writer, limit: RateLimit, counted: CountedAttempt): Promise<void> {
   await checkRate(tx, limit, counted)
   await countRate(tx, limit, counted)
-}
-
-/** Removes the first counted try of the time `at`, if it is still counted. */
-export async function refundRate(tx: Writer, limit: RateLimit, { subject, at }: CountedAttempt): Promise<void> {
-  const row = await tx.get(rates, idOf(limit, subject))
-  const index = row?.times.indexOf(at) ?? -1
-  if (row && index >= 0) tx.put(rates, { ...row, times: row.times.toSpliced(index, 1) })
 }
 
 const idOf = ({ kind }: RateLimit, subject: string): string => `${kind}:${digest(subject)}`

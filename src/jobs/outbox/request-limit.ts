@@ -1,5 +1,5 @@
 import type { Writer } from '../../storage/storage.js'
-import { type RateLimit, refundRate, spendRate } from '../rates/rate.js'
+import { type RateLimit, spendRate, uncountRate } from '../rates/rate.js'
 
 /**
  * Authentication requests to one user, on a device or by mail, that one page, account or user causes. What is mailed has
@@ -20,6 +20,6 @@ export const spendRequest = (tx: Writer, asking: LimitedRequest): Promise<void> 
 
 /** Stops counting a request, because its user approved it. `at`: when it was counted. */
 export const refundRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>
-  refundRate(tx, ASKED, countedOf(asking))
+  uncountRate(tx, ASKED, countedOf(asking))
 
 const countedOf = ({ asker, userId, at }: LimitedRequest) => ({ subject: `${asker}>user:${userId}`, at })
