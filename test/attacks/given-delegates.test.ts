@@ -65,12 +65,12 @@ test('whoever verifies a persona, or reads what they hold, reads a limited numbe
   const revoked = await newDelegate(call, stranger, { persona: persona.hash, hostname })
   await call('DELETE', `/v4/persona/${persona.hash}/delegates/${revoked.hash}`, { token: stranger.token })
   const state = await storage.export()
-  const rows = [...(state.rows.delegates ?? [])]
+  const rows: object[] = [...(state.rows.delegates ?? [])]
   const model = { ...rows.at(-1), revoked_at: null }
   const issued = rows.length + GIVEN
   for (let issue = rows.length + 1; issue <= issued; issue++)
     rows.push({ ...model, id: `41${String(issue).padStart(64, 'f')}`, issue, number: issue })
-  await storage.import({ ...state, rows: { ...state.rows, delegates: rows } })
+  await storage.import({ ...state, rows: { ...state.rows, delegates: rows as never } })
   const twinId = await twinIdOf(call, victim.token, hostname)
   const counted = async (path: string, token?: string) => {
     read.rows = 0

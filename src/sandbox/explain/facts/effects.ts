@@ -84,7 +84,7 @@ async function event(tx: Reader, { kind, id }: Effect): Promise<Described> {
     type: row.type,
     owners,
     // Whoever knows the hash of a delegate may spend.
-    subject: row.subject.replace(/^delegate:.*/s, `delegate:${HIDDEN}`),
+    subject: row.subject?.replace(/^delegate:.*/s, `delegate:${HIDDEN}`) ?? null,
   }
 }
 
