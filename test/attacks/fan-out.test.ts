@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
-import { createService, type Service } from '../../src/index.js'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { createService, type Service, type ServiceOptions } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
@@ -12,7 +13,7 @@ afterEach(async () => {
 
 const VICTIM = 'https://victim.example.test/'
 
-async function start() {
+async function start(options: Pick<ServiceOptions, 'storage' | 'clock'> = {}) {
   const called: string[] = []
   const upstream = {
     async fetch({ url }: { url: string }) {
@@ -20,7 +21,7 @@ async function start() {
       return new Response('ok')
     },
   }
-  const service = createService({ sandbox: true, upstream, limits: { closeMs: 20 } })
+  const service = createService({ sandbox: true, upstream, limits: { closeMs: 20 }, ...options })
   started.push(service)
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
   const seller = await newSeller(call)
@@ -83,4 +84,26 @@ test('unproven users of one account share its free calls', async () => {
   const statuses = []
   for (let n = 0; n < 4; n++) statuses.push((await pay(await newPayer(call, seller), free, [99])).status)
   expect([statuses, called.length]).toEqual([[200, 200, 200, 429], 297])
+})
+
+test('calls that cost next to nothing are limited in a day too, because the price may come back', async () => {
+  const storage = memoryStorage()
+  const { call, called, seller, payer, item, pay } = await start({ storage })
+  const cheap = await item(seller, 0.01)
+  expect((await pay(payer, cheap, [99])).status).toBe(200)
+  const state = await storage.export()
+  const counts = (state.rows.daily_counts ?? []).map((row) => {
+    const { id, count } = row as { id: string; count: number }
+    return id.startsWith('paid_calls:') ? { ...row, count: count + 20_000 - 100 } : row
+  })
+  await storage.import({ ...state, rows: { ...state.rows, daily_counts: counts as never } })
+  expect((await pay(payer, cheap, [1])).status).toBe(200)
+  const refused = await pay(payer, cheap, [1])
+  expectProblem(refused, 429, 'too_many_calls')
+  expect([refused.body.limit, called.length]).toEqual([20_000, 100])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_000)
+  // Another host, and another payer, are not refused.
+  expect((await pay(payer, await item(seller, 0.01, 'https://other.example.test/'), [1])).status).toBe(200)
+  const other = await newReader(call, await newSeller(call), { balance: 1 })
+  expect((await pay(other, cheap, [1])).status).toBe(200)
 })

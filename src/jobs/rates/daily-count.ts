@@ -71,12 +71,13 @@ export async function countDaily(
   })
 }
 
-/** What ends a wait that a limit over time makes necessary. `option` names the limit. */
+/** What ends a wait that a limit over time makes necessary. `option` names the limit, if it can be set. */
 export function waitText(
   seconds: number,
-  { option, sandbox }: { readonly option: string } & Pick<Partial<ServiceContext>, 'sandbox'>,
+  { option, sandbox }: { readonly option?: string } & Pick<Partial<ServiceContext>, 'sandbox'>,
 ): string {
+  const more = option === undefined ? '.' : `, or raise \`${option}\`.`
   return sandbox?.clock.mode === 'manual'
-    ? `The clock of this sandbox stands still. Move it on by ${seconds} seconds with POST /_sandbox/clock, or raise \`${option}\`.`
-    : `Try again in ${seconds} seconds, or raise \`${option}\`.`
+    ? `The clock of this sandbox stands still. Move it on by ${seconds} seconds with POST /_sandbox/clock${more}`
+    : `Try again in ${seconds} seconds${more}`
 }

@@ -2,7 +2,7 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { responsibleFor } from '../../identity/users/responsible.js'
-import { waitText } from '../../jobs/rates/daily-count.js'
+import { addDaily, waitOfDaily, waitText } from '../../jobs/rates/daily-count.js'
 import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
 import type { Writer } from '../../storage/storage.js'
 import type { Quote } from './purchase.js'
@@ -18,6 +18,9 @@ const freeCalls = ({ limits, sandbox }: Limited): RateLimit => ({
 })
 
 type Limited = Pick<ServiceContext, 'limits' | 'sandbox'>
+
+/** Calls that cost something, to one host in a day. What a seller is paid may come back to whoever pays. */
+const MOST_PAID = 20_000
 
 /** A purchase of an item, `calls` times. */
 export interface CalledItem {
@@ -39,15 +42,34 @@ export async function spendCalls(
       fields: { limit: MOST_CALLS },
     })
   const free = new Map<string, number>()
+  const paid = new Map<string, number>()
   for (const { quote, calls } of called) {
-    if (quote.amount > 0n) continue
     const host = hostOf(quote.item.external_endpoint)
-    free.set(host, (free.get(host) ?? 0) + calls)
+    const counts = quote.amount > 0n ? paid : free
+    counts.set(host, (counts.get(host) ?? 0) + calls)
   }
-  if (free.size === 0) return
   const responsible = await responsibleFor(tx, bearer)
   const limit = freeCalls(service)
   for (const [host, times] of free) await spendRate(tx, limit, { subject: `${responsible}>${host}`, at, times })
+  for (const [host, times] of paid) await spendPaid(tx, { subject: `${responsible}>${host}`, at, times }, service)
+}
+
+interface PaidCalls {
+  readonly subject: string
+  readonly at: number
+  readonly times: number
+}
+
+/** Counts calls that cost something. The last ones of a day may exceed the limit. */
+async function spendPaid(tx: Writer, { times, ...counted }: PaidCalls, { sandbox }: Limited): Promise<void> {
+  const limit = { kind: 'paid_calls', most: MOST_PAID, ...counted }
+  if (await addDaily(tx, limit, times)) return
+  const seconds = (await waitOfDaily(tx, limit)) ?? 1
+  throw problem('too_many_calls', {
+    detail: `One payer causes at most ${MOST_PAID} calls of one host a day. ${waitText(seconds, { sandbox })}`,
+    fields: { limit: MOST_PAID },
+    headers: { 'retry-after': String(seconds) },
+  })
 }
 
 /** A placeholder is never in the host. */
