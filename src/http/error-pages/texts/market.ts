@@ -97,7 +97,7 @@ export const marketErrors = {
   },
   too_many_calls: {
     meaning:
-      'One payment calls at most 500 endpoints, and a payer makes at most 300 free calls at one host within 15 minutes, unless `limits.freeCalls` says otherwise. Nothing was held, and nothing was called.',
+      'One payment calls at most 500 endpoints. A payer makes at most 300 free calls at one host within 15 minutes, unless `limits.freeCalls` says otherwise, and 20,000 others in a day. Nothing was held, and nothing was called.',
     causes: [
       'A cart has 500 purchases or more: the quantities of its lines together.',
       'The items are free, and the payer has called them many times. Users whose addresses are not proven count against the account that created them.',

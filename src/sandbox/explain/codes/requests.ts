@@ -14,6 +14,7 @@ import {
 import type { Explainers } from '../facts/explainer.js'
 import { listText, plural, timeText } from '../facts/words.js'
 
+
 /** Requests whose address, headers or key the service refuses. */
 export const requestExplainers = {
   async path_malformed(asked) {
@@ -151,23 +152,26 @@ export const requestExplainers = {
   },
 
   async too_many_calls(asked) {
+    const { freeCalls } = asked.service.limits
     const most = saidNumber(asked, 'limit') ?? null
     const wait = askedWait(asked, 900)
-    if (most !== null)
+    // Waiting does not help a cart that is too large.
+    if (asked.entry.response.headers['retry-after'] === undefined)
       return {
         sentences: [
-          `One payment makes at most ${most} calls. Take lines out of the cart, and pay for them in another one.`,
+          `One payment makes at most ${most ?? freeCalls} calls. Take lines out of the cart, and pay for them in another one.`,
         ],
-        facts: { most },
+        facts: { most: most ?? freeCalls },
         mend: undefined,
       }
-    const { freeCalls } = asked.service.limits
     return {
       sentences: [
-        `At most ${freeCalls} free calls of one payer reach a host within 15 minutes, \`limits.freeCalls\`. Nothing was called.`,
+        most === null
+          ? `At most ${freeCalls} free calls of one payer reach a host within 15 minutes, \`limits.freeCalls\`. Nothing was called.`
+          : `At most ${most} calls of one payer reach a host within a day. Nothing was called.`,
         `The next one is possible after ${plural(wait, 'second')} of the clock of the sandbox.`,
       ],
-      facts: { most: freeCalls, option: 'limits.freeCalls', retry_after: wait },
+      facts: { most: most ?? freeCalls, ...(most === null && { option: 'limits.freeCalls' }), retry_after: wait },
       mend: later(asked, wait),
     }
   },
