@@ -1,8 +1,8 @@
+import { forwardedHeaders } from '../base/forwarded-headers.js'
 import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
 import { type Problem, problem } from '../base/problem.js'
 import { sameSecret } from '../base/secrets.js'
 import type { SandboxAccess } from './context.js'
-import { forwardedHeaders } from './forwarded-headers.js'
 import type { FetchSource, RequestHeaders } from './incoming.js'
 import { isForeign } from './origin.js'
 

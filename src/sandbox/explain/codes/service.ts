@@ -1,6 +1,6 @@
+import { forwardedHeaders } from '../../../base/forwarded-headers.js'
 import { isLoopbackHost } from '../../../base/loopback.js'
 import { problemSentence } from '../../../base/problem.js'
-import { forwardedHeaders } from '../../../http/forwarded-headers.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import { binderImports } from '../../../payments/statements/binder-import-row.js'
 import { type Asked, again, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'

@@ -3,7 +3,7 @@ import { signInCodes, wrongCodes } from '../../../identity/sessions/sign-in-code
 import { userByEmail, users } from '../../../identity/users/user.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
 import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
-import { type Asked, again, askedWait, callerId, corrected, first, later, sentText } from '../facts/asked.js'
+import { type Asked, again, askedWait, callerId, corrected, first, later, sent, sentText } from '../facts/asked.js'
 import { likelyUser, signInFirst } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Mend } from '../facts/explanation.js'
@@ -74,7 +74,9 @@ export const signInExplainers = {
     const { email, codes } = await codesOf(asked)
     const [last] = codes
     const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
-    if ((last?.tries ?? 0) < TRIES && wrong >= wrongCodes.most) {
+    // Only the limit of the day refuses to mail a code, however often the last one was tried.
+    const isOfCode = sent(asked, 'code') !== undefined && (last?.tries ?? 0) >= TRIES
+    if (!isOfCode && wrong >= wrongCodes.most) {
       const wait = askedWait(asked, wrongCodes.windowMs / 1000)
       return {
         sentences: [
