@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { systemAlarm } from '../../src/base/ports.js'
 import { problemCodes, problemStatus } from '../../src/base/problem.js'
-import { createService, type Service } from '../../src/index.js'
+import { type Cards, createService, type Service } from '../../src/index.js'
+import { testProcessor } from '../../src/money/cards/test-processor.js'
 import { type Answer, type Call, caller } from '../support/api.js'
+import { addItem, newCart } from '../support/scenes/carts.js'
+import { newItem } from '../support/scenes/catalog.js'
 import { asClient, authorization, newAgent, newApp, newConfidentialApp } from '../support/scenes/oidc.js'
+import { answerOf } from '../support/scenes/requests.js'
 import { ask, mailedLink, poll } from '../support/scenes/second-factor.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../support/scenes/sign-in.js'
 import { send } from '../support/scenes/transfers.js'
@@ -22,13 +27,27 @@ afterEach(async () => {
 
 interface World {
   readonly call: Call
+  readonly service: Service
+  readonly processor: { isSilent: boolean }
   /** A caller with a token of the present. */
   readonly payer: () => Promise<{ token: string; hostname: string }>
   readonly seller: () => Promise<{ token: string; clientId: string }>
 }
 
+/** A processor that can keep silent about what it is asked to charge. */
+function newProcessor() {
+  const processor = { isSilent: false }
+  const known = testProcessor({ alarm: systemAlarm })
+  const charge: Cards['charge'] = (order) => (processor.isSilent ? new Promise<never>(() => {}) : known.charge(order))
+  return { processor, cards: { ...known, charge } }
+}
+
 async function newWorld() {
-  const service = createService({ sandbox: true, log: { error: () => {} } })
+  const { processor, cards } = newProcessor()
+  const service = createService({
+    ...{ sandbox: true, cards, log: { error: () => {} } },
+    ...{ limits: { newPerDay: 30, cardMs: 5 }, upstream: { fetch: async () => new Response('The story.') } },
+  })
   open.push(service)
   const call = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
   await service.sandbox.setClock({ mode: 'manual' })
@@ -42,7 +61,7 @@ async function newWorld() {
     ...owner,
     token: await tokenFor(call, owner.clientId, owner.clientSecret),
   })
-  const world: World = { call, payer: () => fresh(payer), seller: () => fresh(seller) }
+  const world: World = { call, service, processor, payer: () => fresh(payer), seller: () => fresh(seller) }
   return { world, set }
 }
 
@@ -137,10 +156,8 @@ const limits: Record<string, Limited> = {
     code: 'too_many_declines',
     try:
       async ({ call, payer }) =>
-      async () => {
-        const { token, hostname } = await payer()
-        return topUp(call, { token, hostname })
-      },
+      async () =>
+        topUp(call, { ...(await payer()), method: 'pm_card_expired' }),
   },
   'wrong secrets of an account': {
     code: 'too_many_failures',
@@ -166,6 +183,50 @@ const limits: Record<string, Limited> = {
       return () => call('GET', authorization({ id: `https://localhost:1/${name++}` }))
     },
   },
+  'new things of an owner in a day': {
+    code: 'too_many_new',
+    try:
+      async ({ call, payer }) =>
+      async () =>
+        call('POST', '/v4/events', { ...(await payer()), body: { type: 'client.note', data: {} } }),
+  },
+  'free calls of a host': {
+    code: 'too_many_calls',
+    async try({ call, payer, seller }) {
+      const item = await newItem(call, await seller(), { price: 0 })
+      return async () => {
+        const { token } = await payer()
+        const id = await newCart(call, { token })
+        await addItem(call, { token }, id, { catalog_item_id: item.id, arguments: { city: 'Rome' }, quantity: 99 })
+        return call('POST', `/v4/carts/${id}/pay`, { token })
+      }
+    },
+  },
+  'charges without an outcome, once the processor tells it': {
+    code: 'too_many_charges',
+    async try({ call, payer, service, processor }) {
+      return async (count) => {
+        processor.isSilent = count > 0
+        if (count === 0) await service.sandbox.advance('1h')
+        return topUp(call, { ...(await payer()), method: 'pm_card_visa' })
+      }
+    },
+  },
+  'streams of an owner, once they are closed': {
+    code: 'too_many_streams',
+    async try({ payer, service }) {
+      const opened: (ReadableStream | null)[] = []
+      return async (count) => {
+        if (count === 0) await Promise.all(opened.splice(0).map((stream) => stream?.cancel()))
+        const { token } = await payer()
+        const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
+        const response = await service.fetch(new Request(`${service.baseUrl}/v4/events`, { headers }))
+        if (response.status !== 200) return answerOf(response, await response.text())
+        opened.push(response.body)
+        return answerOf(response, '')
+      }
+    },
+  },
   'polls of a request': {
     code: 'slow_down',
     ahead: 30_000,
@@ -177,8 +238,14 @@ const limits: Record<string, Limited> = {
   },
 }
 
-const topUp = (call: Call, { token, hostname }: { token: string; hostname: string }): Promise<Answer> =>
-  call('POST', `/v4/twin/${hostname}/topup`, { token, body: { amount: 1, payment_method_id: 'pm_card_expired' } })
+interface TopUp {
+  readonly token: string
+  readonly hostname: string
+  readonly method: string
+}
+
+const topUp = (call: Call, { token, hostname, method }: TopUp): Promise<Answer> =>
+  call('POST', `/v4/twin/${hostname}/topup`, { token, body: { amount: 1, payment_method_id: method } })
 
 const rejectPending = async (call: Call): Promise<void> => {
   const { path, token } = await mailedLink(call, EMAIL)
@@ -191,7 +258,7 @@ describe('a limit that was reached while the clock was ahead', () => {
     const attempt = await limited.try(world)
     await set(NOW + ahead)
     const codes: (string | undefined)[] = []
-    for (let count = 0; count < 40 && codes.at(-1) !== code; count++) codes.push((await attempt(count)).body?.code)
+    for (let count = 0; count < 60 && codes.at(-1) !== code; count++) codes.push((await attempt(count)).body?.code)
     expect(codes.at(-1)).toBe(code)
     await set(NOW)
     const later = await attempt(0)
