@@ -191,7 +191,7 @@ const problems = {
     'This request already passed through 3 upstream calls, so the item may be buying itself. Nothing was charged.',
   ],
   idempotency_mismatch: [422, 'This Idempotency-Key was used for a different request. Use a new key.'],
-  too_many_codes: [429, 'Too many unused codes were mailed to this address. Enter the last one.'],
+  too_many_codes: [429, 'Too many unused codes were mailed to this address, or for this network. Enter the last one.'],
   too_many_mails: [429, 'This person got too many messages in the last 15 minutes. Nothing was sent.'],
   too_many_fetches: [
     429,

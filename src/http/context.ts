@@ -170,6 +170,12 @@ export interface ServiceContext {
   recordUnsettled(tx: Writer, parked: UnsettledWork): Promise<void>
 }
 
+/** Where a call comes from, for limits of what people do before anybody knows them. */
+export interface CallSource {
+  /** The client's address. Undefined: unknown, or not from a network. */
+  readonly address: string | undefined
+}
+
 /** Who creates something. */
 export interface Maker {
   /** `account:1` or `user:2`. */

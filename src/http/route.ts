@@ -3,7 +3,7 @@ import type { Evidence } from '../base/evidence.js'
 import type { Owner } from '../base/owner.js'
 import type { Problem, ProblemCode } from '../base/problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import type { ServiceContext } from './context.js'
+import type { CallSource, ServiceContext } from './context.js'
 import type { Refusal, Reply } from './reply.js'
 import type { StoreAnswer } from './stored-answer.js'
 
@@ -123,6 +123,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly headers: Pick<Headers, 'get' | 'has'>
   /** The request's full URL. */
   readonly url: string
+  readonly source: CallSource
   /** Fires when an endless answer must end. */
   readonly ending: AbortSignal | undefined
   /** Whether the caller's credential is still valid. Calls that wait and answers that stream check it again. */

@@ -8,16 +8,21 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import type { Detail } from '../second-factor/detail.js'
 import { continueSignIn, type SignInOutcome, signInByCode } from './code-sign-in.js'
 
+/** Who asks for a code, and for which address. */
+interface AskedCode extends Pick<Visitor, 'sessionId' | 'source'> {
+  readonly email: string
+}
+
 /** Mails a code to an address. Returns the address, or a problem that the page shows: `field_invalid`, `too_many_codes`. */
 export async function mailCode(
   tx: Writer,
-  { email, sessionId }: { readonly email: string; readonly sessionId: string },
+  { email, sessionId, source }: AskedCode,
   service: ServiceContext,
 ): Promise<string | Problem> {
   const checked = z.safeParse(Email, email)
   if (!checked.success) return fieldRefused('email', 'must be an email address')
   try {
-    await sendSessionCode(tx, { email: checked.data, sessionId, at: service.clock.now() }, service)
+    await sendSessionCode(tx, { email: checked.data, sessionId, source, at: service.clock.now() }, service)
     return checked.data
   } catch (error) {
     if (error instanceof Problem) return error
@@ -26,11 +31,7 @@ export async function mailCode(
 }
 
 /** Mails a code and leads to the step `code`. Returns the same problems as `mailCode`. */
-export async function sendPageCode(
-  tx: Writer,
-  filled: { readonly email: string; readonly sessionId: string },
-  service: ServiceContext,
-): Promise<Next | Problem> {
+export async function sendPageCode(tx: Writer, filled: AskedCode, service: ServiceContext): Promise<Next | Problem> {
   const mailed = await mailCode(tx, filled, service)
   return mailed instanceof Problem ? mailed : new Next({ step: 'code' })
 }
@@ -115,8 +116,8 @@ export interface FilledSignIn {
 
 /** What the buttons of the sign-in forms do. A flow adds them to its `answers`. */
 export const signInAnswers = {
-  continue: (tx: Writer, { sessionId }: Visitor, { email = '' }: FilledSignIn, service: ServiceContext) =>
-    sendPageCode(tx, { email, sessionId }, service),
+  continue: (tx: Writer, { sessionId, source }: Visitor, { email = '' }: FilledSignIn, service: ServiceContext) =>
+    sendPageCode(tx, { email, sessionId, source }, service),
   verify: (tx: Writer, { sessionId }: Visitor, { code = '' }: FilledSignIn, service: ServiceContext) =>
     verifyCode(tx, { code, sessionId }, service),
   other_email: async () => new Next({ step: 'email' }),

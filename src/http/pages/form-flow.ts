@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
 import type { Writer } from '../../storage/storage.js'
-import type { ServiceContext } from '../context.js'
+import type { CallSource, ServiceContext } from '../context.js'
 import { z } from '../fields/schema.js'
 import { type Reply, seeOther } from '../reply.js'
 import type { Call } from '../route.js'
@@ -15,6 +15,7 @@ export interface Visitor {
   readonly userId: number | null
   /** How many upstream calls the request has come through. */
   readonly hops: number
+  readonly source: CallSource
   /** The step that a link of the page names; anybody can write another. */
   readonly step?: string | undefined
   /** The email that was filled in, and refused. */
@@ -209,12 +210,13 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
 /** Seconds between looks whether a device has answered. */
 const POLL = 2
 
-const visitOf = <P>({ params, query, session, principal, headers }: PageCall<P>): Visit<P> => ({
+const visitOf = <P>({ params, query, session, principal, headers, source }: PageCall<P>): Visit<P> => ({
   ...params,
   step: query.step,
   sessionId: session.id,
   userId: principal.user_id,
   hops: hopsIn(headers),
+  source,
 })
 
 /** The page of the step that is shown. */

@@ -122,7 +122,11 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     principal = caller.principal
     // A handler may wait for others, such as a seller's server or a person, as long as it likes.
     if (route.handle) endWaiting()
-    return { ...check(endpoint, incoming, fields, caller), text, isAuthenticated: (later) => succeeds(recall(later)) }
+    return {
+      ...check(endpoint, incoming, fields, caller, service),
+      text,
+      isAuthenticated: (later) => succeeds(recall(later)),
+    }
   }
   if (route.read) {
     const read = route.wholeList === undefined ? route.read : await wholeReader(route.read, route.wholeList)
@@ -278,6 +282,7 @@ function check(
   incoming: Incoming,
   fields: Fields,
   caller: Caller,
+  service: ServiceContext,
 ): Omit<Call, 'text' | 'isAuthenticated'> {
   return {
     params: route.params ? checkPath(route, fields.params) : {},
@@ -288,6 +293,7 @@ function check(
     version,
     headers: incoming.headers,
     url: incoming.url,
+    source: { address: clientAddress(incoming.source, incoming.headers, service) },
     ending: incoming.source.ending,
     storeAnswer: storeNothing,
   }

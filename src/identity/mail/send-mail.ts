@@ -6,6 +6,7 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import { checkRate, countRate, isRateReached, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isOwner } from '../accounts/account.js'
+import type { ClientNetwork } from '../users/new-per-day.js'
 import { provenUserByEmail } from '../users/user.js'
 import { type MailKind, type MailKindName, mailKinds } from './mail-kinds.js'
 
@@ -28,7 +29,7 @@ export interface NewMail {
    */
   readonly owner: Owner | null
   /** Whose share of the places for deliveries it takes. Default: that of its address. */
-  readonly causer?: Owner
+  readonly causer?: Owner | ClientNetwork | undefined
   readonly subject: string
   readonly text: string
   /** How links of the service begin: its base URL, or one whole link. All others are written so that they are none. */

@@ -63,8 +63,8 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: z.object({ expires_at: UnixSeconds }),
     errors: ['too_many_codes', 'too_many_tries'],
     idempotent: true,
-    write: (tx, { body, session }, service) =>
-      sendSessionCode(tx, { email: body.email, sessionId: session.id, at: service.clock.now() }, service),
+    write: (tx, { body, session, source }, service) =>
+      sendSessionCode(tx, { email: body.email, sessionId: session.id, source, at: service.clock.now() }, service),
   }),
 
   deleteSession: route({

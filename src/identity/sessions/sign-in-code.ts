@@ -3,12 +3,13 @@ import { type Problem, problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { CallSource, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
+import { networkAt } from '../users/new-per-day.js'
 import { userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
@@ -31,6 +32,8 @@ export interface SignInCodeRow {
   readonly request_id?: number
   /** Whose limit it counts against. */
   readonly counted: string
+  /** The network that asked for it, if its limit counts the code. */
+  readonly network?: string
 }
 
 export const signInCodes = collection<SignInCodeRow>()(
@@ -43,7 +46,7 @@ export const signInCodes = collection<SignInCodeRow>()(
   },
   {
     growth: {
-      by: 'anybody, for an address',
+      by: 'anybody, for an address; at most 50 in 15 minutes from one public client address',
       most: 'limits.codes',
       withinMs: 15 * 60_000,
       per: 'email address',
@@ -53,6 +56,13 @@ export const signInCodes = collection<SignInCodeRow>()(
   },
 )
 
+interface AskedSessionCode {
+  readonly email: string
+  readonly sessionId: string
+  readonly source: CallSource
+  readonly at: number
+}
+
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
 /**
@@ -61,23 +71,26 @@ type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'
  */
 export async function sendSessionCode(
   tx: Writer,
-  { email, sessionId, at }: { email: string; sessionId: string; at: number },
+  { email, sessionId, source, at }: AskedSessionCode,
   context: CodeContext,
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
   const counted = await countedFor(tx, { email: to, sessionId })
+  // Others in the network must not stop whoever has proven the address before.
+  const network = counted === to ? networkAt(source.address) : undefined
   if (fixedCode(to, context) === undefined) {
     await checkRate(tx, wrongCodes, { subject: counted, at })
+    if (network) await spendRate(tx, codesOfNetwork, { subject: network, at })
     await spendRate(tx, unusedCodes(context), { subject: counted, at })
   }
   const id = await tx.nextId('sign_in_codes')
   const code = newCode(to, context)
   const expires_at = at + LIFETIME
-  const fresh = { tries: 0, used: false, counted, created_at: at, expires_at }
+  const fresh = { tries: 0, used: false, counted, ...(network && { network }), created_at: at, expires_at }
   tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
   const mail = { subject: `${code} is your sign-in code`, text, isAwaited: true }
-  await sendMail(tx, { kind: 'sign_in_code', to, owner: null, ...mail, at })
+  await sendMail(tx, { kind: 'sign_in_code', to, owner: null, causer: network, ...mail, at })
   return { expires_at: seconds(expires_at) }
 }
 
@@ -86,6 +99,14 @@ export async function sendSessionCode(
  * in one case of 140.
  */
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
+
+/** Limits the unused codes that one network asks for, whatever the addresses. */
+export const codesOfNetwork: RateLimit = {
+  kind: 'network_codes',
+  most: 50,
+  windowMs: WINDOW,
+  code: 'too_many_codes',
+}
 
 /** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
@@ -137,10 +158,12 @@ export async function checkCode(
 /** Whether a code can still be entered. */
 export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
 
-/** Spends a code with which somebody signs in. It no longer counts against the limit. */
+/** Spends a code with which somebody signs in. It no longer counts against the limits of unused ones. */
 export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
   endCode(tx, code)
-  await uncountRate(tx, unusedCodes(context), { subject: code.counted, at: code.created_at })
+  const { counted, network, created_at: at } = code
+  await uncountRate(tx, unusedCodes(context), { subject: counted, at })
+  if (network !== undefined) await uncountRate(tx, codesOfNetwork, { subject: network, at })
 }
 
 /** Ends a code with which nobody signed in. It still counts as unused. */

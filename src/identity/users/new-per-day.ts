@@ -22,7 +22,11 @@ export async function countNew(
  * many.
  */
 export const countedOwner = async (tx: Reader, { owner, address }: Maker): Promise<string | undefined> =>
-  owner === undefined ? subjectAt(address) : responsibleFor(tx, owner)
+  owner === undefined ? networkAt(address) : responsibleFor(tx, owner)
 
-const subjectAt = (address: string | undefined): string | undefined =>
+/** A network, whose name does not say its address. */
+export type ClientNetwork = `address:${string}`
+
+/** The network that limits count for a client's address. Undefined if it is unknown or private. */
+export const networkAt = (address: string | undefined): ClientNetwork | undefined =>
   address !== undefined && isPublicAddress(address) ? `address:${digest(networkOf(address))}` : undefined

@@ -80,8 +80,10 @@ export const invitationFlow = formFlow({
   refusedTitle: () => 'This invitation is not available',
   refusedAt: () => 'code',
   answers: {
-    continue: async (tx: Writer, visit: InvitationVisit, _: object, service: ServiceContext) =>
-      sendPageCode(tx, { email: await invitedEmail(tx, visit, service), sessionId: visit.sessionId }, service),
+    continue: async (tx: Writer, visit: InvitationVisit, _: object, service: ServiceContext) => {
+      const { sessionId, source } = visit
+      return sendPageCode(tx, { email: await invitedEmail(tx, visit, service), sessionId, source }, service)
+    },
     // Signing in with a mailed code claims everything that was sent to the email.
     verify: async (
       tx: Writer,

@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { digest } from '../../../base/secrets.js'
 import { isCurrent } from '../../../base/time.js'
-import type { ServiceContext } from '../../../http/context.js'
+import type { CallSource, ServiceContext } from '../../../http/context.js'
 import { fieldRefused } from '../../../http/fields/field.js'
 import { formFlow, Next, type Visit } from '../../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../../identity/sessions/session.js'
@@ -63,6 +63,7 @@ interface Interaction {
   readonly row: InteractionRow
   readonly client: OidcClientRow
   readonly sessionId: string
+  readonly source: CallSource
   readonly session: SessionRow | undefined
 }
 
@@ -129,7 +130,7 @@ const NO_PROGRESS = { email: null, signed_in: false, second_factor_id: null, sec
 
 async function openInteraction(
   tx: Writer,
-  { id, sessionId }: InteractionVisit,
+  { id, sessionId, source }: InteractionVisit,
   { clock }: ServiceContext,
 ): Promise<Interaction> {
   const row = await tx.get(oidcInteractions, id)
@@ -139,7 +140,7 @@ async function openInteraction(
   const session_digest = digest(sessionId)
   // A different session starts from the beginning.
   const own = row.session_digest === session_digest ? row : { ...row, ...NO_PROGRESS, session_digest }
-  return { row: own, client, sessionId, session }
+  return { row: own, client, sessionId, source, session }
 }
 
 const show = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
@@ -209,7 +210,8 @@ const coversScopes = (connection: ConnectionRow | undefined, { request }: Intera
   connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
 
 async function mailInteractionCode(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
-  const mailed = await mailCode(tx, { email: text, sessionId: interaction.sessionId }, service)
+  const { sessionId, source } = interaction
+  const mailed = await mailCode(tx, { email: text, sessionId, source }, service)
   if (mailed instanceof Problem) return show(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
   return changeAndProceed(tx, interaction, { email: mailed }, service)
 }

@@ -40,8 +40,12 @@ export const identityErrors = {
   },
   too_many_codes: {
     meaning:
-      'Five codes were mailed to this address in the last 15 minutes, and none was used. No further mail was sent.',
-    causes: ['A form requests a new code on every render or retry.', 'Tests share one address.'],
+      'Five codes were mailed to this address in the last 15 minutes, or fifty to any addresses for this network, and none was used. No further mail was sent.',
+    causes: [
+      'A form requests a new code on every render or retry.',
+      'Tests share one address.',
+      'Somebody in the same network mails codes to strangers.',
+    ],
     fixes: [
       'Enter the last code, or wait as long as `Retry-After` says.',
       'In tests, use an address for each test, or raise `limits.codes`. Addresses with a fixed code such as `ada+code123456@example.test` have no limit.',

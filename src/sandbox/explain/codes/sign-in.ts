@@ -1,5 +1,6 @@
 import { normalEmail } from '../../../base/text/email.js'
-import { signInCodes, wrongCodes } from '../../../identity/sessions/sign-in-code.js'
+import { codesOfNetwork, signInCodes, wrongCodes } from '../../../identity/sessions/sign-in-code.js'
+import { networkAt } from '../../../identity/users/new-per-day.js'
 import { userByEmail, users } from '../../../identity/users/user.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
 import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
@@ -102,6 +103,23 @@ export const signInExplainers = {
     const wait = askedWait(asked, 900)
     const since = asked.at - 15 * 60_000
     const unused = codes.filter(({ used, created_at }) => !used && created_at > since).length
+    const network = unused < most ? networkAt(asked.entry.client_address) : undefined
+    if (network) {
+      const all = await attemptsOf(asked.tx, codesOfNetwork, { subject: network, at: asked.at })
+      return {
+        sentences: [
+          `${plural(all, 'unused code')} had been mailed for ${asked.entry.client_address} and its network in the last 15 minutes, to any addresses. At most ${codesOfNetwork.most} are.`,
+          `The next one is possible after ${wait} seconds. Private addresses are not counted.`,
+        ],
+        facts: {
+          client_address: asked.entry.client_address,
+          unused: all,
+          most: codesOfNetwork.most,
+          retry_after: wait,
+        },
+        mend: later(asked, wait),
+      }
+    }
     return {
       sentences: [
         `${plural(unused, 'unused code')} had been mailed to ${email || 'the address'} in the last 15 minutes, and \`limits.codes\` is ${most}.`,

@@ -92,6 +92,18 @@ export const signInScenes = {
       }
     },
   },
+  'too_many_codes (for a network)': {
+    async provoke({ askAside }) {
+      const body = (n: number) => ({ email: `guest-${n}@example.test` })
+      const ask = (n: number) => askAside('POST', '/v4/session/code', { body: body(n) }, { peerAddress: '8.8.8.8' })
+      for (let n = 0; n < 50; n++) await ask(n)
+      return {
+        request: ask(50),
+        facts: { client_address: '8.8.8.8', unused: 50, most: 50, retry_after: 900 },
+        says: ['50 unused codes had been mailed for 8.8.8.8', '900 seconds'],
+      }
+    },
+  },
   too_many_mails: {
     async provoke(shop) {
       const { call, ask, reader } = shop
