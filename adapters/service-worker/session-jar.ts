@@ -14,7 +14,7 @@ export class CookieResponse extends Response {
 const setCookieOf = (headers: HeadersInit = {}): string | undefined =>
   headers instanceof Headers || Array.isArray(headers) ? undefined : headers['set-cookie']
 
-/** Stores the session cookie of a worker's pages in the browser's cache, where it outlives the worker. */
+/** Stores the cookies of a worker's pages in the browser's cache, where they outlive the worker. */
 export class SessionJar {
   readonly #base: string
   #kept: Promise<string | undefined> | undefined
@@ -28,7 +28,7 @@ export class SessionJar {
     return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
   }
 
-  /** Reads the value for the Cookie header. Undefined if there is no session cookie. */
+  /** Reads the value for the Cookie header. Undefined if there is no cookie. */
   cookie(): Promise<string | undefined> {
     this.#kept ??= caches
       .open(CACHE)
@@ -42,13 +42,17 @@ export class SessionJar {
     if (setCookie === undefined) return
     const [pair = '', ...attributes] = setCookie.split(/;\s*/)
     const ends = attributes.some((each) => each.toLowerCase() === 'max-age=0')
+    const others = ((await this.cookie()) ?? '').split('; ').filter((each) => each && nameIn(each) !== nameIn(pair))
+    const kept = [...others, ...(ends ? [] : [pair])].join('; ')
     const cache = await caches.open(CACHE)
-    if (ends) await cache.delete(this.#key)
-    else await cache.put(this.#key, new Response(pair))
-    this.#kept = Promise.resolve(ends ? undefined : pair)
+    if (kept === '') await cache.delete(this.#key)
+    else await cache.put(this.#key, new Response(kept))
+    this.#kept = Promise.resolve(kept || undefined)
   }
 
   get #key(): string {
     return `${this.#base}/session-cookie`
   }
 }
+
+const nameIn = (pair: string): string => pair.split('=', 1)[0] ?? ''

@@ -27,6 +27,8 @@ export interface SentCredentials {
 export interface Caller {
   readonly principal: Principal
   readonly session: CallSession | undefined
+  /** The user who signed in by a code in the session that the browser's cookie names. */
+  readonly provenUser?: number | undefined
 }
 
 /** Authenticates a caller that the route accepts. Throws a problem if there is none. */

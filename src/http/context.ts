@@ -174,6 +174,8 @@ export interface ServiceContext {
 export interface CallSource {
   /** The client's address. Undefined: unknown, or not from a network. */
   readonly address: string | undefined
+  /** What the cookie of proven devices holds. */
+  readonly device: string | undefined
 }
 
 /** Who creates something. */

@@ -61,6 +61,8 @@ export interface Incoming {
   issued: boolean
   /** Whether the session follows from the request and nothing belongs to it yet. A refusal does not name it. */
   isWithheld: boolean
+  /** The user who signed in by a code in this browser, if its cookie names their session. */
+  provenUser: number | undefined
   /** Whether its Idempotency-Key is used. */
   isKeyed: boolean
   /** The weakest grade of fields that this call may send and see. */

@@ -1,4 +1,5 @@
 import { problem } from '../base/problem.js'
+import { DEVICE_LIFETIME } from '../base/proven-device.js'
 
 interface Sent {
   readonly method: string
@@ -42,9 +43,21 @@ const isBare = ({ takesBareCookie = false, headers }: Sent): boolean =>
 const sessionCookie = (header: string | null): string | undefined =>
   header?.match(/(?:^|;\s*)session_id=([^;\s]*)/)?.[1] || undefined
 
+/** What the cookie of proven devices holds. Undefined without one, and for pages of other origins. */
+export const presentedDevice = (sent: Omit<Sent, 'method'>, baseUrl: string): string | undefined =>
+  isForeign(sent, baseUrl)
+    ? undefined
+    : sent.headers.get('cookie')?.match(/(?:^|;\s*)proven_device=([^;\s]*)/)?.[1] || undefined
+
+/** The Set-Cookie header of proven devices. */
+export const deviceCookieHeader = (value: string, baseUrl: string): string =>
+  `proven_device=${value}; Max-Age=${DEVICE_LIFETIME / 1000}; ${attributesOf(baseUrl)}`
+
 /** The Set-Cookie header that sets a session, or removes it. */
 export function sessionCookieHeader(sessionId: string | null, baseUrl: string): string {
-  const secure = baseUrl.startsWith('https:') ? '; Secure' : ''
   const value = sessionId === null ? 'session_id=; Max-Age=0' : `session_id=${sessionId}`
-  return `${value}; Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${secure}`
+  return `${value}; ${attributesOf(baseUrl)}`
 }
+
+const attributesOf = (baseUrl: string): string =>
+  `Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`

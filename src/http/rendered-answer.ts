@@ -1,4 +1,5 @@
 import { Problem, problem, problemStatusIn } from '../base/problem.js'
+import { newProvenDevice, provenDevice } from '../base/proven-device.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import { SchemaNewer } from '../storage/tables/migration.js'
 import { storageUnavailable } from '../storage/unavailable.js'
@@ -7,9 +8,11 @@ import type { ServiceContext } from './context.js'
 import { setCorsHeaders } from './cors.js'
 import { withoutWeak } from './fields/graded.js'
 import type { Endpoint, Incoming } from './incoming.js'
-import { isForeign, sessionCookieHeader } from './origin.js'
+import { deviceCookieHeader, isForeign, presentedDevice, sessionCookieHeader } from './origin.js'
 import { Reply, textStream } from './reply.js'
 import type { Route } from './route.js'
+
+type AnsweringService = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'clock' | 'keys' | 'random'>
 
 /** An answer that is ready to send. */
 export interface RenderedAnswer {
@@ -119,11 +122,7 @@ const messageOf = ({ message }: Problem, route: Route | undefined): { message?: 
   route?.repeatsErrorAsMessage ? { message } : {}
 
 /** Creates the `Response`, with the headers that every answer has. Every answer passes here. */
-export function toResponse(
-  outcome: RenderedAnswer,
-  incoming: Incoming,
-  service: Pick<ServiceContext, 'baseUrl' | 'sandbox'>,
-): Response {
+export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service: AnsweringService): Response {
   const { baseUrl } = service
   const { source, endpoint } = incoming
   const own = incoming.isWithheld && outcome.status >= 400 ? undefined : incoming.session
@@ -138,9 +137,27 @@ export function toResponse(
   // A page of another origin must not set the cookie, or it could sign its visitor in as somebody else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
+  else setDeviceCookie(headers, incoming, service)
   const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : outcome.body
   const ResponseClass = source.Response ?? Response
   return new ResponseClass(body, { status: outcome.status, headers })
+}
+
+/**
+ * Remembers that a user signed in by a code in this browser, so that it has a limit of its own for their codes. One answer
+ * sets one cookie, because not every runtime takes more: this one comes with the first answer after the sign-in.
+ */
+function setDeviceCookie(
+  headers: RenderedAnswer['headers'],
+  incoming: Incoming,
+  { baseUrl, clock, ...service }: AnsweringService,
+): void {
+  const { provenUser: userId, endpoint, leastEvidence } = incoming
+  // A strict mode sets no cookie but the documented one, and a cache would hand this one to others.
+  if (userId === undefined || leastEvidence !== 'designed' || endpoint?.route.shareable) return
+  const [device, user] = [presentedDevice(incoming, baseUrl), { userId, at: clock.now() }]
+  if (provenDevice(device, user, service.keys) !== undefined) return
+  headers['set-cookie'] = deviceCookieHeader(newProvenDevice(device, user, service), baseUrl)
 }
 
 function dropBody(body: RenderedAnswer['body']): null {

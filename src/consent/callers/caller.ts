@@ -10,6 +10,7 @@ import {
   hasNewId,
   newSessionId,
   type PageSessionRow,
+  type SessionRow,
 } from '../../identity/sessions/session.js'
 import { findAccessToken, ownerOfPair } from '../../identity/tokens/token.js'
 import type { Reader } from '../../storage/storage.js'
@@ -236,7 +237,11 @@ async function authenticateSession(
 ): Promise<Caller> {
   const session = { id, issued: false }
   const userSession = await findSession(tx, id, clock.now())
-  if (userSession) return { principal: userPrincipal(userSession.user_id, { via: 'session' }), session }
+  if (userSession)
+    return {
+      ...{ principal: userPrincipal(userSession.user_id, { via: 'session' }), session },
+      provenUser: provenUserOf(userSession, headers),
+    }
   const pageSession = await findPageSession(tx, id, clock.now())
   if (!pageSession)
     throw problem('sign_in_required', (await hasNewId(tx, id, clock.now())) ? { detail: SESSION_ID_CHANGED } : {})
@@ -280,8 +285,13 @@ async function authenticateGuest(
   return {
     principal: { kind: 'guest', user_id: row?.user_id ?? null },
     session: { id, issued: !known, isDerived: secret !== undefined },
+    provenUser: row && provenUserOf(row, sent.headers),
   }
 }
+
+/** The user of a session that a browser keeps, if they signed in by a code. */
+const provenUserOf = ({ by, user_id }: SessionRow, headers: SentCredentials['headers']): number | undefined =>
+  by === 'code' && headers.get('x-session-id') === null ? user_id : undefined
 
 async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Principal> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined

@@ -16,6 +16,7 @@ import { callerKey, retrySecretOf } from '../idempotency/caller-key.js'
 import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
 import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
+import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import { type Call, isGraded, type Principal, type Route } from '../route.js'
 import { guardChange, guardControls } from '../sandbox-guard.js'
@@ -269,8 +270,9 @@ const takesFormToken = ({ body }: { readonly body?: Route['body'] | undefined })
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
 /** Notes who calls, and makes the answer repeat their session. */
-function remember(incoming: Incoming, { session, principal }: Caller): void {
+function remember(incoming: Incoming, { session, principal, provenUser }: Caller): void {
   incoming.principal = principal
+  incoming.provenUser = provenUser
   if (!session) return
   incoming.session = session.id
   incoming.issued = session.issued
@@ -293,7 +295,10 @@ function check(
     version,
     headers: incoming.headers,
     url: incoming.url,
-    source: { address: clientAddress(incoming.source, incoming.headers, service) },
+    source: {
+      address: clientAddress(incoming.source, incoming.headers, service),
+      device: presentedDevice(incoming, service.baseUrl),
+    },
     ending: incoming.source.ending,
     storeAnswer: storeNothing,
   }

@@ -100,6 +100,7 @@ export class RouteTable {
       session: undefined,
       issued: false,
       isWithheld: false,
+      provenUser: undefined,
       isKeyed: false,
       leastEvidence: service.evidence,
       principal: undefined,

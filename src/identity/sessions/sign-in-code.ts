@@ -1,5 +1,6 @@
 import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
+import { provenDevice } from '../../base/proven-device.js'
 import { digest, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
@@ -75,7 +76,7 @@ export async function sendSessionCode(
   context: CodeContext,
 ): Promise<{ expires_at: number }> {
   const to = normalEmail(email)
-  const counted = await countedFor(tx, { email: to, sessionId })
+  const counted = await countedFor(tx, { email: to, sessionId, source, at }, context)
   // Others in the network must not stop whoever has proven the address before.
   const network = counted === to ? networkAt(source.address) : undefined
   if (fixedCode(to, context) === undefined) {
@@ -117,15 +118,23 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
 })
 
 /**
- * Returns whose limits a new code counts against. All sessions share the limits of an address. A session in which its user
- * signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
+ * Returns whose limits a new code counts against. All sessions share the limits of an address. A browser or a session in
+ * which its user signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
  */
-async function countedFor(tx: Reader, { email, sessionId }: { email: string; sessionId: string }): Promise<string> {
+async function countedFor(
+  tx: Reader,
+  { email, sessionId, source, at }: AskedSessionCode,
+  { keys }: Pick<CodeContext, 'keys'>,
+): Promise<string> {
   const session = await findAnySession(tx, sessionId)
   // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.
-  if (session?.by !== 'code') return email
+  const isByCode = session?.by === 'code'
+  if (source.device === undefined && !isByCode) return email
   const user = await userByEmail(tx, email)
-  return user?.id === session.user_id ? `${email} in session ${session.id}` : email
+  if (!user) return email
+  const device = provenDevice(source.device, { userId: user.id, at }, keys)
+  if (device !== undefined) return `${email} on device ${device}`
+  return isByCode && user.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
 /**

@@ -53,7 +53,7 @@ export const identityErrors = {
   },
   too_many_tries: {
     meaning:
-      'Five wrong codes were entered for one mailed code, or twenty for one address within a day. From then on, right codes are refused too. A session in which the user signed in before is not counted with others.',
+      'Five wrong codes were entered for one mailed code, or twenty for one address within a day. From then on, right codes are refused too. A session or a browser in which the user signed in by a code before is not counted with others.',
     causes: ['Somebody guesses.', 'A program retries the same wrong code.'],
     fixes: [
       'After five, request a new code with `POST /v4/session/code`.',

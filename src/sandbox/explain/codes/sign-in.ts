@@ -81,7 +81,7 @@ export const signInExplainers = {
       const wait = askedWait(asked, wrongCodes.windowMs / 1000)
       return {
         sentences: [
-          `${wrong} wrong codes were entered for ${email} within a day. More are not checked, and no more codes are mailed, except in a session in which its user signed in before.`,
+          `${wrong} wrong codes were entered for ${email} within a day. More are not checked, and no more codes are mailed, except in a session or a browser in which its user signed in before.`,
           `The next one is possible after ${wait} seconds. Addresses such as \`ada+code123456@example.test\` have no limit.`,
         ],
         facts: { email, wrong, most: wrongCodes.most, retry_after: wait },
