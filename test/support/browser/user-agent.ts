@@ -5,7 +5,7 @@ import type { Host } from './host.js'
 /** A browser as far as sign-in and consent need one: cookies, redirects within the service, forms with their Origin. */
 export class UserAgent {
   readonly #host: Pick<Host, 'url' | 'call'>
-  #cookie: string | undefined
+  readonly #cookies = new Map<string, string>()
   /** The page that is open. */
   address = ''
   status = 0
@@ -57,7 +57,7 @@ export class UserAgent {
 
   /** The Cookie header that it sends. */
   get cookie(): string {
-    return this.#cookie ?? ''
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   }
 
   get asksForEmail(): boolean {
@@ -74,13 +74,16 @@ export class UserAgent {
       redirect: 'manual',
       headers: {
         accept: 'text/html,application/xhtml+xml,*/*;q=0.8',
-        ...(this.#cookie !== undefined && { cookie: this.#cookie }),
+        ...(this.#cookies.size > 0 && { cookie: this.cookie }),
         ...(form && { origin: new URL(this.#host.url).origin }),
       },
       ...(form && { body: form }),
     })
-    const cookie = response.headers.get('set-cookie')?.split(';')[0]
-    if (cookie !== undefined) this.#cookie = cookie === 'session_id=' ? undefined : cookie
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') this.#cookies.delete(name)
+      else this.#cookies.set(name, value)
+    }
     const location = response.headers.get('location')
     if (response.status === 303 && location !== null) {
       const next = new URL(location, address)
