@@ -195,7 +195,7 @@ const problems = {
   too_many_mails: [429, 'This person got too many messages in the last 15 minutes. Nothing was sent.'],
   too_many_fetches: [
     429,
-    'Too many documents were fetched from this host in the last minute. Wait before you try again.',
+    'Too many documents were fetched from this host, or for this network, in the last minute. Wait before you try again.',
   ],
   too_many_calls: [
     429,

@@ -2,7 +2,7 @@ import { problem } from '../../../base/problem.js'
 import { required } from '../../../base/required.js'
 import { randomHex } from '../../../base/secrets.js'
 import { isPlainLine } from '../../../base/text/invisible-characters.js'
-import type { ServiceContext } from '../../../http/context.js'
+import type { CallSource, ServiceContext } from '../../../http/context.js'
 import { userBySubject } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { clientById, type OidcClientRow } from '../clients/client.js'
@@ -36,16 +36,16 @@ export type AuthorizationParameters = {
     | 'registration']?: string | undefined
 }
 
-type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock'>
+type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'countNew' | 'limits'>
 
 /**
  * Starts an authorization request and returns the address that the browser goes to. That is the sign-in and consent pages, which
  * also show errors. An invalid request with `prompt=none` goes back to the client with the error.
- * Throws `invalid_request` for an unknown client or an unregistered `redirect_uri`.
+ * Throws `invalid_request` for an unknown client or an unregistered `redirect_uri`, and `too_many_new`.
  */
 export async function authorizeOidc(
   tx: Writer,
-  parameters: AuthorizationParameters,
+  { parameters, source }: { readonly parameters: AuthorizationParameters; readonly source: CallSource },
   context: Context,
 ): Promise<string> {
   const at = context.clock.now()
@@ -58,6 +58,7 @@ export async function authorizeOidc(
   const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
   // OpenID Connect Core 1.0 section 3.1.2.1: `prompt=none` never shows a page.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
+  await context.countNew(tx, oidcInteractions.name, { address: source.address }, context)
   const id = randomHex(context.random, 16)
   const asked = refused
     ? EMPTY_REQUEST
@@ -80,7 +81,7 @@ async function readHint(
   tx: Reader,
   { id_token_hint: hint }: AuthorizationParameters,
   client: OidcClientRow,
-  context: Context,
+  context: Pick<ServiceContext, 'baseUrl'>,
 ): Promise<number | null | undefined> {
   return hint === undefined ? null : hintedUser(tx, hint, client, context)
 }

@@ -1,10 +1,11 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { checkHops } from '../../../base/via.js'
-import type { ServiceContext } from '../../../http/context.js'
+import type { CallSource, ServiceContext } from '../../../http/context.js'
+import { networkAt } from '../../../identity/users/new-per-day.js'
 import { isRateReached, type RateLimit, spendRate } from '../../../jobs/rates/rate.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../../jobs/upstream/policy.js'
-import type { Writer } from '../../../storage/storage.js'
+import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { type ClientMetadata, clientById, type OidcClientRow, oidcClients } from '../clients/client.js'
 import { isDocumentId } from '../clients/document-id.js'
@@ -18,31 +19,53 @@ const FRESH_FOR = 3_600_000
 const MOST_BYTES = 32_768
 const MOST_MS = 10_000
 
-/** Anybody can name any host, so each host is called only so often. */
-const fetches: RateLimit = { kind: 'client_documents', most: 20, windowMs: 60_000, code: 'too_many_fetches' }
+const aMinute = { windowMs: 60_000, code: 'too_many_fetches' } as const
+
+/** Anybody can name any host. So each is called only so often for one network, and for all: nobody stops its apps alone. */
+const ofHostForNetwork: RateLimit = { kind: 'client_documents', most: 20, ...aMinute }
+const ofHost: RateLimit = { kind: 'client_documents_of_host', most: 200, ...aMinute }
+/** Documents of any hosts for one network. With DNS, one host has any number of names. */
+const forNetwork: RateLimit = { kind: 'client_documents_for_network', most: 60, ...aMinute }
+
+/** What a fetch counts against. A victim has 65,535 ports, and is one host. */
+function countsOf(clientId: string, { address }: Pick<CallSource, 'address'>) {
+  const [{ hostname }, network] = [new URL(clientId), networkAt(address)]
+  return [
+    { limit: ofHostForNetwork, subject: `${hostname} ${network ?? ''}` },
+    { limit: ofHost, subject: hostname },
+    ...(network === undefined ? [] : [{ limit: forNetwork, subject: network }]),
+  ]
+}
 
 /**
  * Prepares a client whose id is the https URL of its metadata (OAuth Client ID Metadata Document): fetches the document
  * and stores the client, unless that happened within the hour. Does nothing for any other id. Throws `invalid_request` for
- * a document that is out of reach or not supported, and `too_many_fetches`.
+ * a document that is out of reach or not supported, `too_many_fetches`, and `too_many_new`.
  */
 export async function prepareDocumentClient(
   clientId: string | undefined,
-  hops: number,
+  { hops, source }: { readonly hops: number; readonly source: CallSource },
   service: ServiceContext,
 ): Promise<void> {
   if (clientId === undefined || !isDocumentId(clientId)) return
   const at = service.clock.now()
   const known = await service.storage.read((tx) => clientById(tx, clientId))
   if (isFresh(known, at)) return
-  const counted = { subject: new URL(clientId).host, at }
+  const counts = countsOf(clientId, source)
   // Whoever names many addresses of a host keeps nobody from signing in with an app of that host that is known.
-  if (known && (await service.storage.read((tx) => isRateReached(tx, fetches, counted)))) return
-  await service.storage.write((tx) => spendRate(tx, fetches, counted))
+  if (known && (await service.storage.read((tx) => isAnyReached(tx, counts, at)))) return
+  await service.storage.write(async (tx) => {
+    for (const { limit, subject } of counts) await spendRate(tx, limit, { subject, at })
+  })
   const metadata = await fetchDocument(clientId, hops, service)
     .then((document) => readDocument(clientId, document))
     .catch((error: unknown) => Promise.reject(error instanceof Problem ? unusable(error) : error))
-  await service.storage.write((tx) => storeClient(tx, clientId, metadata, at))
+  await service.storage.write((tx) => storeClient(tx, { id: clientId, metadata, source, at }, service))
+}
+
+async function isAnyReached(tx: Reader, counts: ReturnType<typeof countsOf>, at: number): Promise<boolean> {
+  for (const { limit, subject } of counts) if (await isRateReached(tx, limit, { subject, at })) return true
+  return false
 }
 
 const unusable = (cause: Problem): Problem =>
@@ -53,8 +76,20 @@ const isFresh = (client: OidcClientRow | undefined, at: number): boolean => {
   return age >= 0 && age < FRESH_FOR
 }
 
-async function storeClient(tx: Writer, id: string, metadata: ClientMetadata, at: number): Promise<void> {
+interface FetchedClient {
+  readonly id: string
+  readonly metadata: ClientMetadata
+  readonly source: CallSource
+  readonly at: number
+}
+
+async function storeClient(
+  tx: Writer,
+  { id, metadata, source: { address }, at }: FetchedClient,
+  service: ServiceContext,
+): Promise<void> {
   const known = await clientById(tx, id)
+  if (!known) await service.countNew(tx, oidcClients.name, { address }, service)
   tx.put(oidcClients, {
     id,
     secret_digest: null,

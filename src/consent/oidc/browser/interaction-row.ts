@@ -1,3 +1,4 @@
+import { countedDaily } from '../../../storage/growth.js'
 import { collection } from '../../../storage/storage.js'
 
 /** A valid authorization request (OpenID Connect Core 1.0 section 3.1.2.1). */
@@ -42,10 +43,7 @@ export const oidcInteractions = collection<InteractionRow>()(
     byExpiry: { fields: ['expires_at'] },
   },
   {
-    growth: {
-      by: 'anybody, by authorizeOidc',
-      bound: 'One for each page that an app opens. It ends after an hour, and holds the parameters of one request.',
-    },
+    growth: countedDaily('anybody, by authorizeOidc; each ends after an hour', 'client address'),
     retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
   },
 )

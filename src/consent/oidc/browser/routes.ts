@@ -2,7 +2,7 @@ import { hopsIn } from '../../../base/via.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Reply, seeOther } from '../../../http/reply.js'
-import { defineRoutes, route } from '../../../http/route.js'
+import { type Call, defineRoutes, route } from '../../../http/route.js'
 import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
 import { type AuthorizationParameters, authorizeOidc } from './authorization.js'
@@ -17,18 +17,18 @@ const authorization = {
   auth: ['none'],
   produces: ['text/html'],
   status: 303,
-  errors: ['invalid_request', 'too_many_fetches'],
+  errors: ['invalid_request', 'too_many_fetches', 'too_many_new'],
   refused: pageRefusal,
 } as const
 
 /** Fetches the client's metadata first if its id is an address, and then starts the request. */
 async function startAuthorization(
   parameters: AuthorizationParameters,
-  headers: Pick<Headers, 'get'>,
+  { headers, source }: Pick<Call, 'headers' | 'source'>,
   service: ServiceContext,
 ): Promise<Reply> {
-  await prepareDocumentClient(parameters.client_id, hopsIn(headers), service)
-  return seeOther(await service.storage.write((tx) => authorizeOidc(tx, parameters, service)))
+  await prepareDocumentClient(parameters.client_id, { hops: hopsIn(headers), source }, service)
+  return seeOther(await service.storage.write((tx) => authorizeOidc(tx, { parameters, source }, service)))
 }
 
 const endSessionRoute = {
@@ -58,7 +58,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'observed',
     method: 'GET',
     query: shape.Authorization,
-    handle: ({ query, headers }, service) => startAuthorization(query, headers, service),
+    handle: ({ query, ...call }, service) => startAuthorization(query, call, service),
   }),
 
   authorizeOidcByForm: route({
@@ -67,7 +67,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     evidence: 'designed',
     method: 'POST',
     body: shape.Authorization,
-    handle: ({ body, headers }, service) => startAuthorization(body, headers, service),
+    handle: ({ body, ...call }, service) => startAuthorization(body, call, service),
   }),
 
   endOidcSession: route({

@@ -106,7 +106,7 @@ export const oauthErrors = {
   },
   too_many_fetches: {
     meaning:
-      'Clients whose id is a URL made the service fetch 20 documents of one host within a minute. No further one is fetched for now.',
+      'Clients whose id is a URL made the service fetch 20 documents of one host within a minute for one network, or 200 for all, or 60 of any hosts for one network. No further one is fetched for now.',
     causes: ['Tests use a new client document for each case.', 'Somebody uses the service to call another host.'],
     fixes: ['Wait as long as `Retry-After` says, or register the client with `POST /v4/oidc/reg`.'],
   },

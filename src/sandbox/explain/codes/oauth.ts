@@ -246,7 +246,7 @@ export const oauthExplainers = {
   async too_many_fetches(asked) {
     const wait = askedWait(asked, 60)
     const id = sentText(asked, 'client_id')
-    const host = id !== undefined && URL.canParse(id) ? new URL(id).host : null
+    const host = id !== undefined && URL.canParse(id) ? new URL(id).hostname : null
     return {
       sentences: [
         `20 client documents were fetched from ${host ?? 'this host'} within a minute. The next one is possible after ${wait} seconds.`,

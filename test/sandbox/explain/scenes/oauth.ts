@@ -205,8 +205,8 @@ export const oauthScenes = {
       upstream.fetch = async () => Response.json(document)
       return {
         request: ask('GET', of('last')),
-        facts: { client_id: id, host: 'localhost:1', most: 20, retry_after: 60 },
-        says: ['20 client documents were fetched from localhost:1', '60 seconds'],
+        facts: { client_id: id, host: 'localhost', most: 20, retry_after: 60 },
+        says: ['20 client documents were fetched from localhost', '60 seconds'],
       }
     },
   },
