@@ -34,6 +34,20 @@ async function impostor() {
 const bySession = async ({ call }: Pick<Production, 'call'>, token: string): Promise<string> =>
   (await call('POST', '/v4/session', { token })).body.session_id
 
+describe('the mail of the first proof', () => {
+  it('tells of sessions of an impostor, though the newest one has ended', async () => {
+    const { production, call, operate, thief, fake, proves } = await impostor()
+    const { hash } = await newCommodity(operate, thief)
+    const [, ended] = [await bySession({ call }, fake.token), await bySession({ call }, fake.token)]
+    const body = { hash, origin: 'https://shop.example.test' }
+    expect((await call('POST', '/v4/session/page', { session: ended, body })).status).toBe(201)
+    // The page session is dead with it, and is removed later.
+    expect((await call('DELETE', '/v4/session', { session: ended })).status).toBe(204)
+    await proves()
+    expect((await mailTo(production, VICTIM, /now confirmed/)).text).toContain('all sessions')
+  })
+})
+
 describe('after the owner first signs in, what an impostor created', () => {
   it('includes no working access token, refresh token or client secret', async () => {
     const { call, fake, rich, proves } = await impostor()

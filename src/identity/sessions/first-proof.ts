@@ -12,7 +12,7 @@ import { provenSubject, type UserRow, users } from '../users/user.js'
 
 export interface Proof {
   /** Whether the user has a session now. It ends with their generation. */
-  readonly hasSessions: () => Promise<boolean>
+  readonly hasSessions: boolean
   readonly at: number
 }
 
@@ -37,14 +37,13 @@ export async function proveEmail(
   context: ProofContext,
 ): Promise<UserRow> {
   const { baseUrl, sandbox } = context
-  const hadSessions = await hasSessions()
   const proven: UserRow = {
     ...{ ...user, email_verified_at: at, updated_at: at },
     ...(!sandbox && { subject: provenSubject(user), generation: user.generation + 1 }),
   }
   tx.put(users, proven)
   const owner: Owner = `user:${user.id}`
-  const ended = sandbox ? [] : await endWhatOthersMade(tx, proven, { hadSessions, at }, context)
+  const ended = sandbox ? [] : await endWhatOthersMade(tx, proven, { hasSessions, at }, context)
   const accounts = await ownedAccountIds(tx, user.id)
   const data = { ended, account_ids: accounts }
   await recordEvent(tx, { owners: [owner], type: 'user.email_verified', actor: owner, subject: owner, data, at })
@@ -65,12 +64,12 @@ export async function proveEmail(
 async function endWhatOthersMade(
   tx: Writer,
   { id: userId, generation }: UserRow,
-  { hadSessions, at }: { readonly hadSessions: boolean; readonly at: number },
+  { hasSessions, at }: Proof,
   { onFirstProof }: ProofContext,
 ): Promise<string[]> {
   const ended: EndedCount[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
-    { count: hadSessions ? 'all' : 0, one: 'session', many: 'sessions' },
+    { count: hasSessions ? 'all' : 0, one: 'session', many: 'sessions' },
   ]
   let isMore = false
   for (const { end, isSliced, one, many } of onFirstProof) {

@@ -135,8 +135,9 @@ export async function signIn(
   context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
   const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_USER, email, at }, context))
-  const hasSessions = () => hasSession(tx, known.id, at)
-  const user = isProven(known) ? known : await proveEmail(tx, known, { hasSessions, at }, context)
+  const user = isProven(known)
+    ? known
+    : await proveEmail(tx, known, { hasSessions: await hasSession(tx, known.id, at), at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
@@ -213,11 +214,15 @@ export async function deleteSessionById(
   return row
 }
 
-/** Whether the user has a session that has not ended. */
+/** Whether one of the user's newest sessions has not ended. The last may have ended, and not be removed yet. */
 async function hasSession(tx: Reader, userId: number, at: number): Promise<boolean> {
-  const [newest] = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: 1, reverse: true })
-  return newest !== undefined && (await isSessionValid(tx, newest, at))
+  const newest = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: LOOKED_AT, reverse: true })
+  for (const session of newest) if (await isSessionValid(tx, session, at)) return true
+  return false
 }
+
+/** As many as there are of one kind. */
+const LOOKED_AT = MOST_OF_KIND
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   const isOver = !(await isSessionValid(tx, session, at))
