@@ -118,7 +118,7 @@ export const approvals = collection<ApprovalRow>()(
   },
   {
     growth: {
-      by: 'an agent, by createApproval or a call that needs one',
+      by: 'an agent, by createApproval; and at most 10 more, that a refused call offers',
       most: 20,
       per: 'connection',
       beyond: 'too_many_pending',

@@ -65,7 +65,8 @@ export const sessions = collection<SessionRow>()(
   {
     growth: {
       by: 'anybody, by signing in',
-      bound: 'One for each sign-in, and for each guest whom a cart, a code or a page needs. It ends after a day.',
+      bound:
+        'A hundred of each kind for one user: by code, by access token, and of pages. One more ends the oldest. It ends after a day, and guests have none.',
     },
     retention: { after: 'it expires, a day after the sign-in', keepMs: 30 * DAY, index: 'byExpiry' },
   },

@@ -43,7 +43,8 @@ export const tokens = collection<TokenRow>()(
   {
     growth: {
       by: 'a client, by its secret or a refresh token',
-      bound: 'An unused pair is returned again, so there is a new one only after a refresh or half of its time.',
+      bound:
+        'Fifty pairs for one client: one more ends the oldest. An unused pair is returned again, so there is a new one only after a refresh or half of its time.',
     },
     retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' },
   },
