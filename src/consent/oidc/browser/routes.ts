@@ -17,6 +17,7 @@ const authorization = {
   auth: ['none'],
   produces: ['text/html'],
   status: 303,
+  adds: 'oidc_interactions',
   errors: ['invalid_request', 'too_many_fetches', 'too_many_new'],
   refused: pageRefusal,
 } as const
