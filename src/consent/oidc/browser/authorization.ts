@@ -36,7 +36,7 @@ export type AuthorizationParameters = {
     | 'registration']?: string | undefined
 }
 
-type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'countNew' | 'limits'>
+type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'countNew' | 'limits' | 'sandbox'>
 
 /**
  * Starts an authorization request and returns the address that the browser goes to. That is the sign-in and consent pages, which
