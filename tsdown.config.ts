@@ -71,6 +71,8 @@ export default defineConfig([
     dts: { sourcemap: false },
     sourcemap: true,
     outputOptions: {
+      // The declarations have those for users.
+      comments: { legal: true, annotation: true, jsdoc: false },
       banner: typesOf,
       codeSplitting: { groups: [chunkAtOnce('core', source('src/core.ts'))] },
     },
