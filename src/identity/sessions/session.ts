@@ -11,7 +11,8 @@ import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { clients } from '../tokens/client.js'
-import { createUser, isProven, showUser, userByEmail, users } from '../users/user.js'
+import { showMailsBefore } from '../users/mail-events.js'
+import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const LIFETIME = 24 * 3_600_000
@@ -135,10 +136,8 @@ export async function signIn(
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
   context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
 ) {
-  const known = (await userByEmail(tx, email)) ?? (await createUser(tx, { ...NEW_USER, email, at }, context))
-  const user = isProven(known)
-    ? known
-    : await proveEmail(tx, known, { hasSessions: await hasSession(tx, known.id, at), at }, context)
+  const known = await userByEmail(tx, email)
+  const user = known && isProven(known) ? known : await provenNow(tx, { known, email, at }, context)
   const previous = await sessionOf(tx, previousSessionId, at)
   await endSession(tx, previousSessionId, at)
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
@@ -146,6 +145,19 @@ export async function signIn(
   const signedIn = { userId: user.id, email: user.email, sessionId: session_id, previousSessionId, previousUserId, at }
   for (const follow of context.onSignIn) await follow(tx, signedIn)
   return { session_id, user: showUser(user) }
+}
+
+/** The user of an address, after its first proof. */
+async function provenNow(
+  tx: Writer,
+  { known, email, at }: { readonly known: UserRow | undefined; readonly email: string; readonly at: number },
+  context: TwinContext & ProofContext,
+): Promise<UserRow> {
+  const user = known
+    ? await proveEmail(tx, known, { hasSessions: await hasSession(tx, known.id, at), at }, context)
+    : await createUser(tx, { ...NEW_USER, email, at }, context)
+  await showMailsBefore(tx, user)
+  return user
 }
 
 interface NewSession {

@@ -2,7 +2,7 @@ import type { DeliveryOutcome, MailRow } from '../../base/message.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import { bounces } from '../../money/cards/test-values.js'
-import { provenUserByEmail } from './user.js'
+import { mailOwner } from './mail-events.js'
 
 export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
   async send({ id, to, subject, text }, { mailer, sandbox }) {
@@ -11,10 +11,8 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
     return 'sent'
   },
 
-  /** The proven user of the address gets an event with the outcome. */
+  /** Whoever has proven the address, or proves it later, gets an event with the outcome. */
   async settle(tx, { id, to, subject }, settled, { clock }) {
-    const user = await provenUserByEmail(tx, to)
-    if (!user) return settled
     const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
     const event = {
       type,
@@ -22,7 +20,7 @@ export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
       subject: `message:${id}`,
       data: { subject: withoutCodes(subject) },
     } as const
-    await recordEvent(tx, { owners: [`user:${user.id}`], ...event, at: clock.now() })
+    await recordEvent(tx, { owners: [await mailOwner(tx, to)], ...event, at: clock.now() })
     return settled
   },
 }
