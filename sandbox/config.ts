@@ -10,6 +10,7 @@ import { checkSeed } from './seed/load.js'
 
 const clocks = ['real', 'manual'] as const
 const Text = z.string().check(z.minLength(1))
+const HexKey = z.string().check(z.regex(/^[\da-f]{64}$/i))
 
 /**
  * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
@@ -26,6 +27,11 @@ const Config = z.strictObject({
   clock: z.optional(z.enum(clocks)),
   evidence: z.optional(options.evidence.schema),
   balances: z.optional(options.balances.schema),
+  twinDomain: z.optional(options.twinDomain.schema),
+  accountCreation: z.optional(options.accountCreation.schema),
+  chargeOnUpstreamError: z.optional(options.chargeOnUpstreamError.schema),
+  encryptionKey: z.optional(HexKey),
+  limits: z.optional(options.limits.schema),
   import: z.optional(Text),
   exportOnExit: z.optional(Text),
   controlToken: z.optional(options.controlToken.schema),
@@ -52,6 +58,12 @@ interface Setting {
   /** The flag may be repeated. A variable separates the values by commas. */
   readonly isList?: boolean
   readonly isNumber?: boolean
+  /** Its text is an answer, such as yes or no. */
+  readonly isSwitch?: boolean
+  /** Its elements are `name=number`. A config file has an object. The flag may be repeated. */
+  readonly isRecord?: boolean
+  /** Errors do not repeat it. */
+  readonly isSecret?: boolean
   /** All it can be, if that is a short list. */
   readonly values?: readonly string[]
 }
@@ -81,6 +93,7 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
     flags: '--database <url>',
     help: 'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
     expects: 'the URL of a PostgreSQL database',
+    isSecret: true,
   },
   seed: {
     flags: '--seed <file>',
@@ -109,6 +122,35 @@ export const settings: Readonly<Record<SettingName, Setting>> = {
     help: 'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
     expects: options.balances.expects,
     values: options.balances.schema.options,
+  },
+  twinDomain: {
+    flags: '--twin-domain <domain>',
+    help: 'domain of the hostnames of new twins (default: twin.localhost)',
+    expects: options.twinDomain.expects,
+  },
+  accountCreation: {
+    flags: '--account-creation <answer>',
+    help: 'whether anybody may create accounts: yes or no (default: yes)',
+    expects: 'true or false',
+    values: ['yes', 'no'],
+    isSwitch: true,
+  },
+  chargeOnUpstreamError: {
+    flags: '--charge-on-upstream-error',
+    help: 'keep the payment for a call that the endpoint of a seller answers with 500 or more',
+    expects: aSwitch,
+  },
+  encryptionKey: {
+    flags: '--encryption-key <hex>',
+    help: 'key of the state, in place of its key file; a variable keeps it out of the list of processes',
+    expects: '64 hex digits',
+    isSecret: true,
+  },
+  limits: {
+    flags: '--limit <name=number>',
+    help: 'limit of the service, such as codes=20 or newPerDay=1000; may be repeated',
+    expects: `a name and a whole number, such as codes=20. The names are ${Object.keys(options.limits.schema.shape).join(', ')}`,
+    isRecord: true,
   },
   import: {
     flags: '--import <file>',
@@ -181,6 +223,13 @@ export interface Settings {
   readonly clock: 'real' | 'manual' | undefined
   readonly evidence: Evidence
   readonly balances: 'quantity' | 'smallest'
+  /** Undefined: the default of the service. */
+  readonly twinDomain: string | undefined
+  readonly accountCreation: boolean | undefined
+  readonly chargeOnUpstreamError: boolean
+  /** Never print it. */
+  readonly encryptionKey: string | undefined
+  readonly limits: PartialSettings['limits']
   readonly import: string | undefined
   readonly exportOnExit: string | undefined
   /** Undefined: each start has a random one. */
@@ -234,6 +283,11 @@ export async function readSettings({ flags, environment, directory, apart = fals
     clock: first('clock'),
     evidence: first('evidence') ?? 'designed',
     balances: first('balances') ?? 'quantity',
+    twinDomain: first('twinDomain'),
+    accountCreation: first('accountCreation'),
+    chargeOnUpstreamError: first('chargeOnUpstreamError') ?? false,
+    encryptionKey: first('encryptionKey'),
+    limits: first('limits'),
     import: first('import'),
     exportOnExit: first('exportOnExit'),
     controlToken: first('controlToken'),
@@ -273,17 +327,16 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
     return data
   }
   const [issue] = error.issues
-  if (issue?.code === 'unrecognized_keys')
+  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0)
     throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}.${suggestName(issue.keys[0] ?? '', names)}`)
   const name = issue?.path[0]
   if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
-  const { expects, isList } = settings[name]
+  const { expects, isList, isSecret } = settings[name]
   const given = isObject(document) ? document[name] : undefined
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
   const rule = isList && wrong === given ? `a list, each element ${expects}` : expects
-  // The URL of a database may hold a password.
-  const shown = name === 'database' ? '' : `, not ${JSON.stringify(wrong)}`
+  const shown = isSecret ? '' : `, not ${JSON.stringify(wrong)}`
   throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
@@ -296,18 +349,27 @@ function readSource(
   for (const name of names) {
     const value = source[keyOf(name)]
     // Many tools set a variable to the empty string to leave it out.
-    if (value !== undefined && value !== '') given[name] = typeof value === 'string' ? parseText(name, value) : value
+    if (value === undefined || value === '') continue
+    given[name] = typeof value === 'string' ? parseText(name, value) : settings[name].isRecord ? recordOf(value) : value
   }
   return given
 }
 
 function parseText(name: SettingName, text: string): unknown {
-  const { flags, isList, isNumber } = settings[name]
+  const { flags, isList, isNumber, isSwitch, isRecord } = settings[name]
+  if (isRecord) return recordOf(text.split(','))
   if (isList) return text.split(',').flatMap((each) => each.trim() || [])
   if (isNumber && /^\d+$/.test(text)) return Number(text)
-  if (flags.includes('<')) return text
+  if (flags.includes('<') && !isSwitch) return text
   if (/^(1|true|yes|on)$/i.test(text)) return true
   return /^(0|false|no|off)$/i.test(text) ? false : text
+}
+
+/** `['codes=20']` as `{codes: 20}`. What has another form stays, so that the check refuses it. */
+function recordOf(given: unknown): unknown {
+  if (!Array.isArray(given)) return given
+  const pairs = given.map((each) => /^\s*(\w+)=(\d+)\s*$/.exec(String(each)))
+  return pairs.includes(null) ? given : Object.fromEntries(pairs.map((pair) => [pair?.[1], Number(pair?.[2])]))
 }
 
 /** The values of an option that has few, by its long flag without dashes. */

@@ -51,6 +51,11 @@ const serviceSettings = [
   'clock',
   'evidence',
   'balances',
+  'twinDomain',
+  'accountCreation',
+  'chargeOnUpstreamError',
+  'encryptionKey',
+  'limits',
   'journalEntries',
   'journalBytes',
   ...reachSettings,
@@ -327,8 +332,8 @@ function withSettings(
   help: Partial<Record<SettingName, string>> = {},
 ): Command {
   for (const name of names) {
-    const { flags, isList, help: shown } = settings[name]
-    if (isList) command.option(flags, help[name] ?? shown, collect)
+    const { flags, isList, isRecord, help: shown } = settings[name]
+    if (isList || isRecord) command.option(flags, help[name] ?? shown, collect)
     else command.option(flags, help[name] ?? shown)
   }
   return command

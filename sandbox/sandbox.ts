@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
+import type { Limits } from '../src/http/context.js'
 import { sandboxAccess } from '../src/http/sandbox-access.js'
 import { isOnlyLocal } from '../src/http/sandbox-guard.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
@@ -109,6 +110,11 @@ type AssembleOptions = Pick<
   | 'clock'
   | 'evidence'
   | 'balances'
+  | 'twinDomain'
+  | 'accountCreation'
+  | 'chargeOnUpstreamError'
+  | 'encryptionKey'
+  | 'limits'
   | 'allowOrigins'
   | 'allowHosts'
   | 'allowUpstream'
@@ -125,9 +131,9 @@ async function assemble(storage: Storage, { clock, ...options }: AssembleOptions
   const { baseUrl, evidence, balances, seed, allowUpstream, trustProxy, controlToken, allowOrigins, allowHosts } =
     options
   const reach = { controlToken, allowOrigins, allowHosts }
-  const ports = { upstream: nodeUpstream(), fonts: nodeFonts(), limits: { closeMs: CLOSE_MS } }
+  const ports = { upstream: nodeUpstream(), fonts: nodeFonts(), limits: { closeMs: CLOSE_MS, ...limitsOf(options) } }
   const shown = { baseUrl, evidence, balances, allowUpstream, trustProxy, journal: journalOf(options) }
-  const service = createService({ storage, ...shown, seed, sandbox: true, ...ports, ...reach })
+  const service = createService({ storage, ...shown, ...chosen(options), seed, sandbox: true, ...ports, ...reach })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
@@ -139,6 +145,20 @@ async function assemble(storage: Storage, { clock, ...options }: AssembleOptions
     throw error
   }
 }
+
+/** The options whose defaults are those of the service. */
+function chosen(settings: Omit<AssembleOptions, 'clock'>) {
+  const { twinDomain, accountCreation, chargeOnUpstreamError, encryptionKey } = settings
+  return {
+    chargeOnUpstreamError,
+    ...(twinDomain !== undefined && { twinDomain }),
+    ...(accountCreation !== undefined && { accountCreation }),
+    ...(encryptionKey !== undefined && { encryptionKey }),
+  }
+}
+
+/** A schema does not say that a number which is there is never undefined. */
+const limitsOf = ({ limits = {} }: Pick<Settings, 'limits'>) => limits as Partial<Limits>
 
 function journalOf({
   journalEntries: entries,

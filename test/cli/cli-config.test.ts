@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readSettings, type Sources } from '../../sandbox/config.js'
+import { readSettings, type Sources, settings } from '../../sandbox/config.js'
+import { optionsOf } from '../../src/options.js'
 
 let directory: string
 beforeEach(async () => {
@@ -14,6 +15,8 @@ const config = (content: unknown, name = 'farthing.config.json') =>
   writeFile(join(directory, name), typeof content === 'string' ? content : JSON.stringify(content))
 const read = (sources: Partial<Sources> = {}) => readSettings({ flags: {}, environment: {}, directory, ...sources })
 
+const KEY = '0f'.repeat(32)
+
 const defaults = {
   port: 4242,
   host: '127.0.0.1',
@@ -24,6 +27,11 @@ const defaults = {
   clock: undefined,
   evidence: 'designed',
   balances: 'quantity',
+  twinDomain: undefined,
+  accountCreation: undefined,
+  chargeOnUpstreamError: false,
+  encryptionKey: undefined,
+  limits: undefined,
   import: undefined,
   exportOnExit: undefined,
   controlToken: undefined,
@@ -65,6 +73,11 @@ describe('settings', () => {
       FARTHING_CLOCK: 'manual',
       FARTHING_BALANCES: 'smallest',
       FARTHING_EVIDENCE: 'documented',
+      FARTHING_TWIN_DOMAIN: 'twin.example.test',
+      FARTHING_ACCOUNT_CREATION: 'no',
+      FARTHING_CHARGE_ON_UPSTREAM_ERROR: 'true',
+      FARTHING_ENCRYPTION_KEY: KEY,
+      FARTHING_LIMIT: 'codes=20, newPerDay=1000',
       FARTHING_IMPORT: 'i.json',
       FARTHING_EXPORT_ON_EXIT: 'e.json',
       FARTHING_CONTROL_TOKEN: 'a-token',
@@ -87,6 +100,11 @@ describe('settings', () => {
       clock: 'manual',
       evidence: 'documented',
       balances: 'smallest',
+      twinDomain: 'twin.example.test',
+      accountCreation: false,
+      chargeOnUpstreamError: true,
+      encryptionKey: KEY,
+      limits: { codes: 20, newPerDay: 1000 },
       import: 'i.json',
       exportOnExit: 'e.json',
       controlToken: 'a-token',
@@ -116,6 +134,23 @@ describe('settings', () => {
       await expect(read({ flags: { database: flag, ...other } })).rejects.toThrow(
         /^--(data|memory) and --database contradict each other: set only one of them$/,
       )
+  })
+
+  test('have every option of a service, but for ports, which are code', () => {
+    const others: Record<string, readonly string[]> = { sandbox: [], journal: ['journalEntries', 'journalBytes'] }
+    const isPort = (option: object) => 'expects' in option && /^an object with \w+\(\)/.test(String(option.expects))
+    const known = Object.entries(optionsOf.createService)
+    expect(known.filter(([, option]) => isPort(option)).length).toBeGreaterThan(5)
+    const named = known.filter(([, option]) => !isPort(option)).flatMap(([name]) => others[name] ?? [name])
+    expect(named.filter((name) => !(name in settings))).toEqual([])
+  })
+
+  test('that are limits are an object in a config file, and names with numbers elsewhere', async () => {
+    await config({ limits: { codes: 3 } })
+    expect(await read()).toMatchObject({ limits: { codes: 3 } })
+    expect(await read({ flags: { limit: ['queue=5', 'codes=4'] } })).toMatchObject({ limits: { queue: 5, codes: 4 } })
+    for (const wrong of ['codes', 'codes=many', 'code=3', '=3', 'codes=3.5'])
+      await expect(read({ flags: { limit: [wrong] } })).rejects.toThrow(/^--limit must be a name and a whole number/)
   })
 
   test('never repeat the URL of a database, which may hold a password', async () => {

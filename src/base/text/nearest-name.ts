@@ -1,7 +1,7 @@
 import { closestMatch } from 'leven'
 
 /** How many names a sentence lists. */
-const MOST_NAMES = 24
+const MOST_NAMES = 32
 
 /**
  * Returns what to say after an unknown name: ` Did you mean "users"?`, or all names if none is near. Upper case, `_` and
