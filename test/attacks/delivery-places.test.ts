@@ -125,7 +125,7 @@ test('what waits for a place when the clock is moved is delivered before, at the
   const times = waited.map(({ headers }) => Number(headers['webhook-timestamp']))
   expect(waited.length).toBe(15 * 20 - begun)
   expect(times.filter((time) => time > moved)).toEqual([])
-}, 60_000)
+})
 
 test('what waits for a place is counted among what is due', async () => {
   const world = start()
@@ -134,7 +134,7 @@ test('what waits for a place is counted among what is due', async () => {
   await settled(world.hanging)
   expect(world.hanging.length).toBeLessThan(15 * 20)
   expect(sampleIn(await world.service.sandbox.metrics(), 'farthing_outbox{state="due"}')).toBe(15 * 20)
-}, 60_000)
+})
 
 test('mails that one address waits for leave room for those to others', async () => {
   const storage = memoryStorage()

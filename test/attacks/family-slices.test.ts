@@ -40,9 +40,9 @@ test('what has ended is removed slice by slice, also after a restart, and nothin
   const restarted = { ...run, ...serve({ storage: inner }), inner }
   expect((await restarted.call('GET', '/healthz')).status).toBe(200)
   const connections = () => rowsOf<ConnectionRow>(restarted, oidcConnections)
-  await expect.poll(connections, { timeout: 20_000 }).toMatchObject([{ client_id: app.id }])
+  await expect.poll(connections).toMatchObject([{ client_id: app.id }])
   const given = async () => (await rowsOf<DelegateRow>(restarted, delegates)).filter((row) => row.revoked_at === null)
-  await expect.poll(given, { timeout: 20_000 }).toEqual([])
+  await expect.poll(given).toEqual([])
   const kinds = async () => (await rowsOf<TimerRow>(restarted, timers)).map(({ kind }) => kind)
   await expect.poll(kinds).not.toContain('former_generation')
   expect(await kinds()).not.toContain('client_deleted')

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
+import type { Call } from '../support/api.js'
 import { launchBrowser } from '../support/browser/browser.js'
 import { parts, signIn } from '../support/scenes/journey.js'
 import { startProxy, startTarget } from '../support/scenes/strangers.js'
@@ -123,7 +124,9 @@ test('the pages of a sandbox in a container work with the control token', async 
   expect(await page.evaluate('document.cookie')).toBe('')
   await page.goto(`${url}/shop`)
   const shown = parts(page.frameLocator('iframe'))
-  await signIn(target, shown, demo.payer.email)
+  const controlling = { headers: { 'x-control-token': TOKEN } }
+  const call: Call = (method, path, options) => target.call(method, path, { ...options, ...controlling })
+  await signIn({ ...target, call }, shown, demo.payer.email)
   await shown.pay.click()
   await page.getByText('Paid and validated').waitFor()
   const code = (await target.service.sandbox.outbox()).messages[0]?.codes[0] ?? 'none'

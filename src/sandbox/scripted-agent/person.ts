@@ -1,5 +1,6 @@
 import { LimitedMap } from '../../base/memo.js'
 import type { Alarm } from '../../base/ports.js'
+import { quoted } from '../../base/text/quotation.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { Browser, type BrowserPage, type Fetch } from './browser.js'
 
@@ -103,7 +104,7 @@ export class People {
     const { mode, after_seconds, requests } = await phone.read()
     if (mode === 'ignore')
       throw new Error(`The phone of ${email} is set to ignore requests, so nobody approved ${app}.`)
-    const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === app)
+    const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === quoted(app))
     if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
     for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += LOOK_MS) {
       const shown = await browser.visit(page)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import type { Entry } from '../../../src/base/journal.js'
 import { type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../../src/base/problem.js'
-import type { Limits } from '../../../src/http/context.js'
+import { defaultLimits } from '../../../src/http/context.js'
 import { errorTexts } from '../../../src/http/error-pages/texts/error-texts.js'
 import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
@@ -72,15 +72,7 @@ const sources = {
     accountCreation: true,
     cards: undefined,
     sandbox: undefined,
-    limits: {
-      nonceSeconds: 900,
-      codes: 5,
-      newPerDay: 5,
-      bodyBytes: 1,
-      snapshotBytes: 1,
-      binderBytes: 1,
-      upstreamMs: 1,
-    } as Limits,
+    limits: defaultLimits,
   },
   operations: routeList,
   findEarlier: async () => undefined,

@@ -14,7 +14,6 @@ import {
 import type { Explainers } from '../facts/explainer.js'
 import { listText, plural, timeText } from '../facts/words.js'
 
-
 /** Requests whose address, headers or key the service refuses. */
 export const requestExplainers = {
   async path_malformed(asked) {
