@@ -66,7 +66,7 @@ test('whoever verifies a persona, or reads what they hold, reads a limited numbe
   await call('DELETE', `/v4/persona/${persona.hash}/delegates/${revoked.hash}`, { token: stranger.token })
   const state = await storage.export()
   const rows: object[] = [...(state.rows.delegates ?? [])]
-  const model = { ...rows[0], created_at: Object(rows.at(-1)).created_at }
+  const model = { ...rows.find((row) => Object(row).revoked_at === null), created_at: Date.now() }
   const issued = rows.length + GIVEN
   for (let issue = rows.length + 1; issue <= issued; issue++)
     rows.push({ ...model, id: `41${String(issue).padStart(64, 'f')}`, issue, number: issue })
