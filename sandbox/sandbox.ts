@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
-import type { Limits } from '../src/http/context.js'
+import type { Limits } from '../src/http/limits.js'
 import { sandboxAccess } from '../src/http/sandbox-access.js'
 import { isOnlyLocal } from '../src/http/sandbox-guard.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'

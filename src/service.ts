@@ -12,16 +12,11 @@ import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
 import { recordUnsettled } from './composition/unsettled-events.js'
 import { authenticate } from './consent/callers/caller.js'
 import { features } from './features.js'
-import {
-  defaultLimits,
-  type NamedSnapshot,
-  type PastMoment,
-  type SeededClient,
-  type ServiceContext,
-} from './http/context.js'
+import type { NamedSnapshot, PastMoment, SeededClient, ServiceContext } from './http/context.js'
 import { ServiceEnding } from './http/ending.js'
 import { HeldBodies } from './http/fields/held-bodies.js'
 import type { FetchSource } from './http/incoming.js'
+import { defaultLimits } from './http/limits.js'
 import { RouteTable } from './http/routing/router.js'
 import { sandboxAccess } from './http/sandbox-access.js'
 import { WaitingRequests } from './http/waiting-requests.js'

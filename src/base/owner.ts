@@ -1,8 +1,7 @@
 /**
  * Who owns a twin: `account:1`, `user:2`, the issuer of a digital quantity (`issuer:HASH`), a checkout (`checkout:3`),
  * or nobody here (`stand-in:ADDRESS`). A checkout's twin belongs to nobody and holds what cards were charged for that
- * checkout. A stand-in is for a twin of another service, which an imported binder names. `address:DIGEST` is an email
- * address that nobody has proven: events of mails to it wait there.
+ * checkout. A stand-in is for a twin of another service, which an imported binder names.
  */
 export type Owner =
   | `account:${number}`
@@ -10,7 +9,6 @@ export type Owner =
   | `issuer:${string}`
   | `checkout:${number}`
   | `stand-in:${string}`
-  | `address:${string}`
 
 /** Whether the owner is an account or a user, who can spend what they receive. Issuers, checkouts and stand-ins cannot. */
 export const isAccountOrUser = (owner: Owner): boolean => owner.startsWith('account:') || owner.startsWith('user:')

@@ -1,7 +1,7 @@
 import type { Evidence } from '../base/evidence.js'
 import type { Alarm, Cards, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Tracer } from '../base/tracer.js'
-import type { Limits } from '../http/context.js'
+import type { Limits } from '../http/limits.js'
 import type { Seed } from '../sandbox/controls/seed/seed-schema.js'
 import type { JournalLimits } from '../sandbox/journal/journal.js'
 import type { Storage } from '../storage/storage.js'

@@ -1,17 +1,16 @@
-import type { Owner } from '../../base/owner.js'
 import { digest } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
-import { findEvents, putEvent } from '../../jobs/events/event.js'
+import { type EventOwner, findEvents, putEvent } from '../../jobs/events/event.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { provenUserByEmail, type UserRow } from './user.js'
 
 /** How many events of mails from before the first proof a user gets. */
 const MOST_SHOWN = 20
 
-const addressOf = (email: string): Owner => `address:${digest(normalEmail(email))}`
+const addressOf = (email: string): EventOwner => `address:${digest(normalEmail(email))}`
 
 /** Who sees what happens to a mail: the user who has proven the address, or else whoever proves it later. */
-export async function mailOwner(tx: Reader, to: string): Promise<Owner> {
+export async function mailOwner(tx: Reader, to: string): Promise<EventOwner> {
   const user = await provenUserByEmail(tx, to)
   return user ? `user:${user.id}` : addressOf(to)
 }

@@ -6,11 +6,14 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { matchesPattern } from './event-pattern.js'
 import type { EventType } from './event-types.js'
 
+/** Also an email address that nobody has proven, by its digest: the events of mails to it wait for whoever proves it. */
+export type EventOwner = Owner | `address:${string}`
+
 /** A fact that its owners can read and follow later. */
 export interface EventRow {
   readonly id: number
   /** Whose events it is listed among. */
-  readonly owner: Owner
+  readonly owner: EventOwner
   /** The second owner, who sees it too. Null if it has only one. */
   readonly other: Owner | null
   /** `sign_in`, `payment.created`, `client.…` and so on. */
@@ -47,7 +50,7 @@ export const events = collection<EventRow>()(
 export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'type' | 'created_at'> {
   readonly type: EventType
   /** The owner, or both sides. */
-  readonly owners: readonly [Owner, Owner?]
+  readonly owners: readonly [EventOwner, Owner?]
   readonly at: number
   /** A number of the counter `events` that was already drawn. Default: draws one. */
   readonly id?: number | undefined
@@ -113,7 +116,7 @@ export async function sweptUntil(tx: Reader): Promise<number> {
 }
 
 export interface EventSearch {
-  readonly owner: Owner
+  readonly owner: EventOwner
   readonly type: string | undefined
   /** An id. */
   readonly past: number | undefined

@@ -1,6 +1,7 @@
 import type { UpstreamRequest } from '../../base/ports.js'
 import { viaAfter } from '../../base/via.js'
-import type { Limits, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Limits } from '../../http/limits.js'
 import { addressRule, checkHeaders, type UpstreamPolicy } from './policy.js'
 
 export interface UpstreamCall {

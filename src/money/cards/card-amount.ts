@@ -1,4 +1,4 @@
-import type { Limits } from '../../http/context.js'
+import type { Limits } from '../../http/limits.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
 

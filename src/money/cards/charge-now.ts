@@ -2,7 +2,8 @@ import type { CardRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import type { ProblemFields } from '../../base/problem-fields.js'
-import type { Limits, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Limits } from '../../http/limits.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
 
 /** Checks that the service has a card processor. Throws `processor_failed`. */

@@ -3,6 +3,7 @@ import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { settledRows } from '../../support/contract/settled.js'
 import { expectProblem } from '../../support/scenes/market.js'
+import { askCode, newGuest, verify } from '../../support/scenes/sign-in.js'
 import { newCommodity, newPayer, newSeller, newSession } from '../../support/scenes/world.js'
 
 contract('The event log', (start) => {
@@ -170,3 +171,23 @@ function messagesOf(body: ReadableStream<Uint8Array>) {
     cancel: () => reader.cancel(),
   }
 }
+
+contract('the event of a mail', (start) => {
+  test('to an address without a user waits for whoever proves the address', async () => {
+    const { call } = await start()
+    const session = await newGuest(call)
+    const email = 'new@example.test'
+    await askCode(call, session, email)
+    const sent = async () => (await call('GET', `/_sandbox/outbox?to=${email}`)).body.messages[0]
+    await expect.poll(async () => (await sent()).status).toBe('sent')
+    const { id, codes } = await sent()
+    const signedIn = await verify(call, session, email, codes[0])
+    const { events } = (await call('GET', '/v4/events', { session: signedIn.headers.get('x-session-id') ?? '' })).body
+    expect(events.filter(({ type }: { type: string }) => type === 'email.sent')).toMatchObject([
+      { actor: 'service', subject: `message:${id}`, data: { subject: expect.not.stringContaining(codes[0]) } },
+    ])
+    const other = await newSession(call, 'other@example.test')
+    const shown = (await call('GET', '/v4/events', { session: other })).body.events
+    expect(JSON.stringify(shown)).not.toContain(`message:${id}"`)
+  })
+})

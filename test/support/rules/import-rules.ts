@@ -61,6 +61,7 @@ const ports = 'src/base/ports.ts'
 /** The files of `http/` that the routes of a feature may import. */
 const routeWords = [
   'context.ts',
+  'limits.ts',
   'stored-answer.ts',
   'route.ts',
   'fields/graded.ts',
@@ -71,6 +72,7 @@ const routeWords = [
 ].map((name) => `src/http/${name}`)
 const pageWords = [
   'context.ts',
+  'limits.ts',
   'pages/html.tsx',
   'pages/card-style.ts',
   'pages/form-flow.ts',
@@ -83,6 +85,7 @@ const pageWords = [
 /** What the rules of a feature work with, and wire shapes and markup: they know no request. */
 const nounWords = [
   'context.ts',
+  'limits.ts',
   'faults.ts',
   'measurements.ts',
   'change-tracking.ts',

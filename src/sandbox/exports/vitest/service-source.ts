@@ -1,5 +1,6 @@
 import type { Entry } from '../../../base/journal.js'
-import { defaultLimits, type ServiceContext } from '../../../http/context.js'
+import type { ServiceContext } from '../../../http/context.js'
+import { defaultLimits } from '../../../http/limits.js'
 import { isObject } from '../../../storage/unknown.js'
 import { notReplayable } from '../../replay/not-replayable.js'
 import { bodyOfAnswer, ofEntry } from './recorded-answer.js'
