@@ -23,7 +23,7 @@ export const optionGroups = (): OptionGroup[] => [
     intro:
       'The option `limits` of `createService` sets any of these. [Retention](../retention.md) explains those of days and of the outbox, and [Who bears what](../limits.md) `newPerDay`.',
     options: [
-      ...membersOf('src/http/context.ts', 'Limits'),
+      ...membersOf('src/http/limits.ts', 'Limits'),
       ...membersOf('src/storage/retention.ts', 'RetentionLimits'),
       ...membersOf('src/storage/growth.ts', 'GrowthLimits'),
     ],
