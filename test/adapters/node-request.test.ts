@@ -1,7 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
 import { type Handler, type Served, serve } from '../../adapters/node.js'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
 import { sendNode } from '../support/contract/wire.js'
 import { deferred } from '../support/pieces.js'
+import { expectProblem } from '../support/scenes/market.js'
+import { newSeller } from '../support/scenes/world.js'
 
 let served: Served | undefined
 afterEach(() => served?.close())
@@ -61,4 +65,21 @@ test('the signal of the request aborts when the caller disconnects', async () =>
   setTimeout(() => controller.abort(), 50)
   await asked
   await gone.promise
+})
+
+test('a strict mode refuses a documented body of a GET request that is sent as a query, where a body works', async () => {
+  const service = createService({ sandbox: true, evidence: 'documented' })
+  served = await serve(service, { port: 0 })
+  const call = caller({ url: served.url, fetch, evidence: 'documented' })
+  const seller = await newSeller(call)
+  for (const [path, name] of [
+    ['/v4/user/1', 'email'],
+    ['/v4/twin/shop.twin.localhost', 'public_secret'],
+    ['/v4/persona/41/verify', 'twin_id'],
+  ] as const) {
+    const refused = await call('GET', `${path}?${name}=1`, { token: seller.token })
+    expectProblem(refused, 501, 'evidence_refused')
+    expect(refused.body.error).toContain(`"${name}"`)
+  }
+  await service.close()
 })
