@@ -1,10 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
+import { routeList } from '../../src/routes.js'
+import type { Storage } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
 import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'
+import { guest, newCheckout, withCard } from '../support/scenes/checkout.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
-import { newPayer, newReader, newSeller, type Payer, type Seller } from '../support/scenes/world.js'
+import { paywall } from '../support/scenes/paywall.js'
+import { newPayer, newReader, newSeller, newTwin, type Payer, type Seller } from '../support/scenes/world.js'
 
 const started: Service[] = []
 afterEach(async () => {
@@ -13,15 +17,20 @@ afterEach(async () => {
 
 const VICTIM = 'https://victim.example.test/'
 
-async function start(options: Pick<ServiceOptions, 'storage' | 'clock'> = {}) {
+type Started = Pick<ServiceOptions, 'storage' | 'clock' | 'limits'> & {
+  /** What the host answers. */
+  readonly status?: number
+}
+
+async function start({ limits, status = 200, ...options }: Started = {}) {
   const called: string[] = []
   const upstream = {
     async fetch({ url }: { url: string }) {
       called.push(url)
-      return new Response('ok')
+      return new Response('ok', { status })
     },
   }
-  const service = createService({ sandbox: true, upstream, limits: { closeMs: 20 }, ...options })
+  const service = createService({ sandbox: true, upstream, limits: { closeMs: 20, ...limits }, ...options })
   started.push(service)
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
   const seller = await newSeller(call)
@@ -86,17 +95,22 @@ test('unproven users of one account share its free calls', async () => {
   expect([statuses, called.length]).toEqual([[200, 200, 200, 429], 297])
 })
 
+/** Adds to the calls that each payer has paid for today. */
+async function addPaidCalls(storage: Storage, more: number): Promise<void> {
+  const state = await storage.export()
+  const counts = (state.rows.daily_counts ?? []).map((row) => {
+    const { id, count } = row as { id: string; count: number }
+    return id.startsWith('paid_calls:') ? { ...row, count: count + more } : row
+  })
+  await storage.import({ ...state, rows: { ...state.rows, daily_counts: counts as never } })
+}
+
 test('calls that cost next to nothing are limited in a day too, because the price may come back', async () => {
   const storage = memoryStorage()
   const { call, called, seller, payer, item, pay } = await start({ storage })
   const cheap = await item(seller, 0.01)
   expect((await pay(payer, cheap, [99])).status).toBe(200)
-  const state = await storage.export()
-  const counts = (state.rows.daily_counts ?? []).map((row) => {
-    const { id, count } = row as { id: string; count: number }
-    return id.startsWith('paid_calls:') ? { ...row, count: count + 20_000 - 100 } : row
-  })
-  await storage.import({ ...state, rows: { ...state.rows, daily_counts: counts as never } })
+  await addPaidCalls(storage, 20_000 - 100)
   expect((await pay(payer, cheap, [1])).status).toBe(200)
   const refused = await pay(payer, cheap, [1])
   expectProblem(refused, 429, 'too_many_calls')
@@ -106,4 +120,52 @@ test('calls that cost next to nothing are limited in a day too, because the pric
   expect((await pay(payer, await item(seller, 0.01, 'https://other.example.test/'), [1])).status).toBe(200)
   const other = await newReader(call, await newSeller(call), { balance: 1 })
   expect((await pay(other, cheap, [1])).status).toBe(200)
+})
+
+test('calls of the paywall are limited in a day too, because a payer may pay themselves', async () => {
+  const storage = memoryStorage()
+  const { call, called, seller, payer, item, pay } = await start({ storage, status: 500 })
+  const { hostname: destination } = await newTwin(call, payer.token)
+  const relay = (serviceUrl: string) =>
+    paywall(call, { token: payer.token }, { amount: 0.001, destination, serviceUrl })
+  expect((await relay(`${VICTIM}one`)).status).toBe(500)
+  await addPaidCalls(storage, 20_000 - 2)
+  expect((await relay(`${VICTIM}two`)).status).toBe(500)
+  const refused = await relay(`${VICTIM}three`)
+  expectProblem(refused, 429, 'too_many_calls')
+  expect([refused.body.limit, called.length]).toEqual([20_000, 2])
+  // Purchases count with them. Another host, and what calls nobody, are not refused.
+  expectProblem(await pay(payer, await item(seller, 0.01), [1]), 429, 'too_many_calls')
+  expect((await relay('https://other.example.test/')).status).toBe(500)
+  expect((await paywall(call, { token: payer.token }, { amount: 0.001, destination })).status).toBe(200)
+  await expectSoundLedger(call)
+})
+
+test('a card that was charged once makes free calls, as often as its payer tries again', async () => {
+  const { call, called, seller } = await start({ status: 500, limits: { freeCalls: 3 } })
+  const { body: sold } = await call('POST', '/v4/catalog/items', {
+    token: seller.token,
+    body: {
+      ...{ name: 'A story', description: 'Told once.', price: 2, descriptor: 'STORY', service_method: 'GET' },
+      ...{ external_endpoint: VICTIM, service_schema: { type: 'object', properties: { topic: { type: 'string' } } } },
+    },
+  })
+  const link = await newCheckout(call, { seller, item: sold })
+  const payer = await guest(call)
+  const tries = []
+  for (let n = 0; n < 6; n++) tries.push((await withCard(call, link, payer)).body.code)
+  // The card paid for the first call.
+  expect(tries).toEqual([...Array<string>(4).fill('upstream_failed'), 'too_many_calls', 'too_many_calls'])
+  expect(called.length).toBe(4)
+  // Nobody is charged again, and others pay the same seller.
+  const other = await newCheckout(call, { seller, item: sold })
+  expect((await withCard(call, other, await guest(call))).body.code).toBe('upstream_failed')
+  await expectSoundLedger(call)
+})
+
+test('every operation that calls an endpoint says that its calls are limited', () => {
+  const calling = routeList.filter(({ errors = [] }) => errors.some((code) => code === 'too_many_hops'))
+  const unlimited = calling.filter(({ errors = [] }) => !errors.some((code) => code === 'too_many_calls'))
+  expect(unlimited.map(({ id }) => id)).toEqual([])
+  expect(calling.map(({ id }) => id)).toContain('callPaywall')
 })

@@ -14,7 +14,7 @@ import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { bearerOf, buyerOf } from '../purchases/buy.js'
-import { spendCalls } from '../purchases/call-limits.js'
+import { callOf, spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
 import { cartTerms } from './approval.js'
@@ -103,7 +103,7 @@ async function holdPrices(
     lines.map(({ quote }) => quote),
   )
   const at = service.clock.now()
-  const called = lines.map(({ row, quote }) => ({ quote, calls: row.quantity }))
+  const called = lines.map(({ row, quote }) => ({ ...callOf(quote), calls: row.quantity }))
   const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
   const bearer = bearerOf(party, payer)
   await spendCalls(tx, called, { bearer, at }, service)

@@ -12,7 +12,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { ownTwin, primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
-import { spendCalls } from '../purchases/call-limits.js'
+import { callOf, spendCalls } from '../purchases/call-limits.js'
 import { endpointRequest } from '../purchases/dispatch.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
@@ -210,11 +210,13 @@ async function beginPayment(
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
   const at = service.clock.now()
-  // A charged card has paid already.
-  if (!charged) {
-    await spendCalls(tx, [{ quote, calls: 1 }], { bearer: buyer, at }, service)
-    await checkStored(tx, { owner: buyer }, service)
+  // A card pays for the call of the attempt that charges it. Whoever tries again pays nothing more.
+  if (chargeId === undefined) {
+    const call = charged ? { ...callOf(quote), amount: 0n } : callOf(quote)
+    await spendCalls(tx, [call], { bearer: buyer, at }, service)
   }
+  // A charged card has paid already.
+  if (!charged) await checkStored(tx, { owner: buyer }, service)
   const by = { payer: twin, buyer, bearer: buyer, actor: buyer, delegate: null, hops: order.hops, token }
   const terms = { quote, args: checkout.arguments, ...by, at }
   const held = await beginPurchase(tx, terms, service)

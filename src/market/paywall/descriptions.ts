@@ -6,7 +6,7 @@ export const paywallTexts: TextsOf<typeof paywallRoutes> = {
     createMerchantPayment:
       'For a user, by session. The payee is the twin that `destinationUrl` leads to. The call waits up to 30 seconds for the second factor of the user, unless they approved such a payment before. A page session waits every time.',
     callPaywall:
-      'For a user. A session or page waits for the second factor of its user; an agent sends an `approval_id`; accounts and embeds send a `persona_delegate`. The amount is held, the service is called, and the payment is posted if the service answers below 500, else reversed. Send an `Idempotency-Key`, so that a retry does not pay twice.',
+      'For a user. A session or page waits for the second factor of its user; an agent sends an `approval_id`; accounts and embeds send a `persona_delegate`. The amount is held, the service is called, and the payment is posted if the service answers below 500, else reversed. A payer causes at most 20,000 calls of one host a day. Send an `Idempotency-Key`, so that a retry does not pay twice.',
   },
   fields: {
     dq: 'The hash of the digital quantity. Default: that of the limit of the `persona_delegate`, or of the twin that pays.',

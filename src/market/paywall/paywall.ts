@@ -21,6 +21,8 @@ import {
 } from '../../payments/payments/held-payment.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { bearerOf } from '../purchases/buy.js'
+import { spendCalls } from '../purchases/call-limits.js'
 import { paywallTerms } from './approval.js'
 import {
   checkFunds,
@@ -60,7 +62,7 @@ export interface PaywallCall {
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
  * other reverses it.
- * Throws `too_many_hops`, `upstream_refused`, and what `paywallQuote`, `awaitSecondFactor` and `grantedAuthority` throw,
+ * Throws `too_many_hops`, `upstream_refused`, `too_many_calls`, and what `paywallQuote`, `awaitSecondFactor` and `grantedAuthority` throw,
  * before any value moves, and `upstream_failed` afterwards.
  */
 export async function callPaywall(
@@ -73,7 +75,7 @@ export async function callPaywall(
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
   const order = { ...paywall.order, url }
   const approved = await requestSecondFactor(order, service)
-  const terms = (tx: Writer) => termsOf(tx, order, approved, service.clock.now())
+  const terms = (tx: Writer) => termsOf(tx, order, approved, service)
   return runFlow('paywall', service, async (run) => {
     if (!url)
       return run.transaction('pay', async (tx) =>
@@ -118,10 +120,19 @@ const secondFactorRequest = async (
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
-/** Returns the terms of the payment and spends its authority. */
-async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaymentTerms> {
-  const { authority, actor } = order
+/** Returns the terms of the payment, spends its authority, and counts the call. */
+async function termsOf(
+  tx: Writer,
+  order: PaywallOrder,
+  approved: Approved,
+  service: ServiceContext,
+): Promise<PaymentTerms> {
+  const at = service.clock.now()
+  const { authority, actor, url } = order
   const { payer, payee, quantity, amount, descriptor } = await spentQuote(tx, order, approved, at)
+  const bearer = authority.by === 'delegate' ? bearerOf(authority.party, payer) : payer.owner
+  // The host may be anybody's, and the payer may pay themselves.
+  if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
   const delegate = authority.by === 'delegate' ? authority.hash : null
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }

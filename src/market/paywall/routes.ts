@@ -98,6 +98,7 @@ export const paywallRoutes = defineRoutes('paywall', {
       'same_twin',
       'upstream_refused',
       'too_many_hops',
+      'too_many_calls',
       'too_many_pending',
       'too_many_mails',
       'upstream_failed',

@@ -12,7 +12,7 @@ import { type HeldPayment, reversePayment } from '../../payments/payments/held-p
 import type { Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { purchaseTerms } from './approval.js'
-import { spendCalls } from './call-limits.js'
+import { callOf, spendCalls } from './call-limits.js'
 import { callInFlow, settlePurchase } from './fulfilment.js'
 import { type Admission, beginPurchase, checkPrice, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
@@ -77,7 +77,7 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, s
   await admit?.(tx, [quote])
   const payer = await payerOf(tx, order, quote, at)
   const bearer = bearerOf(party, payer)
-  await spendCalls(tx, [{ quote, calls: 1 }], { bearer, at }, service)
+  await spendCalls(tx, [callOf(quote)], { bearer, at }, service)
   const by = { payer, buyer: buyerOf(party), bearer, actor: actorOf(party), delegate, hops }
   return beginPurchase(tx, { quote, args, ...by, at, token }, service)
 }

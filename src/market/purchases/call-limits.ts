@@ -22,16 +22,25 @@ type Limited = Pick<ServiceContext, 'limits' | 'sandbox'>
 /** Calls that cost something, to one host in a day. What a seller is paid may come back to whoever pays. */
 const MOST_PAID = 20_000
 
-/** A purchase of an item, `calls` times. */
-export interface CalledItem {
-  readonly quote: Pick<Quote, 'item' | 'amount'>
+/** Calls of one endpoint. */
+export interface CalledEndpoint {
+  readonly endpoint: string
+  /** What each call costs its payer, in smallest units. */
+  readonly amount: bigint
   readonly calls: number
 }
+
+/** The call that delivers an item once. */
+export const callOf = ({ item, amount }: Pick<Quote, 'item' | 'amount'>): CalledEndpoint => ({
+  endpoint: item.external_endpoint,
+  amount,
+  calls: 1,
+})
 
 /** Counts the calls that a request will cause for their bearer, before it holds anything. Throws `too_many_calls`. */
 export async function spendCalls(
   tx: Writer,
-  called: readonly CalledItem[],
+  called: readonly CalledEndpoint[],
   { bearer, at }: { readonly bearer: Owner; readonly at: number },
   service: Limited,
 ): Promise<void> {
@@ -43,9 +52,9 @@ export async function spendCalls(
     })
   const free = new Map<string, number>()
   const paid = new Map<string, number>()
-  for (const { quote, calls } of called) {
-    const host = hostOf(quote.item.external_endpoint)
-    const counts = quote.amount > 0n ? paid : free
+  for (const { endpoint, amount, calls } of called) {
+    const host = hostOf(endpoint)
+    const counts = amount > 0n ? paid : free
     counts.set(host, (counts.get(host) ?? 0) + calls)
   }
   const responsible = await responsibleFor(tx, bearer)

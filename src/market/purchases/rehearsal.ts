@@ -21,7 +21,7 @@ export async function rehearsePurchase(
     const item = await ownItem(tx, accountId, itemId)
     checkArguments(item.service_schema, args)
     const by = { bearer: `account:${accountId}`, at: service.clock.now() } as const
-    await spendCalls(tx, [{ quote: { item, amount: 0n }, calls: 1 }], by, service)
+    await spendCalls(tx, [{ endpoint: item.external_endpoint, amount: 0n, calls: 1 }], by, service)
     return endpointRequest(item, args, await decryptParameters(tx, item.id, service))
   })
   return callEndpoint({ request, hops }, service)
