@@ -2,10 +2,10 @@ import type { Owner } from './owner.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from './ports.js'
 
 /**
- * Whose limit a declined card counts against: the payer's, the checkout's, or that of all guests of a seller
- * together.
+ * Whose limit a declined card counts against: the payer's, the checkout's, that of a guest's network, or that of all
+ * guests of a seller together.
  */
-export type CardSubject = Owner | `guests:account:${number}`
+export type CardSubject = Owner | `address:${string}` | `guests:account:${number}`
 
 /** How a message ended after its port answered. */
 export type DeliveryOutcome = 'sent' | 'failed'

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { caller } from '../support/api.js'
 import { cardService, gate } from '../support/scenes/card-service.js'
 import { guest, newCheckout, newItem, withCard } from '../support/scenes/checkout.js'
 import { advance, expectProblem, expectSoundLedger } from '../support/scenes/market.js'
@@ -38,6 +39,52 @@ test('users that an account makes share its declines at links too', async () => 
   expect(asked).toHaveLength(10)
   expect((await pay(await newPayer(call, seller), GOOD)).status).toBe(200)
   expect((await withCard(call, await newCheckout(call, { seller, item }), await guest(call))).status).toBe(200)
+})
+
+/** Calls as a machine at this address makes them. */
+const from = ({ service }: Running, peerAddress: string) =>
+  caller({ url: service.baseUrl, fetch: (request) => service.respond(request, { peerAddress }) })
+
+const page = { headers: { accept: 'text/html' } }
+
+test('guests of one network try ten declined cards, and stop no other guest of the seller', async () => {
+  const running = await cardService()
+  const { call, asked } = running
+  const seller = await newSeller(call)
+  const item = await newItem(call, seller, 'https://api.example.test/story', { price: 5 })
+  const pay = async (ask: typeof call, method: string) =>
+    withCard(ask, await newCheckout(call, { seller, item }), await guest(ask), method)
+  // All addresses of an IPv6 network are one.
+  const thief = (n: number) => from(running, `2606:4700::${n + 1}`)
+  for (let n = 0; n < 10; n++) expectProblem(await pay(thief(n), BAD), 402, 'card_declined')
+  for (let n = 10; n < 110; n++) expectProblem(await pay(thief(n), GOOD), 429, 'too_many_declines')
+  const link = await newCheckout(call, { seller, item })
+  const form = { answer: 'card', payment_method_id: GOOD }
+  const shown = await thief(0)('POST', `/checkout/${link.token}`, { ...(await guest(thief(0))), ...page, form })
+  expect([shown.status, asked.length]).toEqual([429, 10])
+  expect((await pay(from(running, '2606:4700:0:1::1'), GOOD)).status).toBe(200)
+  expect((await pay(from(running, '9.9.9.9'), GOOD)).status).toBe(200)
+  // Those whose address says nothing have the limit of all guests.
+  for (let n = 0; n < 20; n++) expectProblem(await pay(from(running, '10.0.0.7'), BAD), 402, 'card_declined')
+})
+
+test('guests of one network hold twenty charges without an outcome, and stop no other guest of the seller', async () => {
+  const running = await cardService({ charge: () => new Promise<never>(() => {}), limits: { cardMs: 5 } })
+  const { call, service } = running
+  const seller = await newSeller(call)
+  const item = await newItem(call, seller, 'https://api.example.test/story', { price: 5 })
+  const pay = async (address: string) => {
+    const ask = from(running, address)
+    return withCard(ask, await newCheckout(call, { seller: await again(call, seller), item }), await guest(ask))
+  }
+  const answers: number[] = []
+  for (let n = 0; n < 24; n++) {
+    answers.push((await pay('8.8.8.8')).status)
+    if (n % 8 === 7) await advance(call, '61s')
+  }
+  expect(answers).toEqual([...Array<number>(20).fill(502), ...Array<number>(4).fill(429)])
+  expect((await service.sandbox.snapshot()).rows.reservations).toHaveLength(20)
+  expectProblem(await pay('9.9.9.9'), 502, 'processor_failed')
 })
 
 test('no charge reserves so much that it stops the cards of others', async () => {
@@ -134,7 +181,7 @@ test('every operation that tries a card refuses one while twenty charges of its 
   }
   const [own, user] = [{ ...buyer, token, hostname: item.hostname }, await again(call, buyer)]
   const open = [...(await held(own)), ...(await held(user))]
-  const page = { answer: 'card', payment_method_id: GOOD }
+  const form = { answer: 'card', payment_method_id: GOOD }
   const session = await newSession(call, buyer.email)
   const fresh = await newCheckout(call, { seller: { ...seller, token }, item })
   for (const refused of [
@@ -148,9 +195,9 @@ test('every operation that tries a card refuses one while twenty charges of its 
   ])
     expectProblem(refused, 429, 'too_many_charges')
   const shown = await call('POST', `/checkout/${fresh.token}`, {
+    ...page,
     session,
-    form: page,
-    headers: { accept: 'text/html' },
+    form,
   })
   expect(shown.status).toBe(429)
   expect(shown.text).toContain('Too many cards are being charged now.')

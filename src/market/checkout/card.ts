@@ -1,6 +1,7 @@
 import type { CardRow, CardSubject } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { CallSource, ServiceContext } from '../../http/context.js'
+import { networkAt } from '../../identity/users/new-per-day.js'
 import { responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf } from '../../identity/users/user.js'
 import { isChargeable } from '../../money/cards/card-amount.js'
@@ -30,6 +31,7 @@ export interface CardOrder {
   readonly amount: bigint
   readonly paymentMethodId: string
   readonly description: string
+  readonly source: CallSource
 }
 
 /**
@@ -39,15 +41,18 @@ export interface CardOrder {
 export async function beginCharge(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer, quantity, amount, paymentMethodId, description }: CardOrder,
+  { payer, quantity, amount, paymentMethodId, description, source }: CardOrder,
   service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'instance' | 'limits'>,
 ): Promise<CardRow> {
   checkProcessor(service)
   checkChargeable(amount, quantity)
   const at = service.clock.now()
   const sellerId = await sellerIdOf(tx, checkout)
-  const maker: CardSubject = isUser(payer) ? await responsibleFor(tx, payer) : `guests:account:${sellerId}`
-  const subjects = [`checkout:${checkout.id}`, maker] as const
+  const guests = `guests:account:${sellerId}` as const
+  const own = isUser(payer) ? await responsibleFor(tx, payer) : networkAt(source.address)
+  const maker: CardSubject = own ?? guests
+  // A guest's network alone never reaches the limit of all guests.
+  const subjects = [`checkout:${checkout.id}`, maker, ...(own && !isUser(payer) ? [guests] : [])] as const
   const twin = await twinOf(tx, checkout, quantity, service)
   const to = await addressOf(tx, checkout, payer, twin)
   const { payment, message } = await createPendingPayment(

@@ -16,12 +16,12 @@ interface FilledCheckout extends FilledSignIn, PriceQuote {
 }
 
 async function pay(
-  { token, sessionId, userId, hops }: CheckoutVisit,
+  { token, sessionId, userId, hops, source }: CheckoutVisit,
   { price, dq }: FilledCheckout,
   method: PaymentMethod,
   service: ServiceContext,
 ): Promise<Next | Problem> {
-  const order = { token, payer: payerOfSession(sessionId, userId), hops, seen: { price, dq }, method }
+  const order = { token, payer: payerOfSession(sessionId, userId), hops, source, seen: { price, dq }, method }
   try {
     await completeCheckout(order, service)
     return new Next()

@@ -1,7 +1,7 @@
 import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/stored-bytes.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { beatWhile, runAlone } from '../../jobs/flows/rival.js'
@@ -45,6 +45,7 @@ export interface Completion {
   readonly seen?: PriceQuote | undefined
   /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
+  readonly source: CallSource
 }
 
 /**
@@ -204,7 +205,8 @@ async function beginPayment(
   if (!twin && method.by === 'card') {
     // Refuses a request that cannot be delivered before a card is charged.
     endpointRequest(item, checkout.arguments, await decryptParameters(tx, item.id, service))
-    const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor }
+    const { source } = order
+    const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source }
     return { message: await beginCharge(tx, begun, { payer, quantity, amount, ...card }, service) }
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })

@@ -105,14 +105,14 @@ export const checkoutRoutes = defineRoutes('checkout', {
     errors: [...refusals, 'not_owner'],
     refusesCardData: true,
     idempotent: true,
-    handle({ params, body, principal, session, headers }, service) {
+    handle({ params, body, principal, session, headers, source }, service) {
       const payer =
         principal.kind === 'user'
           ? (`user:${principal.id}` as const)
           : payerOfSession(required(session, 'the session of a guest').id, principal.user_id)
       const { price, dq } = body
       return completeCheckout(
-        { ...params, payer, method: paymentMethodOf(body), seen: { price, dq }, hops: hopsIn(headers) },
+        { ...params, payer, method: paymentMethodOf(body), seen: { price, dq }, hops: hopsIn(headers), source },
         service,
       )
     },

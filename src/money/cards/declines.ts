@@ -6,11 +6,11 @@ import { hasReserved } from '../ledger/reservation.js'
 
 const WINDOW = 15 * 60_000
 const code = 'too_many_declines'
-/** Declines of one user, account or link. Unproven users count as the account that made them. */
+/** Declines of one user, account, link or network of guests. Unproven users count as the account that made them. */
 const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW, code }
 /**
- * Declines of all guests of a seller together. Sessions cost an attacker nothing, and a few declines must not block
- * honest guests.
+ * Declines of all guests of a seller together. Sessions cost an attacker nothing, and neither a few declines nor those of
+ * one network must block honest guests.
  */
 const GUEST_DECLINES: RateLimit = { kind: 'card_declines', most: 100, windowMs: WINDOW, code }
 /** A longer try no longer counts as pending. */

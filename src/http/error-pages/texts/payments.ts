@@ -204,7 +204,7 @@ export const paymentErrors = {
   },
   too_many_declines: {
     meaning:
-      'Ten cards were declined within 15 minutes for one user, account or link, or 100 for the guests of one seller. This card was not tried, so that nobody tests stolen cards here.',
+      'Ten cards were declined within 15 minutes for one user, account or link, or for the guests at one public address, or 100 for all guests of one seller. This card was not tried, so that nobody tests stolen cards here.',
     causes: [
       'A form retries a declined card.',
       'Somebody tries card numbers.',
