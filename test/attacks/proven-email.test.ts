@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { inProcess } from '../runtimes/in-process.js'
 import type { Running } from '../runtimes/runtime.js'
 import { caller } from '../support/api.js'
-import { expectProblem, expectSoundLedger, fund } from '../support/scenes/market.js'
+import { expectProblem, expectSoundLedger, fund, stopClock } from '../support/scenes/market.js'
 import { asClient, claimsIn, newAgent, newConfidentialApp } from '../support/scenes/oidc.js'
 import { askCode, mailedCode, newGuest, verify } from '../support/scenes/sign-in.js'
 import { lastMail, send, transferEvents, walletOf } from '../support/scenes/transfers.js'
@@ -255,6 +255,44 @@ describe('client credentials that leaked', () => {
     const shown = (await call('GET', `/v4/user/${fake.id}`, { token: second.token })).body.secrets
     expect(shown.filter(({ deleted_at }: any) => deleted_at === null)).toHaveLength(2)
     expect(shown).toHaveLength(3)
+  })
+
+  it('do not lead to newer ones, so whoever has them loses the wallet though they try without a pause', async () => {
+    const { call, fake } = await impostor()
+    await stopClock(call)
+    const session = await newSession(call, VICTIM)
+    await call('POST', `/_sandbox/devices/${fake.id}`, { body: { mode: 'approve' } })
+    const KEY = { 'idempotency-key': 'rotate' }
+    const stolen = new Map([[fake.clientId, fake.clientSecret as string]])
+    /** Reads and creates what they can with all that they have. */
+    const steal = async () => {
+      for (const [id, secret] of [...stolen]) {
+        const token = await tokenFor(call, id, secret)
+        if (token === undefined) continue
+        const seen = [
+          (await call('GET', `/v4/user/${fake.id}`, { token })).body,
+          (await call('POST', '/v4/user/secrets', { token, headers: KEY })).body,
+          (await call('POST', '/v4/user/secrets', { token })).body,
+        ].flatMap(({ secrets }) => secrets ?? [])
+        for (const { client_id, client_secret } of seen)
+          if (client_secret !== null) stolen.set(client_id, client_secret)
+      }
+    }
+    const rotate = async () => {
+      const made = await call('POST', '/v4/user/secrets', { session, headers: KEY })
+      expect(made.status, made.text).toBe(201)
+      return made.body.secrets[0]
+    }
+    await steal()
+    expect(stolen.size).toBeGreaterThan(1)
+    const first = await rotate()
+    await steal()
+    KEY['idempotency-key'] = 'rotate again'
+    const second = await rotate()
+    await steal()
+    for (const [id, secret] of stolen) expect(await tokenFor(call, id, secret)).toBeUndefined()
+    for (const { client_id, client_secret } of [first, second])
+      expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
   })
 
   it('are made once and shown again under one Idempotency-Key', async () => {

@@ -1,6 +1,7 @@
+import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
-import { clients, clientsOf, createClient } from '../../identity/tokens/client.js'
+import { clients, clientsOf, createClient, isNewer } from '../../identity/tokens/client.js'
 import { revokeClient } from '../../identity/tokens/token.js'
 import { isProven, showSecrets, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -32,13 +33,24 @@ export const awaitSecretsApproval = async (
   request: await awaitSecondFactor(service, secondFactorOrderOf(session)),
 })
 
+interface NewSecrets {
+  readonly userId: number
+  /** The client whose access token calls. Undefined for a session. */
+  readonly clientId: string | undefined
+  readonly approved: ApprovedSecondFactor | undefined
+  readonly at: number
+}
+
+const SUPERSEDED = 'Newer client credentials exist, so these create no others. Use the newest ones, or a session.'
+
 /**
  * Creates client credentials for a user, deletes all but the newest existing ones, and mails the user.
- * Spends the second factor if there is one. Throws `rejected`, `approval_timeout`.
+ * Spends the second factor if there is one. Throws `rejected`, `approval_timeout`, and `wrong_principal` for credentials
+ * that are not the newest: they may have leaked, and would outlive those that replace them.
  */
 export async function createUserSecrets(
   tx: Writer,
-  { userId, approved, at }: { userId: number; approved: ApprovedSecondFactor | undefined; at: number },
+  { userId, clientId, approved, at }: NewSecrets,
   context: Pick<ServiceContext, 'random' | 'keys'>,
 ) {
   if (approved) await spendAwaited(tx, approved.request, secondFactorOrderOf(approved), at)
@@ -46,11 +58,16 @@ export async function createUserSecrets(
   const known = await clientsOf(tx, 'user', userId)
   for (const old of known) if (old.deleted_at !== null) tx.remove(clients, old.id)
   const living = known.filter(({ deleted_at }) => deleted_at === null)
+  const own = living.find(({ id }) => id === clientId)
+  if (own && living.some((each) => isNewer(each, own))) throw problem('wrong_principal', { detail: SUPERSEDED })
   for (const old of living.slice(0, Math.max(0, living.length - MAX_OLDER))) {
     await revokeClient(tx, old, at)
     ended.push(old.id)
   }
-  const { client } = await createClient(tx, { kind: 'user', id: userId, at }, context)
+  // They are the newest, also if the clock stands still or was ahead.
+  const newest = known.at(-1)?.created_at ?? 0
+  const made = { kind: 'user', id: userId, at: Math.max(at, newest + 1) } as const
+  const { client } = await createClient(tx, made, context)
   await notifyUser(tx, { userId, clientId: client.id, ended, at })
   return { secrets: showSecrets([client], context) }
 }

@@ -5,7 +5,7 @@ import { awaitSecretsApproval, createUserSecrets } from './client-credentials.js
 export const clientCredentialRoutes = defineRoutes('users', {
   createUserSecrets: route({
     summary:
-      'Create client credentials for the caller. The newest existing ones keep working, older ones are deleted. With a session, the request waits for the second factor of the user.',
+      'Create client credentials for the caller. The newest existing ones keep working, older ones are deleted. An access token needs to be of the newest ones. With a session, the request waits for the second factor of the user.',
     evidence: 'designed',
     method: 'POST',
     path: '/user/secrets',
@@ -17,14 +17,16 @@ export const clientCredentialRoutes = defineRoutes('users', {
     result: z.object({ secrets: SecretsShape }),
     errors: ['rejected', 'approval_timeout', 'too_many_pending'],
     idempotent: true,
+    // What one program or session of the user made, no other one reads.
+    presented: ({ principal, session }) => ['user secrets', `${principal.id}`, principal.client_id ?? session?.id],
     async handle({ principal, session, storeAnswer }, service) {
-      const userId = principal.id
+      const { id: userId, client_id: clientId } = principal
       const approved =
         principal.via === 'session'
           ? await awaitSecretsApproval(service, { userId, sessionId: session?.id })
           : undefined
       return service.storage.write(async (tx) =>
-        storeAnswer(tx, await createUserSecrets(tx, { userId, approved, at: service.clock.now() }, service)),
+        storeAnswer(tx, await createUserSecrets(tx, { userId, clientId, approved, at: service.clock.now() }, service)),
       )
     },
   }),

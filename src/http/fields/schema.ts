@@ -299,15 +299,20 @@ export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, ite
 
 export { component, strictComponent, z }
 
-/** Client credentials as their owner sees them. */
+const secretTimes = {
+  created_at: UnixSecondsDigits,
+  updated_at: UnixSecondsDigits,
+  deleted_at: z.nullable(UnixSecondsDigits),
+}
+
+/** New client credentials. */
 export const SecretsShape = z.array(
-  component('UserSecret', {
-    client_id: z.string(),
-    client_secret: z.string(),
-    created_at: UnixSecondsDigits,
-    updated_at: UnixSecondsDigits,
-    deleted_at: z.nullable(UnixSecondsDigits),
-  }),
+  component('UserSecret', { client_id: z.string(), client_secret: z.string(), ...secretTimes }),
+)
+
+/** Client credentials as a token of some of them shows them. */
+export const KnownSecretsShape = z.array(
+  component('KnownUserSecret', { client_id: z.string(), client_secret: z.nullable(z.string()), ...secretTimes }),
 )
 
 export const TwinPath = z.object({ hostname: z.string() })

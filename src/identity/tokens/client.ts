@@ -67,6 +67,9 @@ export async function createClient(
 export const userClientSecret = (clientId: string, { keys }: Pick<ServiceContext, 'keys'>): string =>
   `mc_${hexOf(keys.derive('client secret', clientId)).slice(0, 32)}`
 
+/** Whether a client was created after another, which may have leaked: then nothing leads from that one to it. */
+export const isNewer = (client: ClientRow, than: ClientRow): boolean => client.created_at > than.created_at
+
 export const clientsOf = (tx: Reader, kind: 'account' | 'user', id: number): Promise<ClientRow[]> =>
   tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 100 })
 

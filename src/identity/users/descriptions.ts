@@ -6,7 +6,7 @@ export const userTexts: TextsOf<typeof userRoutes> = {
     createUser:
       'For the access token of an account. The user gets a primary twin in the first digital quantity. The credentials are revoked when the reader of the address first proves it, except in a sandbox.',
     readUser:
-      "Your own access token shows your own record with its secrets; a session shows it without them. Another user's record needs the right `email`, and has no secrets.",
+      "Your own access token shows your own record with its secrets, but not those of newer client credentials; a session shows it without them. Another user's record needs the right `email`, and has no secrets.",
     listUsers: 'For the access token of an account. It lists the users that the account created.',
   },
   fields: {
@@ -22,8 +22,15 @@ export const userTexts: TextsOf<typeof userRoutes> = {
   },
   components: {
     User: { is: 'A user without secrets.' },
-    UserSecret: {
+    KnownUserSecret: {
       is: 'Client credentials of a user.',
+      client_secret: 'The secret. Null: they are newer than those of the access token.',
+      created_at: 'When they were created, in Unix seconds, as digits.',
+      updated_at: 'When they were changed last, in Unix seconds, as digits.',
+      deleted_at: 'When they were revoked, in Unix seconds, as digits. Null: they work.',
+    },
+    UserSecret: {
+      is: 'New client credentials of a user.',
       created_at: 'When they were created, in Unix seconds, as digits.',
       updated_at: 'When they were changed last, in Unix seconds, as digits.',
       deleted_at: 'When they were revoked, in Unix seconds, as digits. Null: they work.',

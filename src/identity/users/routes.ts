@@ -1,6 +1,15 @@
-import { Email, PageQuery, pageOf, SecretsShape, UserShape, userShape, z } from '../../http/fields/schema.js'
+import {
+  Email,
+  KnownSecretsShape,
+  PageQuery,
+  pageOf,
+  SecretsShape,
+  UserShape,
+  userShape,
+  z,
+} from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createUser, listUsers, readOwnUser, readUserByEmail, readUserWithoutSecrets } from './user.js'
+import { createUser, listUsers, readOwnUser, readUserByEmail, readUserWithoutSecrets, showNewUser } from './user.js'
 
 export const userRoutes = defineRoutes('users', {
   createUser: route({
@@ -18,7 +27,7 @@ export const userRoutes = defineRoutes('users', {
     idempotent: true,
     async write(tx, { body, principal }, service) {
       const user = await createUser(tx, { email: body.email, at: service.clock.now(), madeBy: principal.id }, service)
-      return readOwnUser(tx, user.id, service)
+      return showNewUser(tx, user, service)
     },
   }),
 
@@ -33,13 +42,13 @@ export const userRoutes = defineRoutes('users', {
     params: z.object({ user_id: z.int() }),
     query: z.object({ email: z.optional(z.string()) }),
     queryInBody: true,
-    result: z.object({ ...userShape, secrets: z.optional(SecretsShape) }),
+    result: z.object({ ...userShape, secrets: z.optional(KnownSecretsShape) }),
     errors: ['not_found'],
     read: (tx, { params, query, principal }, service) => {
       if (principal.kind !== 'user' || principal.id !== params.user_id)
         return readUserByEmail(tx, params.user_id, query.email)
       return principal.via === 'token'
-        ? readOwnUser(tx, principal.id, service)
+        ? readOwnUser(tx, { id: principal.id, clientId: principal.client_id }, service)
         : readUserWithoutSecrets(tx, principal.id)
     },
   }),

@@ -1,5 +1,6 @@
 import { userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { normalEmail } from '../../base/text/email.js'
 import { secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -9,7 +10,7 @@ import { getExisting } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type ClientRow, clientsOf, createClient, userClientSecret } from '../tokens/client.js'
+import { type ClientRow, clientsOf, createClient, isNewer, userClientSecret } from '../tokens/client.js'
 
 /** A person with an email address and a twin. */
 export interface UserRow {
@@ -144,10 +145,29 @@ export async function readUserByEmail(tx: Reader, id: number, email: string | un
   return showUser(user)
 }
 
-/** Returns a user with their client secrets, for that user. */
-export async function readOwnUser(tx: Reader, id: number, context: Pick<ServiceContext, 'keys'>) {
+/** Returns a user who was just created, with their client secrets. */
+export const showNewUser = async (tx: Reader, user: UserRow, context: Pick<ServiceContext, 'keys'>) => ({
+  ...showUser(user),
+  secrets: showSecrets(await clientsOf(tx, 'user', user.id), context),
+})
+
+/**
+ * Returns a user with their client secrets, for a program of that user. Secrets of credentials that are newer than its own
+ * are null, so that whoever stole credentials loses the wallet when its user makes new ones.
+ */
+export async function readOwnUser(
+  tx: Reader,
+  { id, clientId }: { readonly id: number; readonly clientId: string | undefined },
+  context: Pick<ServiceContext, 'keys'>,
+) {
   const user = await getExisting(tx, users, id)
-  return { ...showUser(user), secrets: showSecrets(await clientsOf(tx, 'user', id), context) }
+  const known = await clientsOf(tx, 'user', id)
+  const own = known.find((client) => client.id === clientId)
+  const secrets = showSecrets(known, context).map((shown, i) => {
+    const client = required(known[i], 'the client of a shown secret')
+    return own && !isNewer(client, own) ? shown : { ...shown, client_secret: null }
+  })
+  return { ...showUser(user), secrets }
 }
 
 export async function listUsers(tx: Reader, accountId: number, page: PageBounds) {

@@ -46,8 +46,9 @@ contract('createUserSecrets', (start) => {
     ])
     const [{ client_id, client_secret }] = made.body.secrets
     const next = await tokenFor(call, client_id, client_secret)
-    for (const each of [token, next])
-      expect((await call('GET', `/v4/user/${id}`, { token: each })).body.secrets).toContainEqual(made.body.secrets[0])
+    const shown = async (by: string) => (await call('GET', `/v4/user/${id}`, { token: by })).body.secrets
+    expect(await shown(next)).toContainEqual(made.body.secrets[0])
+    expect(await shown(token)).toContainEqual({ ...made.body.secrets[0], client_secret: null })
   })
 
   it('waits in a session until its user approves on their phone', async () => {
@@ -77,7 +78,8 @@ contract('createUserSecrets', (start) => {
     }
     const second = await make(token)
     expect(await listed(token)).toEqual({ [clientId]: true, [second.id]: true })
-    const third = await make(token)
+    expectProblem(await call('POST', '/v4/user/secrets', { token }), 403, 'wrong_principal')
+    const third = await make(second.token)
     expectProblem(await call('GET', '/v4/twins', { token }), 401, 'token_invalid')
     expect(await listed(third.token)).toEqual({ [clientId]: false, [second.id]: true, [third.id]: true })
     const fourth = await make(third.token)

@@ -136,6 +136,7 @@ export const callerErrors = {
       'An account calls what only a user may do, such as to approve something, or the other way round.',
       'An agent calls what only its user may do.',
       'A session that was made for one page calls an operation that takes only whole sessions.',
+      'A program creates client credentials with older ones than the newest.',
     ],
     fixes: [
       'Look up `security` of the operation in `GET /v4/openapi.json`. The sentence says where such tokens come from.',
