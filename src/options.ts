@@ -1,5 +1,6 @@
 import { evidenceGrades } from './base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
+import { parsedUrl } from './base/text/foreign-url.js'
 import { suggestName } from './base/text/nearest-name.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
 import { describeFault } from './http/fields/field.js'
@@ -184,7 +185,7 @@ function checkOption(name: string, { schema, expects, isSecret, isSwitch }: Opti
 }
 
 function isServiceUrl(address: string): boolean {
-  const url = URL.canParse(address) ? new URL(address) : undefined
+  const url = parsedUrl(address)
   return url !== undefined && /^https?:$/.test(url.protocol) && !url.search && !url.hash
 }
 

@@ -1,3 +1,5 @@
+import { parsedUrl } from './text/foreign-url.js'
+
 /** An IPv4 or IPv6 address, as the number that it is. */
 interface Address {
   readonly bits: 32 | 128
@@ -160,9 +162,10 @@ function rangeOf(text: string): Range {
 function parse(ip: string): Address | undefined {
   if (!ip.includes(':')) return parse4(ip)
   const text = `http://[${ip.replace(/%[\s\S]*/, '')}]`
-  if (!/^http:\/\/\[[\da-f:.]+\]$/i.test(text) || !URL.canParse(text)) return undefined
+  const url = /^http:\/\/\[[\da-f:.]+\]$/i.test(text) ? parsedUrl(text) : undefined
+  if (!url) return undefined
   // URL spells an IPv6 address without a dotted part and with at most one gap.
-  const [head = [], tail] = new URL(text).hostname.slice(1, -1).split('::').map(groupsOf)
+  const [head = [], tail] = url.hostname.slice(1, -1).split('::').map(groupsOf)
   const gap = tail ? Array(8 - head.length - tail.length).fill('0') : []
   return { bits: 128, value: joined([...head, ...gap, ...(tail ?? [])], 16n, '0x') }
 }

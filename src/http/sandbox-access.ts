@@ -1,3 +1,4 @@
+import { parsedUrl } from '../base/text/foreign-url.js'
 import type { SandboxAccess } from './context.js'
 
 /**
@@ -59,5 +60,6 @@ const HOST = /^(\[[\da-f:.]+\]|(?:[a-z\d_-]+\.)*[a-z\d_-]+)\.?(:\d{1,5})?$/
 function hostOf(text: string): string | undefined {
   const [, name = '', port = ''] = HOST.exec(text.trim().toLowerCase()) ?? []
   const url = `http://${name}${port}`
-  return name !== '' && URL.canParse(url) ? new URL(url).hostname + port : undefined
+  const parsed = name === '' ? undefined : parsedUrl(url)
+  return parsed && parsed.hostname + port
 }

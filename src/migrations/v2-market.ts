@@ -1,3 +1,4 @@
+import { parsedUrl } from '../base/text/foreign-url.js'
 import { allRows } from '../storage/page.js'
 import type { Writer } from '../storage/storage.js'
 import { changeRows, olderRows, withMissing } from '../storage/tables/migration.js'
@@ -21,9 +22,7 @@ function fillItems(tx: Writer): Promise<void> {
 
 /** The normalized URL of an endpoint without placeholders. */
 function fixedUrl(endpoint: unknown): string | null {
-  return typeof endpoint === 'string' && !endpoint.includes('{') && URL.canParse(endpoint)
-    ? new URL(endpoint).href
-    : null
+  return (typeof endpoint === 'string' && !endpoint.includes('{') && parsedUrl(endpoint)?.href) || null
 }
 
 /** As accounts and items of this release are indexed. */

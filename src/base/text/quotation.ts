@@ -1,3 +1,4 @@
+import { parsedUrl } from './foreign-url.js'
 import { codePointText, removeInvisible, revealInvisibleLine } from './invisible-characters.js'
 
 /** Quotes untrusted text in the service's own sentences, so that nobody mistakes it for them. */
@@ -49,7 +50,7 @@ export const unlinked = (text: string): string =>
 export function shownAddress(address: string): string {
   const [, local, domain] = /^(.*)@(.*)$/s.exec(address) ?? []
   if (local === undefined || domain === undefined) return revealInvisibleLine(address)
-  const host = isAscii(domain) || !URL.canParse(`https://${domain}/`) ? domain : new URL(`https://${domain}/`).hostname
+  const host = (!isAscii(domain) && parsedUrl(`https://${domain}/`)?.hostname) || domain
   const name = /\p{Script=Latin}/u.test(local) ? local.replace(FOREIGN, codePointText) : local
   const shown = revealInvisibleLine(`${name}@${host}`)
   return /^[\p{L}\p{N}\p{M}._+⟨⟩-]+@/u.test(shown) ? shown : unlinked(shown)

@@ -2,6 +2,7 @@ import { hexOf } from '../../base/encoding.js'
 import { withoutUndefined } from '../../base/json.js'
 import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -209,7 +210,8 @@ function checkScope(scope = scopesSupported.join(' ')): string {
 }
 
 function isWebAddress(text: string): boolean {
-  if (text.length > 2048 || !URL.canParse(text)) return false
-  const { protocol, username, password } = new URL(text)
+  const url = text.length > 2048 ? undefined : parsedUrl(text)
+  if (!url) return false
+  const { protocol, username, password } = url
   return /^https?:$/.test(protocol) && username === '' && password === ''
 }

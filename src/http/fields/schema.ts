@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { component, strictComponent } from './component.js'
@@ -41,7 +42,7 @@ export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(
 export const Email = z.string().check(
   z.refine((text) => isPlainLine(withoutSpaces(text)), 'an email address without control or invisible characters'),
   z.trim(),
-  z.maxLength(254),
+  z.maxLength(LONGEST_EMAIL),
   z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
 )
 

@@ -1,5 +1,6 @@
 import type { Effect } from '../../base/journal.js'
 import { LimitedMap } from '../../base/memo.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import { redactLinks } from '../../base/text/redacted.js'
 import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
 import type { Row } from '../../storage/storage.js'
@@ -155,8 +156,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DEL
 const methodOf = ({ request: { method } }: Incoming): string => (METHODS.has(method) ? method : '_OTHER')
 
 function originAttributes(address: string): SpanAttributes {
-  if (!URL.canParse(address)) return {}
-  const { protocol, hostname, port } = new URL(address)
+  const url = parsedUrl(address)
+  if (!url) return {}
+  const { protocol, hostname, port } = url
   const scheme = protocol.slice(0, -1)
   return {
     'url.scheme': scheme,

@@ -1,6 +1,7 @@
 import { accountIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import type { ServiceContext } from '../../http/context.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Writer } from '../../storage/storage.js'
@@ -35,7 +36,7 @@ export async function createPageSession(
 }
 
 function checkOrigin(origin: string): void {
-  if (/^https?:\/\//.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin) return
+  if (/^https?:\/\//.test(origin) && parsedUrl(origin)?.origin === origin) return
   throw problem('field_invalid', {
     detail: '"origin" must be the origin of a page, such as https://shop.example.test.',
     fields: { field: 'origin' },

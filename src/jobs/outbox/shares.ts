@@ -1,5 +1,6 @@
 import { LimitedMap } from '../../base/memo.js'
 import type { OutboxRow } from '../../base/message.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 
 /** Whose places a message takes, and at which host. */
 export interface Sharer {
@@ -10,7 +11,7 @@ export interface Sharer {
 /** Whose places a message takes: those of the owner who caused it, or of its address if it names none. */
 export const sharerOf = ({ owner, to }: Pick<OutboxRow, 'owner' | 'to'>): Sharer => ({
   owner: owner ?? to,
-  host: URL.canParse(to) ? new URL(to).host : to.slice(to.lastIndexOf('@') + 1),
+  host: parsedUrl(to)?.host ?? to.slice(to.lastIndexOf('@') + 1),
 })
 
 export const nameOf = ({ owner, host }: Sharer): string => `${owner} ${host}`

@@ -1,6 +1,7 @@
 import { isAlwaysRefused, isListed, isLoopback, isPublicAddress, type UpstreamList } from '../../base/ip-address.js'
 import { problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import type { ServiceContext } from '../../http/context.js'
 
 /** The options that decide which upstream services may be called. */
@@ -31,8 +32,8 @@ const localNames = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'
 export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
   // The URL parser silently removes line breaks, tabs and surrounding spaces.
   if (/[\s\p{Cc}]/u.test(text)) throw refused('It must not contain white space or control characters.')
-  if (!URL.canParse(text)) throw refused('It must be an absolute URL.')
-  const url = new URL(text)
+  const url = parsedUrl(text)
+  if (!url) throw refused('It must be an absolute URL.')
   url.hash = ''
   const fault = plainFault(url) ?? policyFault(url, policy)
   if (fault !== undefined) throw refused(fault)

@@ -4,6 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -84,7 +85,7 @@ const MAX_URL_LENGTH = 2048
 /** Checks the URL of a site to which a payer is sent. Throws `field_invalid`. */
 function checkedUrl(field: string, text: string | undefined): string | null {
   if (text === undefined) return null
-  const url = URL.canParse(text) && !/[\s\p{Cc}]/u.test(text) ? new URL(text) : undefined
+  const url = /[\s\p{Cc}]/u.test(text) ? undefined : parsedUrl(text)
   const isLink = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (isLink && url.href.length <= MAX_URL_LENGTH) return url.href
   throw problem('field_invalid', {

@@ -1,5 +1,6 @@
 import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import { quoted, withoutLinks } from '../../base/text/quotation.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { StandingTerms } from '../../consent/second-factor/detail.js'
@@ -101,7 +102,7 @@ async function merchantQuote(tx: Reader, order: MerchantOrder): Promise<Merchant
 async function merchantAt(tx: Reader, destination: string): Promise<{ payee: TwinRow; merchantUrl: string }> {
   const named = await twinNamed(tx, destination)
   if (named && isAccountOrUser(named.owner)) return { payee: named, merchantUrl: named.hostname }
-  const url = URL.canParse(destination) ? new URL(destination) : undefined
+  const url = parsedUrl(destination)
   const sold = url && (await itemCalledAt(tx, url))
   const payee = sold && (await tx.get(twins, sold.twin_id))
   if (!payee) throw problem('not_found', { detail: 'No wallet and no catalog item is at `destinationUrl`.' })

@@ -1,5 +1,6 @@
 import type { Entry } from '../../base/journal.js'
 import { isLoopbackOrigin } from '../../base/loopback.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 
 /**
  * Whether a page of another site made a browser send this, and may not read the answer: an image, a frame, a form, a script.
@@ -18,4 +19,4 @@ export function isOfForeignPage({ origin: through, request, response, operation_
 
 /** A page at localhost is of another site than 127.0.0.1. */
 const isOnThisMachine = (referer: string | undefined): boolean =>
-  referer !== undefined && URL.canParse(referer) && isLoopbackOrigin(new URL(referer).origin)
+  isLoopbackOrigin((referer !== undefined && parsedUrl(referer)?.origin) || '')

@@ -1,5 +1,6 @@
 import { isLoopbackOrigin } from '../../../base/loopback.js'
 import { problem } from '../../../base/problem.js'
+import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { clientById } from '../../../consent/oidc/clients/client.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountOf } from '../../../identity/accounts/account.js'
@@ -51,4 +52,4 @@ const originRefused = () =>
     detail: 'An app may only call from the origins of its redirect URIs. Register a redirect URI of this page.',
   })
 
-const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
+const originOf = (url: string): string | undefined => parsedUrl(url)?.origin

@@ -1,3 +1,5 @@
+import { parsedUrl } from '../../../base/text/foreign-url.js'
+
 const LONGEST = 1024
 
 /**
@@ -5,7 +7,8 @@ const LONGEST = 1024
  * URL with a path, and without user, fragment or dot segments, spelled as a browser would.
  */
 export function isDocumentId(clientId: string): boolean {
-  if (!clientId.startsWith('https://') || clientId.length > LONGEST || !URL.canParse(clientId)) return false
-  const { href, username, password, pathname } = new URL(clientId)
+  const url = clientId.startsWith('https://') && clientId.length <= LONGEST ? parsedUrl(clientId) : undefined
+  if (!url) return false
+  const { href, username, password, pathname } = url
   return href === clientId && username === '' && password === '' && pathname !== '/' && !clientId.includes('#')
 }

@@ -1,3 +1,5 @@
+import { parsedUrl } from '../../../base/text/foreign-url.js'
+
 /** Schemes of apps are reversed domain names (RFC 8252 section 7.1). Browsers use most schemes without a dot themselves. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 
@@ -13,8 +15,9 @@ const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)*localhost)
  * user, wildcard, or path segment that a server would resolve to a different path.
  */
 export function isRedirectUri(uri: string): boolean {
-  if (!/^[\x21-\x7e]{1,2048}$/.test(uri) || uri.includes('#') || !URL.canParse(uri)) return false
-  const { protocol, username, password } = new URL(uri)
+  const url = /^[\x21-\x7e]{1,2048}$/.test(uri) && !uri.includes('#') ? parsedUrl(uri) : undefined
+  if (!url) return false
+  const { protocol, username, password } = url
   if (username || password || /[\\"<>`{}^|*]/.test(uri) || changesPath(uri)) return false
   if (protocol === 'https:') return /^https:\/\/[^/?]/.test(uri)
   return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol) || EDITORS.includes(protocol)
@@ -31,7 +34,7 @@ export const sameRedirectUri = (registered: string, asked: string): boolean =>
   registered === asked ||
   (LOOPBACK.test(registered) &&
     LOOPBACK.test(asked) &&
-    URL.canParse(asked) &&
+    parsedUrl(asked) !== undefined &&
     withoutPort(registered) === withoutPort(asked))
 
 const withoutPort = (uri: string): string => uri.replace(LOOPBACK, '$1')

@@ -1,3 +1,4 @@
+import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { cartLines } from '../../../market/carts/cart.js'
 import type { CatalogItemRow } from '../../../market/catalog/item-row.js'
 import { catalogItems } from '../../../market/catalog/item-row.js'
@@ -127,7 +128,7 @@ export const catalogExplainers = {
       sentText(asked, 'serviceUrl') ??
       sentText(asked, 'service_url') ??
       item?.external_endpoint
-    const host = text !== undefined && URL.canParse(text) ? new URL(text).hostname : undefined
+    const host = text === undefined ? undefined : parsedUrl(text)?.hostname
     const field = ['external_endpoint', 'serviceUrl', 'service_url'].find((name) => name in asked.body)
     const rule = asked.service.sandbox?.isServed
       ? 'public hosts and this machine'

@@ -1,3 +1,4 @@
+import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { oidcInteractions } from '../../../consent/oidc/browser/interaction-row.js'
 import { clientById, type OidcClientRow } from '../../../consent/oidc/clients/client.js'
 import { oidcCodes } from '../../../consent/oidc/code.js'
@@ -246,7 +247,7 @@ export const oauthExplainers = {
   async too_many_fetches(asked) {
     const wait = askedWait(asked, 60)
     const id = sentText(asked, 'client_id')
-    const host = id !== undefined && URL.canParse(id) ? new URL(id).hostname : null
+    const host = (id !== undefined && parsedUrl(id)?.hostname) || null
     return {
       sentences: [
         `20 client documents were fetched from ${host ?? 'this host'} within a minute. The next one is possible after ${wait} seconds.`,
@@ -298,8 +299,9 @@ function authorizePath(client: OidcClientRow): string {
 
 /** Whether a redirect URI may be registered, as far as its form says. */
 function isAllowed(uri: string): boolean {
-  if (!URL.canParse(uri) || uri.includes('#') || uri.includes('*') || uri.includes('..')) return false
-  const { protocol, hostname, username } = new URL(uri)
+  const url = parsedUrl(uri)
+  if (!url || uri.includes('#') || uri.includes('*') || uri.includes('..')) return false
+  const { protocol, hostname, username } = url
   if (username !== '') return false
   return (
     protocol === 'https:' ||
