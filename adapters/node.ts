@@ -16,6 +16,7 @@ import { Arrivals } from './node/arrivals.js'
 import { Pipelines } from './node/pipelines.js'
 import { NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
+import { UnreadAnswers } from './node/unread-answers.js'
 
 export { type NodeFontsOptions, nodeFonts } from './node/fonts.js'
 export { type NodeUpstreamOptions, nodeUpstream } from './node/upstream.js'
@@ -87,7 +88,7 @@ export async function serve(
       const response = await answer(handler, requestOf(req, res), sourceOf(req, ending.signal))
       await nextBurst()
       if (ending.signal.aborted) res.shouldKeepAlive = false
-      await send(response, { req, res, unreadMs: requestMs })
+      await send(response, { req, res, unread, unreadMs: requestMs })
     } catch (error) {
       if (error instanceof Problem) return refuse(res, error)
       if (error instanceof AnswerDropped) return res.destroy()
@@ -96,6 +97,7 @@ export async function serve(
     }
   })
   const pipelines = new Pipelines()
+  const unread = new UnreadAnswers()
   // As in fetch: a header that is sent twice has two values. Without this, Node takes only the first.
   const server = createServer({ joinDuplicateHeaders: true, ...arrivalTimes(requestMs) }, (req, res) => {
     const { socket } = req
@@ -227,15 +229,18 @@ function nextBurst(): Promise<void> {
 interface Sending {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  readonly unread: UnreadAnswers
   readonly unreadMs: number
 }
 
-async function send(response: Response, { req, res, unreadMs }: Sending): Promise<void> {
+async function send(response: Response, { req, res, unread, unreadMs }: Sending): Promise<void> {
   const { whole, fields, stream }: Partial<SizedResponse> = response instanceof SizedResponse ? response : {}
   if (whole !== undefined && !res.destroyed) {
     // This writes head and body at once. `sendNodeResponse` needs two writes.
     res.writeHead(response.status, fields).end(whole)
-    if (res.writableLength > 0) dropIfUnread(res, unreadMs)
+    if (res.writableLength === 0) return
+    unread.hold(req.socket, res)
+    dropIfUnread(res, unreadMs)
     return
   }
   // Without a listener, a stream's error ends the process. The caller must see that the answer is incomplete.

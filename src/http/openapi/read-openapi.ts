@@ -1,13 +1,20 @@
+import { LimitedMap } from '../../base/memo.js'
 import { z } from '../fields/schema.js'
+import { reply } from '../reply.js'
 import { defineRoutes, type Route, route } from '../route.js'
 import type { Texts } from './texts.js'
+
+/** Documents that are kept: of a service, and of one with another address or mode. */
+const MOST_WRITTEN = 2
 
 /**
  * The operation that returns the OpenAPI document. `list` returns the whole route table, including this operation. The
  * document, its texts and its examples are loaded on the first call.
  */
-export const openapiRoutes = (list: () => readonly Route[], load: () => Promise<{ readonly texts: Texts }>) =>
-  defineRoutes('meta', {
+export const openapiRoutes = (list: () => readonly Route[], load: () => Promise<{ readonly texts: Texts }>) => {
+  // Writing the document takes a hundred times as long as a payment, and anybody may ask for it.
+  const written = new LimitedMap<string, string>(MOST_WRITTEN)
+  return defineRoutes('meta', {
     readOpenapi: route({
       summary: 'Read the OpenAPI 3.1 document, which describes every operation that answers.',
       evidence: 'designed',
@@ -19,12 +26,18 @@ export const openapiRoutes = (list: () => readonly Route[], load: () => Promise<
       shareable: true,
       result: z.record(z.string(), z.unknown()),
       async handle(_call, { baseUrl, evidence }) {
+        const name = `${evidence} ${baseUrl}`
+        const known = written.get(name)
+        if (known !== undefined) return reply({ body: known })
         const [{ openapi }, { examples }, { texts }] = await Promise.all([
           import('./document.js'),
           import('./examples.js'),
           load(),
         ])
-        return openapi({ routes: list(), baseUrl, evidence, texts, examples })
+        const body = JSON.stringify(openapi({ routes: list(), baseUrl, evidence, texts, examples }))
+        written.set(name, body)
+        return reply({ body })
       },
     }),
   })
+}
