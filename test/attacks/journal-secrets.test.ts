@@ -32,6 +32,39 @@ test('the journal shows no secret value in the address of an upstream call', asy
   expect(text).toContain('GET https://api.example.test/w/{secret.path}/Oslo"')
 })
 
+test('the journal hides what was sent in a form that no operation takes, and secrets of other services', async () => {
+  const codes = ['a', 'hIdDeN5']
+  const service = createService({
+    sandbox: true,
+    upstream: { fetch: async () => Response.json({ codes, zone: 'kept' }) },
+  })
+  onTestFinished(() => service.close())
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const seller = await newSeller(call)
+  const payer = await newPayer(call, seller, { balance: 5 })
+  for (const url of ['https://ada:hIdDeN1@hooks.example.test/', 'ftp://hIdDeN2@hooks.example.test'])
+    await call('POST', '/v4/webhooks', { token: seller.token, body: { url, events: ['*'] } })
+  const escaped = '{"url":"https:\\/\\/ada:hIdDeN3@hooks.example.test","events":["*"]}'
+  await call('POST', '/v4/webhooks', {
+    token: seller.token,
+    raw: escaped,
+    headers: { 'content-type': 'application/json' },
+  })
+  const form = new FormData()
+  form.set('email', 'ada@example.test')
+  form.set('code', 'hIdDeN4')
+  await service.fetch('/v4/session/verify', {
+    method: 'POST',
+    body: form,
+    headers: { 'x-forwarded-authorization': 'Bearer hIdDeN6' },
+  })
+  const item = await newItem(call, seller)
+  expect((await purchase(call, payer, item, { arguments: { city: 'Oslo' } })).status).toBe(201)
+  const { text } = await call('GET', '/_sandbox/requests?limit=100')
+  expect(text.match(/hIdDeN\d/g) ?? []).toEqual([])
+  for (const kept of ['hooks.example.test', 'name=', 'kept']) expect(text).toContain(kept)
+})
+
 /** Names of fields and headers whose values are secrets. */
 const SECRETS =
   /^(access_token|refresh_token|id_token|id_token_hint|registration_access_token|client_secret|session_id|x-session-id|nonce|code|token|fcmToken|x-device-token|secret|secrets|agent_twin_key|encryption_key|codes|control_token|persona_delegate|instances|idempotency-key)$/

@@ -38,13 +38,20 @@ const FIELD = new RegExp(
   'g',
 )
 /** The same inside a text that is JSON. */
-const NESTED = new RegExp(String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\[^"])*\\?(?:"|$)|${NUMBER})`, 'g')
+const NESTED = new RegExp(
+  String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\[^"])*\\?(?:"|$)|\[[^\]]*(?:\]|$)|${NUMBER})`,
+  'g',
+)
 /** The hash of a delegate, which stands before that of its persona: whoever knows one may spend. A body may be cut behind it. */
 const DELEGATE = /(\\?"hash\\?"\s*:\s*\\?")41[0-9a-f]{64}(?=\\?"\s*(?:$|,\s*(?:$|\\?"persona\\?")))/g
 /** Delegates by the hash of their persona. */
 const DELEGATES = /(\\?")(41[0-9a-f]{64}\\?"\s*:\s*)\[\s*\\?"41[0-9a-f]{64}\\?"[^\]]*(?:\]|$)/g
 /** In a query, fragment or form. */
 const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
+/** What a form with files holds. No operation takes one, so whoever sends it gets an error, and looks into the journal. */
+const IN_PART = /^(?!--|content-)[^\r\n]+/gim
+/** Name and password in the URL of another service, whose slashes may be escaped. Such a URL is refused. */
+const USER_INFO = /(:(?:\\?\/){2})[^\s/?#@"\\<>]+@/g
 /** A session's id, tokens of checkouts, secrets of clients and webhooks, and refresh tokens, wherever they are. */
 const MARKED = /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}/g
 /**
@@ -71,13 +78,16 @@ export function redact(given: string): string {
   const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
   const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
   const marked = marks & MARK ? hideMarked(nested) : nested
-  const bare = marks & QUOTE ? hideDelegates(marked) : marked
+  const bare = marks & QUOTE ? hideDelegates(hideParts(marked)) : marked
   const shown = marks & EQUALS ? redactParameters(bare) : bare
-  return marks & DIGITS ? hideCardNumbers(shown, HIDDEN) : shown
+  const others = marks & AT ? shown.replace(USER_INFO, `$1${HIDDEN}@`) : shown
+  return marks & DIGITS ? hideCardNumbers(others, HIDDEN) : others
 }
 
 const hideMarked = (text: string): string =>
   text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
+
+const hideParts = (text: string): string => (text.startsWith('--') ? text.replace(IN_PART, HIDDEN) : text)
 
 const hideDelegates = (text: string): string =>
   text.replace(DELEGATE, `$1${HIDDEN}`).replace(DELEGATES, `$1$2$1${HIDDEN}$1`)
@@ -87,6 +97,7 @@ const BACKSLASH = 2
 const EQUALS = 4
 const MARK = 8
 const DIGITS = 16
+const AT = 32
 
 /** What a text holds that a secret needs. One look at each character takes less time than any expression. */
 function marksOf(text: string): number {
@@ -109,6 +120,7 @@ function marksOf(text: string): number {
       if (char === 34) marks |= QUOTE
       else if (char === 92) marks |= BACKSLASH
       else if (char === 61) marks |= EQUALS
+      else if (char === 64) marks |= AT
       else if (endsMark(char, before)) marks |= MARK
     }
     before = char
@@ -161,7 +173,8 @@ const SECRET_HEADERS = new Set([
 ])
 
 /** Headers of others that hold a secret by their name. */
-const SECRET_NAME = /(?:token|secret|password|signature|api-?key|access-key|credentials?)s?$/
+const SECRET_NAME =
+  /(?:token|secret|password|signature|api-?key|access-key|credentials?|authorization|assertion|cookie|jwt)s?$/
 
 /**
  * The value of a header without secrets. The scheme of `Authorization` stays. A key that is hard to guess leads a guest to
