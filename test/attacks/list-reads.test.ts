@@ -138,6 +138,10 @@ async function multiply(storage: Storage): Promise<void> {
   await storage.import({ ...state, rows })
 }
 
+/** How many rows a page shows. */
+const rowsOf = (page: Record<string, unknown>): number =>
+  Object.values(page).reduce<number>((sum, value) => sum + (Array.isArray(value) ? value.length : 0), 0)
+
 const isPaged = ([, { method, query }]: [string, { method: string; query?: unknown }]) => {
   const shape = (query as { shape?: object } | undefined)?.shape ?? {}
   return method === 'GET' && ['limit', 'offset'].some((name) => name in shape)
@@ -162,6 +166,7 @@ test('no parameter of a list makes a page read more rows than a page needs', asy
   const shop = await newShop()
   const { call, counted } = shop
   const read: Record<string, number> = {}
+  const shown: Record<string, number> = {}
   for (const [id, { query, wholeList }] of paged) {
     const [path, token] = pages[id]?.(shop) ?? ['', '']
     const names = Object.keys(query?.shape ?? {})
@@ -171,12 +176,18 @@ test('no parameter of a list makes a page read more rows than a page needs', asy
       counted.rows = counted.largest = 0
       const { status, body } = await call('GET', `${path}?${each}`, { token })
       expect([200, 400], `${id}?${each}: ${JSON.stringify(body)}`).toContain(status)
+      if (each === '') shown[id] = rowsOf(body)
       // A list that shows every row without a page is read in slices.
       const isWhole = wholeList !== undefined && !/limit|after/.test(each)
       read[`${id}?${each}`] = isWhole ? counted.largest : counted.rows
     }
   }
   expect(Object.entries(read).filter(([, rows]) => rows > MOST_READ)).toEqual([])
+  // A list of our own shows 20 without a limit. One that existing clients read without pages shows every row.
+  const wrong = paged.filter(({ 0: id, 1: { wholeList } }) => wholeList === undefined && (shown[id] ?? 0) > 20)
+  expect(wrong.map(([id]) => id)).toEqual([])
+  expect(Object.entries(shown).filter(([, rows]) => rows === 20).length).toBeGreaterThan(7)
+  for (const id of ['listTwins', 'listCommodityTransactions']) expect(shown[id]).toBeGreaterThan(ROWS)
   // The lists are long, so that one which reads all of them is seen.
   expect(read['listEvents?type=zzz.*']).toBeGreaterThan(1500)
   expect(read['listCatalogItems?offset=1000']).toBeGreaterThan(1000)

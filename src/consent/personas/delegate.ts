@@ -10,10 +10,10 @@ import { readQuantities } from '../../money/digital-quantities/digital-quantity.
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { allRows, newestFirst } from '../../storage/page.js'
+import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { ownPersona, type PersonaRow, personaOf } from './persona.js'
+import { ownPersona } from './persona.js'
 import { type SpendingAuthority, showSpendingAuthority } from './spending-authority.js'
 
 /** What a persona gave to a twin. Until it is revoked, it can be verified and may let a party spend. The id is its hash. */
@@ -155,74 +155,3 @@ export async function revokedAt(tx: Reader, row: DelegateRow): Promise<number | 
   const owner = await tx.get(users, userIdOf(row.persona_owner) ?? 0)
   return owner?.email_verified_at ?? row.created_at
 }
-
-/** The delegates that a twin holds now, oldest first. */
-export async function* delegatesHeld(tx: Reader, { id }: TwinRow): AsyncGenerator<DelegateRow> {
-  const read = new ReadOnce(tx)
-  for await (const row of allRows(tx, delegates, { index: 'byTwin', prefix: [id] }))
-    if (await isDelegateValid(read, row)) yield row
-}
-
-/** How many delegates one answer is made of. Anybody gives them to anybody. */
-const MOST_READ = 500
-
-/**
- * The delegates that all twins of an owner hold now, by persona, oldest first (Micro Payment Service Interface, section 2). Of
- * each twin, the newest 500 are looked at: those who gave more see all in the list of their persona.
- */
-export async function listDelegateMapping(tx: Reader, owner: Owner): Promise<Record<string, string[]>> {
-  const mapping: Record<string, string[]> = {}
-  const read = new ReadOnce(tx)
-  for await (const twin of allRows(tx, twins, { index: 'byOwner', prefix: [owner] })) {
-    const rows = await tx.find(delegates, { index: 'byTwin', prefix: [twin.id], limit: MOST_READ, reverse: true })
-    for (const row of rows.reverse()) {
-      const { persona, id } = row
-      if (!(await isDelegateValid(read, row))) continue
-      mapping[persona] ??= []
-      mapping[persona].push(id)
-    }
-  }
-  return mapping
-}
-
-export interface Verification {
-  readonly persona: string
-  readonly twinId: number
-  /** The caller, if they own twins. */
-  readonly caller: Owner | undefined
-  /** Inclusive. */
-  readonly issueMin?: number | undefined
-  readonly issueMax?: number | undefined
-}
-
-/** Sorts after every hash. */
-const AFTER_HASHES = '~'
-
-/**
- * The delegates of a persona that a twin holds now, of the newest 500 up to `issueMax`, oldest first (Micro Payment Service
- * Interface, section 4.6). Anybody who knows a delegate
- * for a publishable secret can spend with it, so only its two sides see it. Throws `not_found` for an unknown persona or twin.
- */
-export async function verifyPersona(tx: Reader, { persona: hash, twinId, caller, issueMin, issueMax }: Verification) {
-  const persona = await personaOf(tx, hash)
-  const twin = await tx.get(twins, twinId)
-  if (!twin) throw problem('not_found', { detail: 'No twin has this id.' })
-  const generation = await generationOf(tx, persona.owner)
-  const isSide = caller === persona.owner || caller === twin.owner
-  const rows = await tx.find(delegates, {
-    ...{ index: 'byHolding', prefix: [hash, twin.id], limit: MOST_READ, reverse: true },
-    ...(issueMax !== undefined && { after: [hash, twin.id, issueMax, AFTER_HASHES] }),
-  })
-  const instances: string[] = []
-  for (const row of rows.reverse())
-    if (row.generation === generation && row.issue >= (issueMin ?? 1) && (isSide || !isBearerDelegate(row)))
-      instances.push(row.id)
-  return { ...describeResult(persona, instances.length), hostname: twin.hostname, instances }
-}
-
-const isBearerDelegate = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
-
-const describeResult = ({ name }: PersonaRow, count: number) =>
-  count > 0
-    ? { status: 200, message: `The twin holds ${count} of the requested delegates of "${name}".` }
-    : { status: 404, message: `The twin holds none of the requested delegates of "${name}".` }

@@ -4,11 +4,10 @@ import type { personaRoutes } from './routes.js'
 export const personaTexts: TextsOf<typeof personaRoutes> = {
   operations: {
     createPersona: 'For an account or a user. The twin must be the caller’s.',
-    listDelegateMapping:
-      'For an account or a user. Revoked delegates are left out. Of each twin, the newest 500 delegates are looked at.',
+    listDelegateMapping: 'For an account or a user. Revoked delegates are left out.',
     readPersona: 'Anybody may call this.',
     verifyPersona:
-      "For every caller, and for pages with a `public_secret`. The twin need not be the caller's. Revoked delegates do not count. The newest 500 up to `issue_max` are looked at.",
+      "For every caller, and for pages with a `public_secret`. The twin need not be the caller's. Revoked delegates do not count.",
     createDelegate:
       'For the owner of the persona. Delegates of a persona are numbered 1, 2, 3 … Send an `Idempotency-Key`, so that a retry gives no second one.',
     listDelegates: 'For the owner of the persona.',

@@ -12,9 +12,17 @@ import {
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
-import { noContent } from '../../http/reply.js'
+import { noContent, Reply } from '../../http/reply.js'
 import { type AccountPrincipal, defineRoutes, type Principal, route, type UserPrincipal } from '../../http/route.js'
-import { deleteDelegate, listDelegateMapping, listDelegates, verifyPersona } from './delegate.js'
+import { deleteDelegate, listDelegates } from './delegate.js'
+import {
+  heldByOwner,
+  mappingOf,
+  mappingText,
+  showVerification,
+  verificationText,
+  verifyPersona,
+} from './held-delegates.js'
 import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
 import { awaitDelegateApproval } from './second-factor.js'
@@ -97,7 +105,11 @@ export const personaRoutes = defineRoutes('personas', {
     versions: ['v4', 'v3'],
     auth: ['account', 'user', 'session'],
     result: z.record(z.string(), z.array(ContentHash)),
-    read: (tx, { principal }) => listDelegateMapping(tx, principal.owner),
+    async read(tx, { principal: { owner } }, service) {
+      const first = await heldByOwner(tx, owner)
+      if (first.next) return new Reply({ text: () => mappingText(first, owner, service) })
+      return Object.fromEntries(mappingOf(first.part))
+    },
   }),
 
   readPersona: route({
@@ -134,8 +146,8 @@ export const personaRoutes = defineRoutes('personas', {
     queryInBody: true,
     result: z.object({ status: z.int(), message: z.string(), hostname: z.string(), instances: z.array(ContentHash) }),
     errors: ['not_found'],
-    read: (tx, { params, query, principal }) =>
-      verifyPersona(tx, {
+    async read(tx, { params, query, principal }, service) {
+      const verification = {
         persona: params.hash,
         twinId: query.twin_id,
         // A publishable secret is public, and whoever knows a bearer delegate spends with it without approval. So an
@@ -143,7 +155,11 @@ export const personaRoutes = defineRoutes('personas', {
         caller: isOwner(principal) && !query.disclosable ? principal.owner : undefined,
         issueMin: query.issue_min,
         issueMax: query.issue_max,
-      }),
+      }
+      const first = await verifyPersona(tx, verification)
+      if (first.next === undefined) return showVerification(first)
+      return new Reply({ text: () => verificationText(first, verification, service) })
+    },
   }),
 
   createDelegate: route({

@@ -1,6 +1,7 @@
 import { contentHash } from '../../base/hash.js'
 import { letOthersRun } from '../../base/ports.js'
-import { delegatesHeld, hasValidHash } from '../../consent/personas/delegate.js'
+import { type DelegateRow, hasValidHash } from '../../consent/personas/delegate.js'
+import { delegatesHeld } from '../../consent/personas/held-delegates.js'
 import { personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -37,13 +38,36 @@ export const inventoryColumns = [
 ] as const satisfies readonly (keyof InventoryRecord)[]
 
 /**
- * What a twin holds now. The entries are summed in slices between which other calls run. The last slice also reads the
- * balances. If both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
+ * What a twin holds now: its balances, then its delegates, in slices between which other calls run. The balances are read
+ * first, because a streamed answer cannot turn into an error.
  */
 export async function inventoryOf(
-  { storage }: Pick<ServiceContext, 'storage'>,
+  service: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
-): Promise<InventoryRecord[]> {
+): Promise<AsyncGenerator<InventoryRecord[]>> {
+  const held = await balanceRecords(service, twin)
+  return withDelegates(held, service, twin)
+}
+
+async function* withDelegates(
+  first: InventoryRecord[],
+  service: Pick<ServiceContext, 'storage'>,
+  twin: TwinRow,
+): AsyncGenerator<InventoryRecord[]> {
+  yield first
+  for await (const held of delegatesHeld(service, twin.id))
+    yield await service.storage.read(async (tx) => {
+      const records = []
+      for (const delegate of held) records.push(await describeDelegate(tx, twin, delegate))
+      return records
+    })
+}
+
+/**
+ * What a twin holds of each digital quantity. The entries are summed in slices. The last slice also reads the balances. If
+ * both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
+ */
+async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<InventoryRecord[]> {
   const sums = new Map<string, Sum>()
   let after: readonly Key[] | undefined
   for (;;) {
@@ -72,15 +96,6 @@ async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Su
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
   const records: InventoryRecord[] = []
   for (const balance of held) records.push(await describe(tx, twin, balance, sums.get(balance.dq)))
-  for await (const delegate of delegatesHeld(tx, twin))
-    records.push({
-      fileIdentity: delegate.id,
-      issuer: (await personaOf(tx, delegate.persona)).hostname,
-      fileType: '',
-      amount: null,
-      integrity: hasValidHash(delegate, twin) ? 'valid' : 'broken',
-      timestamp: new Date(delegate.created_at).toISOString(),
-    })
   return records
 }
 
@@ -96,6 +111,15 @@ function addEntries(sums: Map<string, Sum>, rows: readonly EntryRow[]): Map<stri
   }
   return sums
 }
+
+const describeDelegate = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<InventoryRecord> => ({
+  fileIdentity: delegate.id,
+  issuer: (await personaOf(tx, delegate.persona)).hostname,
+  fileType: '',
+  amount: null,
+  integrity: hasValidHash(delegate, twin) ? 'valid' : 'broken',
+  timestamp: new Date(delegate.created_at).toISOString(),
+})
 
 async function sumAtOnce(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
   const sums = new Map<string, Sum>()

@@ -79,9 +79,8 @@ export const statementRoutes = defineRoutes('twins', {
     errors: ['not_found', 'not_owner'],
     async handle(call, service) {
       const twin = await ownTwinOf(call, service)
-      const records = await inventoryOf(service, twin)
-      if (prefersJson(call.headers)) return jsonReply(singleBatch(records))
-      return csvReply(inventoryColumns, singleBatch(records))
+      const pieces = await inventoryOf(service, twin)
+      return prefersJson(call.headers) ? jsonReply(pieces) : csvReply(inventoryColumns, pieces)
     },
   }),
 })
@@ -94,8 +93,4 @@ function endOf(field: string, time: number | string | undefined): number | undef
 
 async function* mapBatches<T, U>(pieces: AsyncIterable<T[]>, change: (item: T) => U): AsyncGenerator<U[]> {
   for await (const piece of pieces) yield piece.map(change)
-}
-
-async function* singleBatch<T>(piece: T): AsyncGenerator<T> {
-  yield piece
 }
