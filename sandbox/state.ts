@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, open, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { PRIVATE, replaceFile, settlePath } from '../adapters/storage/file/disk.js'
+import { PRIVATE, replaceFile, settlePath, syncFile } from '../adapters/storage/file/disk.js'
 import { readStateDocument } from '../adapters/storage/file/first-format.js'
 import { isStorage, readStored } from '../adapters/storage/file/stored.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
@@ -167,7 +167,7 @@ async function writePieces(file: string, pieces: Iterable<string>): Promise<void
   const handle = await open(file, 'w', PRIVATE)
   try {
     for (const piece of pieces) await handle.writeFile(piece)
-    if ((await handle.stat()).isFile()) await handle.sync()
+    if ((await handle.stat()).isFile()) await syncFile(handle)
   } finally {
     await handle.close()
   }

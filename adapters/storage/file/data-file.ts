@@ -4,7 +4,7 @@ import type { Adapter } from 'lowdb'
 import { areCounters } from '../../../src/storage/state.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { exists, PRIVATE, replaceFile, syncDirectory } from './disk.js'
+import { exists, PRIVATE, replaceFile, syncDirectory, syncFile } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
 import type { LongFields } from './long-fields.js'
@@ -156,7 +156,7 @@ async function writeNewFile(file: string, pieces: Iterable<string>): Promise<voi
   const handle = await open(file, 'w', PRIVATE)
   try {
     for (const piece of pieces) await handle.writeFile(piece)
-    await handle.sync()
+    await syncFile(handle)
   } finally {
     await handle.close()
   }

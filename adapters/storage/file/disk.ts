@@ -1,4 +1,4 @@
-import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fdatasync, fsync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { access, type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -26,13 +26,23 @@ export async function replaceFile(from: string, to: string): Promise<void> {
   }
 }
 
+/** Writes an open file to the disk: what is in it, and what the system keeps about it. */
+export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
+
+/** Writes what is in an open file to the disk. */
+export const syncContent = (handle: FileHandle): Promise<void> => synced(fdatasync, handle)
+
+/** By the number of the file: a `FileHandle` of Yarn's Plug'n'Play has neither `sync` nor `datasync`. */
+const synced = (sync: typeof fsync, { fd }: FileHandle): Promise<void> =>
+  new Promise((resolve, reject) => sync(fd, (error) => (error ? reject(error) : resolve())))
+
 /** Writes the names in a directory to the disk. Syncing a file does not do that. */
 export async function syncDirectory(directory: string): Promise<void> {
   // Windows cannot sync a directory, and does not need to.
   if (process.platform === 'win32') return
   const handle = await open(directory, constants.O_RDONLY)
   try {
-    await handle.sync()
+    await syncFile(handle)
   } finally {
     await handle.close()
   }
@@ -95,7 +105,7 @@ export async function writeAgain(handle: FileHandle, from: number, to: number): 
     await writeBytes(handle, piece.subarray(0, bytesRead), at)
     at += bytesRead
   }
-  await handle.sync()
+  await syncFile(handle)
 }
 
 /** Writes bytes at a place of a file. */

@@ -5,7 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 import { messageOf } from '../../../src/storage/unknown.js'
 import type { JournaledCommit } from './commit.js'
-import { PRIVATE, syncDirectory, writeAgain } from './disk.js'
+import { PRIVATE, syncContent, syncDirectory, writeAgain } from './disk.js'
 import { reasonOf, StorageLocked } from './errors.js'
 import { commitLine, headOfPart, partFile } from './journal-part.js'
 import { appendJournalPart, type JournalPart, writeAt } from './part-names.js'
@@ -259,7 +259,7 @@ export class Journal {
   async #takeBack({ handle, end }: OpenPart): Promise<boolean> {
     try {
       await handle.truncate(end)
-      await handle.datasync()
+      await syncContent(handle)
       return true
     } catch {
       return false

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { syncDirectory, writeAgain, writeBytes } from './disk.js'
+import { syncContent, syncDirectory, writeAgain, writeBytes } from './disk.js'
 import { objectLine } from './line.js'
 
 /** A part of the journal that continues a data file. */
@@ -70,5 +70,5 @@ const NEWLINE = 10
 /** Writes bytes at a place of a file, and to the disk. */
 export async function writeAt(handle: FileHandle, bytes: Buffer, start: number): Promise<void> {
   await writeBytes(handle, bytes, start)
-  await handle.datasync()
+  await syncContent(handle)
 }

@@ -1,7 +1,8 @@
-import { constants, mkdirSync, writeFileSync } from 'node:fs'
+import blocking, { constants, mkdirSync, type NoParamCallback, writeFileSync } from 'node:fs'
 import fs, { type FileHandle } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 
 /** What was asked of the disk, in order. A sync counts from its end for what was there at its beginning. */
 export type DiskEvent =
@@ -48,7 +49,8 @@ export async function watchDisk({ before }: DiskWatch = {}): Promise<WatchedDisk
   await probe.close()
   const original = {
     ...pick(fs, ['open', 'rename', 'rm', 'link']),
-    ...pick(prototype, ['write', 'writeFile', 'truncate', 'sync', 'datasync']),
+    ...pick(prototype, ['write', 'writeFile', 'truncate']),
+    ...pick(blocking, ['fsync', 'fdatasync']),
   }
   const { open, rename, rm, link, write, writeFile, truncate } = original
 
@@ -108,14 +110,21 @@ export async function watchDisk({ before }: DiskWatch = {}): Promise<WatchedDisk
     const { inode, file } = of(this)
     return record({ do: 'truncate', inode, length }, file, () => truncate.call(this, length), this)
   }
-  for (const name of ['sync', 'datasync'] as const)
-    prototype[name] = async function (this: FileHandle) {
-      const { inode, file, directory } = of(this)
-      const sync = ++last
-      const begin: DiskEvent = directory ? { do: 'syncDirectory', sync } : { do: 'sync', inode, sync }
-      await record(begin, file, () => original[name].call(this), this)
-      events.push(directory ? { do: 'syncedDirectory', sync } : { do: 'synced', inode, sync })
-    }
+  const synced = async (name: 'fsync' | 'fdatasync', handle: FileHandle) => {
+    const { inode, file, directory } = of(handle)
+    const sync = ++last
+    const begin: DiskEvent = directory ? { do: 'syncDirectory', sync } : { do: 'sync', inode, sync }
+    await record(begin, file, () => promisify(original[name])(handle.fd), handle)
+    events.push(directory ? { do: 'syncedDirectory', sync } : { do: 'synced', inode, sync })
+  }
+  for (const name of ['fsync', 'fdatasync'] as const)
+    Object.assign(blocking, {
+      [name](fd: number, done: NoParamCallback) {
+        const [handle] = [...opened.keys()].filter((each) => each.fd === fd)
+        if (!handle) return original[name](fd, done)
+        synced(name, handle).then(() => done(null), done)
+      },
+    })
   syncBuiltinESMExports()
 
   return {
@@ -126,8 +135,8 @@ export async function watchDisk({ before }: DiskWatch = {}): Promise<WatchedDisk
     },
     stop() {
       Object.assign(fs, { open, rename, rm, link })
-      for (const name of ['write', 'writeFile', 'truncate', 'sync', 'datasync'] as const)
-        Object.assign(prototype, { [name]: original[name] })
+      Object.assign(prototype, { write, writeFile, truncate })
+      Object.assign(blocking, pick(original, ['fsync', 'fdatasync']))
       syncBuiltinESMExports()
     },
   }

@@ -1,4 +1,4 @@
-import fs from 'node:fs'
+import fs, { type NoParamCallback } from 'node:fs'
 import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import type { Fault, VirtualDisk } from './disk.js'
@@ -7,7 +7,10 @@ type Act = (...args: any[]) => unknown
 
 /** Sends all calls of `node:fs` for files of the disk to it, in this process, while the body runs. */
 export async function withMounted<T>(disk: VirtualDisk, body: () => Promise<T>): Promise<T> {
-  const unmount = [replace(promises, disk, laterCalls(disk)), replace(fs, disk, blockingCalls(disk))]
+  const unmount = [
+    replace(promises, disk, laterCalls(disk)),
+    replace(fs, disk, { ...blockingCalls(disk), fsync: sync(disk), fdatasync: sync(disk) }),
+  ]
   syncBuiltinESMExports()
   try {
     return await body()
@@ -54,11 +57,8 @@ function laterCalls(disk: VirtualDisk): Record<string, Act> {
 /** A `FileHandle` of `node:fs/promises`. */
 function handleOf(disk: VirtualDisk, descriptor: number) {
   const { path } = disk.at(descriptor)
-  const sync = () => disk.later('sync', path, (fault) => disk.sync(descriptor, fault))
   return {
     fd: descriptor,
-    sync,
-    datasync: sync,
     close: () => disk.later('close', path, (fault) => disk.close(descriptor, fault)),
     stat: () => disk.later('stat', path, (fault) => statOf(disk, descriptor, fault)),
     truncate: (length = 0) => disk.later('truncate', path, (fault) => disk.truncate(descriptor, length, fault)),
@@ -89,6 +89,12 @@ function writeAll(disk: VirtualDisk, descriptor: number, content: string | Uint8
   const written = disk.write(descriptor, bytes, null, fault)
   if (written < bytes.length) disk.write(descriptor, bytes.subarray(written), null)
 }
+
+/** The functions of `node:fs` that call back when they have synced a file. */
+const sync =
+  (disk: VirtualDisk): Act =>
+  (descriptor: number, done: NoParamCallback) =>
+    disk.later('sync', disk.at(descriptor).path, (fault) => disk.sync(descriptor, fault)).then(() => done(null), done)
 
 /** The functions of `node:fs` that block. */
 function blockingCalls(disk: VirtualDisk): Record<string, Act> {
