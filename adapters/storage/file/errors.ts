@@ -38,9 +38,11 @@ export class StorageLocked extends Error {
   override name = 'StorageLocked'
   constructor(
     readonly lock: string,
-    readonly holder: { readonly pid: number; readonly host: string } | undefined,
+    readonly holder: { readonly pid: number; readonly host: string | null } | undefined,
   ) {
-    const who = holder ? `process ${holder.pid} on ${holder.host}` : 'a process that did not say who it is'
+    const who = holder
+      ? `process ${holder.pid} on ${holder.host ?? 'an unknown host'}`
+      : 'a process that did not say who it is'
     super(`The storage is in use by ${who}. Stop that first; if it is surely gone, remove ${lock}`)
   }
 }

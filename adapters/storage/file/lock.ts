@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { constants, readFileSync } from 'node:fs'
 import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { hasCode, isObject } from '../../../src/storage/unknown.js'
-import { PRIVATE } from './disk.js'
+import { PRIVATE, syncFile } from './disk.js'
 import { StorageLocked } from './errors.js'
 
 export interface Lock {
@@ -16,7 +16,8 @@ export interface Lock {
 
 interface Holder {
   readonly pid: number
-  readonly host: string
+  /** Null if the system may not be asked. */
+  readonly host: string | null
   /** Distinguishes this process from a later one with the same pid, such as 1 in a container. Null if unknown. */
   readonly started: string | null
   readonly id: string
@@ -35,7 +36,7 @@ export async function takeLock(file: string): Promise<Lock> {
     try {
       return await takeFreeLock(file)
     } catch (error) {
-      const isEnding = error instanceof StorageLocked && error.holder?.host === hostname()
+      const isEnding = error instanceof StorageLocked && error.holder?.host === hostName()
       if (!isEnding || error.holder?.pid === process.pid || waited >= PATIENCE_MS) throw error
       await delay(LOOK_AGAIN_MS)
     }
@@ -43,7 +44,7 @@ export async function takeLock(file: string): Promise<Lock> {
 
 async function takeFreeLock(file: string): Promise<Lock> {
   const { pid } = process
-  const holder: Holder = { pid, host: hostname(), started: (await statOf(pid))?.started ?? null, id: randomUUID() }
+  const holder: Holder = { pid, host: hostName(), started: (await statOf(pid))?.started ?? null, id: randomUUID() }
   const own = `${file}.${holder.id}`
   const text = `${JSON.stringify(holder)}\n`
   try {
@@ -117,7 +118,7 @@ async function placed(own: string, file: string): Promise<boolean> {
     throw error
   }
   try {
-    await syncFile(file)
+    await syncAt(file)
     return true
   } catch (error) {
     // After a power loss, an empty lock would have no holder who could be dead.
@@ -126,10 +127,10 @@ async function placed(own: string, file: string): Promise<boolean> {
   }
 }
 
-async function syncFile(file: string): Promise<void> {
+async function syncAt(file: string): Promise<void> {
   const handle = await open(file, 'r+')
   try {
-    await handle.sync()
+    await syncFile(handle)
   } finally {
     await handle.close()
   }
@@ -158,13 +159,22 @@ function parseHolder(text: string): Holder | undefined {
 function isHolder(value: unknown): value is Holder {
   if (!isObject(value)) return false
   const { pid, host, started, id } = value
-  const isNamed = typeof host === 'string' && typeof id === 'string'
+  const isNamed = (host === null || typeof host === 'string') && typeof id === 'string'
   return isNamed && Number.isSafeInteger(pid) && (started === null || typeof started === 'string')
+}
+
+/** Null in a Deno without `--allow-sys=hostname`. Then a holder that is dead looks alive. */
+function hostName(): string | null {
+  try {
+    return os.hostname()
+  } catch {
+    return null
+  }
 }
 
 async function mayBeAlive({ pid, host, started, id }: Holder): Promise<boolean> {
   if (ended.has(id)) return false
-  if (host !== hostname()) return true
+  if (host === null || host !== hostName()) return true
   try {
     process.kill(pid, 0)
   } catch (error) {
@@ -199,7 +209,7 @@ async function writeWhole(file: string, text: string): Promise<void> {
   const handle = await open(file, 'wx', PRIVATE)
   try {
     await handle.writeFile(text)
-    await handle.sync()
+    await syncFile(handle)
   } finally {
     await handle.close()
   }
