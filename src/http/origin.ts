@@ -1,4 +1,5 @@
-import { problem } from '../base/problem.js'
+import { isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
+import { type Problem, problem } from '../base/problem.js'
 import { DEVICE_LIFETIME } from '../base/proven-device.js'
 
 interface Sent {
@@ -33,8 +34,17 @@ export function presentedSession(sent: Sent, baseUrl: string): string | undefine
   }
   if (cookie === undefined) return undefined
   const changes = sent.method !== 'GET' && sent.method !== 'HEAD'
-  if (changes && (foreign || (sent.headers.get('origin') === null && !isBare(sent)))) throw problem('cross_site')
+  if (changes && (foreign || (sent.headers.get('origin') === null && !isBare(sent)))) throw crossSite(sent, baseUrl)
   return foreign ? undefined : cookie
+}
+
+/** Says it if the page and the service are on this machine, under two of its names. */
+function crossSite({ headers }: Sent, baseUrl: string): Problem {
+  const page = headers.get('origin')
+  const { hostname, origin } = new URL(baseUrl)
+  if (page === null || !isLoopbackOrigin(page) || !isLoopbackHost(hostname)) return problem('cross_site')
+  const detail = `The page is at ${page}, the service at ${origin}: browsers take \`localhost\` and \`127.0.0.1\`, and two ports, for different origins.`
+  return problem('cross_site', { detail })
 }
 
 const isBare = ({ takesBareCookie = false, headers }: Sent): boolean =>

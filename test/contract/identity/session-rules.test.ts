@@ -122,6 +122,18 @@ contract('a session cookie', (start) => {
       expectProblem(await call('DELETE', '/v4/session', { headers: { ...cookie(session), origin } }), 403, 'cross_site')
   })
 
+  it('from a page at `localhost` to a service at `127.0.0.1` is refused with both names', async () => {
+    const { call, url } = await start()
+    const session = await newSession(call, EMAIL)
+    const { port } = new URL(url)
+    const origin = `http://localhost:${port}`
+    const refused = await call('DELETE', '/v4/session', { headers: { ...cookie(session), origin } })
+    expectProblem(refused, 403, 'cross_site')
+    expect(refused.body.error).toContain(`The page is at ${origin}, the service at http://127.0.0.1:${port}: `)
+    const foreign = await call('DELETE', '/v4/session', { headers: { ...cookie(session), origin: FOREIGN } })
+    expect(foreign.body.error).not.toContain('localhost')
+  })
+
   it('is not read for requests from another origin', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)

@@ -167,9 +167,13 @@ export const callerErrors = {
       'The browser added the session cookie to a change that a page of another origin asks for. The service ignores such requests, so that no site acts for its visitors.',
     causes: [
       'Your page is on another origin than the service and relies on the cookie.',
+      'Your page is at `localhost` and the service at `127.0.0.1`, or the other way round. These are two origins.',
       'A script sends the cookie without `Origin` and `Sec-Fetch-Site`, which every browser sends.',
     ],
-    fixes: ['Send the session as `X-Session-ID`. Other sites cannot set this header for their visitors.'],
+    fixes: [
+      'Send the session as `X-Session-ID`. Other sites cannot set this header for their visitors.',
+      'On your machine, open the page under the same name as the service: `localhost` or `127.0.0.1` for both.',
+    ],
   },
   origin_refused: {
     meaning: 'The browser page that calls is not one that this service trusts for this call.',
