@@ -171,7 +171,8 @@ function fieldsOf({ id, text, query, body }: Route, shapes: Shapes): string[] {
 function answerOf({ id, result, waits }: Route, shapes: Shapes): string {
   const { raw, accept } = clientOperations.find((operation) => operation.id === id) ?? {}
   if (raw) return 'Response'
-  if (accept) return accept === 'application/pdf' ? 'Uint8Array<ArrayBuffer>' : 'string'
+  // `Uint8Array` takes no argument before TypeScript 5.7.
+  if (accept) return accept === 'application/pdf' ? "ReturnType<Uint8Array['slice']>" : 'string'
   if (!result) return 'undefined'
   const answers = [shapes.schemas.reference(result, { id, name: `${capital(id)}Answer` })]
   if (waits) answers.push(shapes.schemas.reference(waits, { id, name: `${capital(id)}Waiting` }))

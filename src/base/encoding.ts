@@ -4,6 +4,9 @@ const codes = (alphabet: string) => new TextEncoder().encode(alphabet)
 const HEX = codes('0123456789abcdef')
 const BASE64URL = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
+/** Bytes in memory of their own, as bodies take them. `Uint8Array` takes no argument before TypeScript 5.7, so none is named here. */
+export type OwnBytes = ReturnType<Uint8Array['slice']>
+
 /** Bytes as lower-case hex. Builds one flat string, because engines store a concatenated one as a slower rope. */
 export function hexOf(bytes: Uint8Array): string {
   const text = new Uint8Array(bytes.length * 2)

@@ -1,5 +1,6 @@
 /** Ports: what the service needs from outside. Each has a default, so `createService()` works. */
 
+import type { OwnBytes } from './encoding.js'
 import { visibleFailure, visibleLine } from './text/visible.js'
 
 export interface Clock {
@@ -174,7 +175,7 @@ export interface Fonts {
    * `.woff`. The first file that has a character shows it. If it rejects, the service logs that and creates the
    * document without.
    */
-  find(characters: readonly string[]): Promise<readonly Uint8Array<ArrayBuffer>[]>
+  find(characters: readonly string[]): Promise<readonly OwnBytes[]>
 }
 
 export interface Alarm {

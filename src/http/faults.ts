@@ -1,3 +1,4 @@
+import type { OwnBytes } from '../base/encoding.js'
 import type { Cards, Mailer, Push, Upstream } from '../base/ports.js'
 import type { Storage, StorageUnavailable, Writer } from '../storage/storage.js'
 
@@ -85,7 +86,7 @@ export interface FaultCount {
 export interface FaultyAnswer {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+  readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null
 }
 
 /** A request to which faults may happen. */

@@ -1,3 +1,4 @@
+import type { OwnBytes } from '../base/encoding.js'
 import { Problem, problem, problemStatusIn } from '../base/problem.js'
 import { newProvenDevice, provenDevice } from '../base/proven-device.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
@@ -18,7 +19,7 @@ type AnsweringService = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'clock' | '
 export interface RenderedAnswer {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+  readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null
 }
 
 /** Renders a handler's value as an answer. */

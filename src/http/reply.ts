@@ -1,3 +1,4 @@
+import type { OwnBytes } from '../base/encoding.js'
 import type { Problem, ProblemCode } from '../base/problem.js'
 
 /** An answer whose status, headers or body a handler sets. `T` is the type of its JSON value. */
@@ -6,7 +7,7 @@ export class Reply<T = never> {
   readonly headers: Readonly<Record<string, string>>
   /** The JSON body. Ignored if `body` is given. */
   readonly value: T | undefined
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null | undefined
+  readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null | undefined
   /** The caller's new session id. Null signs the caller out. */
   readonly session: string | null | undefined
   /** Writes the JSON of a value that is too long for one string. `show` leaves out what the caller may not see. */
@@ -16,7 +17,7 @@ export class Reply<T = never> {
     status?: number
     headers?: Record<string, string>
     value?: T
-    body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
+    body?: string | OwnBytes | ReadableStream<Uint8Array> | null
     session?: string | null
     text?: Reply['text']
   }) {
