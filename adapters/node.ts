@@ -134,7 +134,7 @@ export async function serve(
     server,
     close() {
       ending.abort()
-      return closeServer(server, sockets, closeMs)
+      return closeServer({ server, sockets, pipelines, closeMs })
     },
   }
 }
@@ -322,17 +322,25 @@ async function* chunksOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
 const idleMs = (sockets: ReadonlySet<Socket>): number =>
   [...sockets].every(({ remoteAddress = '' }) => /^(::ffff:)?127\.|^::1$/.test(remoteAddress)) ? 30 : 200
 
-async function closeServer(server: Server, sockets: ReadonlySet<Socket>, closeMs: number): Promise<void> {
+interface Closing {
+  readonly server: Server
+  readonly sockets: ReadonlySet<Socket>
+  readonly pipelines: Pipelines
+  readonly closeMs: number
+}
+
+async function closeServer({ server, sockets, pipelines, closeMs }: Closing): Promise<void> {
   // Connections that wait to be accepted hold requests too. This runs right after the last ones were.
   await new Promise((resolve) => setImmediate(resolve))
-  // The method of the HTTP server closes idle connections at once.
-  const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()))
+  // The method of Node's HTTP server closes idle connections at once. Bun's is no TCP server.
+  const { close } = server instanceof TcpServer ? TcpServer.prototype : server
+  const closed = new Promise<void>((resolve) => close.call(server, () => resolve()))
   const late = setTimeout(() => server.closeAllConnections(), closeMs)
   let sweeping: NodeJS.Timeout | undefined
   // A connection becomes idle when its answer is sent. Polling is cheaper than a listener on each request.
   const idle = setTimeout(() => {
-    // Node does not count a connection as idle before its first request.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.end()
+    // Node does not count a connection as idle before its first request. Bun counts no bytes.
+    for (const socket of sockets) if (socket.bytesRead === 0 && !pipelines.isBusy(socket)) socket.end()
     server.closeIdleConnections()
     sweeping = setInterval(() => server.closeIdleConnections(), 20)
   }, idleMs(sockets))

@@ -27,6 +27,11 @@ export class Pipelines {
     return true
   }
 
+  /** Whether a request of the connection waits for its answer. */
+  isBusy(socket: Socket): boolean {
+    return (this.#counts.get(socket) ?? 0) > 0
+  }
+
   /** Counts one less: it was answered, or its connection ended. */
   leave(socket: Socket): void {
     const count = this.#counts.get(socket) ?? 0
