@@ -1,6 +1,6 @@
 import { startVitest } from 'vitest/node'
 
-// `npm run test:all`: MSW and the service worker run the whole contract, not only a part of it. Clients run that need tools
+// `npm run test:all`: every runtime runs the whole contract, not only a part of it. Clients run that need tools
 // of other languages, or packages that the lock file does not name.
 process.env.FARTHING_TEST_ALL = '1'
 const vitest = await startVitest('test', process.argv.slice(2), { watch: false })

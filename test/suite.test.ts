@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { runtimes } from './runtimes.js'
 
 /** What holds for the tests themselves, so that a red run is red, and red because of the change. */
 
@@ -71,6 +72,22 @@ const hasty = [
   /^ *\}, (?:\d{1,2}_?\d{3})\)$/gm,
   /\bset(?:Default|DefaultNavigation)Timeout\((?:[1-5]?\d_?\d{3}|\d{1,4})\)/g,
 ]
+
+/** Each case that is declared with a tag runs on six runtimes, and each other one on one. */
+const tagged = /tags: 'everywhere'/g
+
+describe('the contract', () => {
+  it('runs whole in process only', () => {
+    expect(runtimes.filter(({ holds }) => holds === 'whole').map(({ name }) => name)).toEqual(['in process'])
+  })
+
+  it('runs few of its cases on each other runtime', () => {
+    const contract = new Map([...texts].filter(([path]) => path.startsWith('test/contract/')))
+    const declared = places([/^ *it(\.each)?\(/gm], contract).length
+    expect(declared).toBeGreaterThan(700)
+    expect(places([tagged], contract).length / declared).toBeLessThan(0.25)
+  })
+})
 
 describe('a test', () => {
   it('listens on a free port', () => {

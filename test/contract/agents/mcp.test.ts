@@ -137,7 +137,9 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', async () => {
+  it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const { accessToken: token } = await newAgent(call)

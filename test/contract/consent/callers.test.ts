@@ -247,7 +247,7 @@ contract('a token at a public operation', (start) => {
 })
 
 contract('several credentials at once', (start) => {
-  it('count in this order: token, session header, public_secret, session cookie', async () => {
+  it('count in this order: token, session header, public_secret, session cookie', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { seller, payer, session } = await newPeople(call)
     const path = `/v4/twin/${payer.hostname}`
@@ -276,7 +276,7 @@ contract('several credentials at once', (start) => {
 })
 
 contract('a session of a caller', (start) => {
-  it('is issued and set as a cookie once, and then goes on', async () => {
+  it('is issued and set as a cookie once, and then goes on', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const issued = await call('GET', '/v4/session')
     const session = issued.body.session_id as string

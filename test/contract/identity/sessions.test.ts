@@ -38,6 +38,7 @@ contract('readSession', (start) => {
 
   it.each(['nonsense', 'ms_', `ms_${'G'.repeat(32)}`, `ms_${'0'.repeat(33)}`])(
     'replaces an invalid one: %s',
+    { tags: 'everywhere' },
     async (session) => {
       const { call } = await start()
       const { body, headers } = await call('GET', '/v4/session', { session })

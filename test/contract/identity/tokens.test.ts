@@ -85,7 +85,9 @@ contract('the token endpoint, with client credentials', (start) => {
     expect(await works(call, token)).toBe(false)
   })
 
-  it('takes application/json without a body, a form, a JSON body, and no Content-Type at all', async () => {
+  it('takes application/json without a body, a form, a JSON body, and no Content-Type at all', {
+    tags: 'everywhere',
+  }, async () => {
     const { call } = await start()
     const { clientId, clientSecret } = await newSeller(call)
     const headers = basic(clientId, clientSecret)

@@ -162,8 +162,9 @@ contract('createMerchantPayment', (start) => {
     expectProblem(await pay({ amount: 6 }), 429, 'too_many_mails')
   })
 
-  // Scripts in a browser cannot set these headers, so this runs where every case runs.
-  it('takes the cookie of a caller that is no browser, and of a page only from its own origin', async () => {
+  it('takes the cookie of a caller that is no browser, and of a page only from its own origin', {
+    tags: 'everywhere',
+  }, async () => {
     const { url, fetch, session, order } = await prepared(start)
     const send = async (headers: Record<string, string>) => {
       const body = JSON.stringify(order)
@@ -183,7 +184,7 @@ contract('createMerchantPayment', (start) => {
       expect((await send(headers))[0]).toBe(403)
   })
 
-  it('keeps the cookie of a caller that is no browser out of other operations', async () => {
+  it('keeps the cookie of a caller that is no browser out of other operations', { tags: 'everywhere' }, async () => {
     const { url, fetch, session } = await prepared(start)
     for (const [path, body] of [
       ['/v4/paywall', { amount: 1 }],

@@ -85,10 +85,14 @@ export const carriedTo = ({ baseUrl, respond }: Handler): Handler => ({
     }),
 })
 
+/** What a browser, or the adapter in its place, adds to a request that a test sends without it. */
+const ADDED = /^(origin|referer|sec-fetch-.*)$/i
+
 function withHidden(headers: SentHeaders): SentHeaders {
   const sent = headers.get(SENT)
   const hidden = new Map<string, string>(sent === null ? [] : JSON.parse(decodeURIComponent(sent)))
-  const get = (name: string): string | null => hidden.get(name.toLowerCase()) ?? headers.get(name)
+  const get = (name: string): string | null =>
+    hidden.get(name.toLowerCase()) ?? (ADDED.test(name) ? null : headers.get(name))
   const keys = () =>
     new Set([...hidden.keys(), ...headers.keys()].filter((name) => name !== SENT && get(name) !== null))
   return { get, has: (name) => get(name) !== null, keys }

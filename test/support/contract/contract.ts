@@ -22,8 +22,8 @@ export interface Started extends Running {
 export type Start = (options?: ContractOptions) => Promise<Started>
 
 /**
- * Declares contract tests. Every runtime that holds the whole contract gets all of them; the others get those with the tag
- * `everywhere`, unless `npm run test:all` asks for everything.
+ * Declares contract tests. All of them run in process; each other runtime gets those with the tag `everywhere`, unless
+ * `npm run test:all` asks for everything.
  */
 export function contract(title: string, tests: (start: Start) => void): void {
   for (const runtime of runtimes)

@@ -69,7 +69,7 @@ contract('an interaction belongs to a browser', (start) => {
   })
 
   // No page can leave the origin out.
-  it('a cookie without an origin does not count: 403 cross_site', async () => {
+  it('a cookie without an origin does not count: 403 cross_site', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const headers = { cookie: `session_id=${await newSession(call, EMAIL)}` }
     const path = await startInteraction(call, await newApp(call))
