@@ -9,7 +9,6 @@ import { clientEntry, stageClient } from './scripts/client-module.js'
 import { emitFile } from './scripts/emit-file.js'
 import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
-import { replaceModule } from './scripts/replace-module.js'
 
 const common = {
   format: 'esm',
@@ -47,8 +46,11 @@ export default defineConfig([
     entry: {
       index: 'src/index.ts',
       core: 'src/core.ts',
+      slim: 'src/slim.ts',
+      parts: 'src/parts.ts',
       node: 'adapters/node.ts',
       'service-worker': 'adapters/service-worker.ts',
+      'service-worker/register': 'adapters/service-worker/register.ts',
       msw: 'adapters/msw.ts',
       opentelemetry: 'adapters/opentelemetry.ts',
       smtp: 'adapters/smtp.ts',
@@ -62,19 +64,29 @@ export default defineConfig([
     // Browsers load it too: what Rolldown adds for Node would keep a bundler from bundling it.
     platform: 'neutral',
     target: 'es2023',
+    // Of a package that differs between browsers and Node, what runs in both is for browsers.
+    inputOptions: { resolve: { conditionNames: ['browser', 'import', 'default'] } },
     // Loaded between two lines of ours (src/http/csv/csv.ts), which only one bundle keeps in order.
     deps: {
       neverBundle: /^node:/,
-      alwaysBundle: /^csv-stringify/,
-      onlyBundle: ['csv-stringify', 'zod', '@fontsource/arimo'],
+      alwaysBundle: [/^csv-stringify/, /^@modelcontextprotocol\//, /^zod\/v4/, /^eventsource/, 'pkce-challenge'],
+      onlyBundle: [
+        'csv-stringify',
+        'zod',
+        '@fontsource/arimo',
+        '@modelcontextprotocol/client',
+        '@modelcontextprotocol/core',
+        '@modelcontextprotocol/server',
+        'eventsource-parser',
+        'pkce-challenge',
+      ],
     },
     dts: { sourcemap: false },
-    sourcemap: true,
     outputOptions: {
       // The declarations have those for users.
       comments: { legal: true, annotation: true, jsdoc: false },
       banner: typesOf,
-      codeSplitting: { groups: [chunkAtOnce('core', source('src/core.ts'))] },
+      codeSplitting: { groups: [chunkAtOnce('service', source('src/slim.ts'), /\/src\/.*\/part\.ts$/)] },
     },
   },
   {
@@ -99,7 +111,6 @@ export default defineConfig([
     target: 'es2023',
     deps: { neverBundle: /^farthing(\/|$)/ },
     dts: { sourcemap: false },
-    sourcemap: true,
   },
   {
     ...common,
@@ -170,26 +181,6 @@ export default defineConfig([
     ...demo,
     name: 'demo-worker',
     entry: { worker: 'sandbox/demo/worker.ts' },
-    alias: {
-      '@modelcontextprotocol/client': source('sandbox/demo/no-client.ts'),
-      'csv-parse/browser/esm': source('sandbox/demo/no-csv.ts'),
-    },
-    // A worker loads nothing later, and is not to be larger: its invoices write in Latin letters what
-    // Helvetica lacks, its OpenAPI document has no examples, its pages of errors are JSON with the sentence,
-    // it imports no binder, explains no answers, serves no tools to coding agents, shares its storage with no process, and
-    // nobody reads metrics or traces of it.
-    plugins: [
-      ...common.plugins,
-      replaceModule(/\/packaged-fonts\.js$/, new URL('sandbox/demo/no-fonts.ts', import.meta.url)),
-      replaceModule(/\/examples\.js$/, new URL('sandbox/demo/no-examples.ts', import.meta.url)),
-      replaceModule(/\/answers\.js$/, new URL('sandbox/demo/no-error-pages.ts', import.meta.url)),
-      replaceModule(/\/explain-entry\.js$/, new URL('sandbox/demo/no-explain.ts', import.meta.url)),
-      replaceModule(/\/vitest\/test-file\.js$/, new URL('sandbox/demo/no-exported-tests.ts', import.meta.url)),
-      replaceModule(/\/tool-server\.js$/, new URL('sandbox/demo/no-tools.ts', import.meta.url)),
-      replaceModule(/\/process-group\.js$/, new URL('sandbox/demo/no-processes.ts', import.meta.url)),
-      replaceModule(/\/metrics\/metrics\.js$/, new URL('sandbox/demo/no-metrics.ts', import.meta.url)),
-      replaceModule(/\/span-recorder\.js$/, new URL('sandbox/demo/no-spans.ts', import.meta.url)),
-    ],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

@@ -1,6 +1,7 @@
-/** The service without a built-in storage, for small bundles that bring their own. */
+/** The service without a built-in storage, for bundles that bring their own. */
 
 export type { Evidence } from './base/evidence.js'
+export type { Part } from './base/parts.js'
 export {
   type Alarm,
   type CardCharge,
@@ -29,6 +30,7 @@ export type { NewSpan, SpanAttributes, TraceParent, Tracer, TraceSpan } from './
 export { VERSION } from './base/version.js'
 export { collections } from './collections.js'
 export type { AssemblyOptions as ServiceOptions } from './composition/assembly-options.js'
+export { createService } from './create-service.js'
 export { AnswerDropped, type ArmedFault, type Fault } from './http/faults.js'
 export type { FetchSource } from './http/incoming.js'
 export type { Limits } from './http/limits.js'
@@ -56,5 +58,5 @@ export type {
 } from './sandbox/scripted-agent/agent.js'
 export type { AgentControls } from './sandbox/scripted-agent/controls.js'
 export type { HostileItem } from './sandbox/scripted-agent/hostile.js'
-export { assembleService as createService, type Service } from './service.js'
+export type { Service } from './service.js'
 export type { State, Storage } from './storage/storage.js'

@@ -69,6 +69,7 @@ const limits: Readonly<Record<keyof Limits, typeof limit>> = {
 /** Every option that a user can give, in JavaScript or to the command line. */
 export const options = {
   storage: port('read', 'write', 'export', 'import', 'close'),
+  parts: { schema: z.array(port('load').schema), expects: 'a part from farthing/parts' },
   clock: port('now'),
   alarm: port('set'),
   random: port('bytes'),

@@ -2,6 +2,7 @@ import { runInBackground } from './background.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import { load } from './base/load.js'
 import { LimitedMap } from './base/memo.js'
+import { Parts } from './base/parts.js'
 import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
 import { required } from './base/required.js'
 import { keyring, randomHex } from './base/secrets.js'
@@ -113,7 +114,7 @@ const contexts = new WeakMap<Service, ServiceContext>()
 export function assembleService(options: AssemblyOptions): Service {
   checkOptions('createService', options)
   if (options.storage === undefined)
-    throw new TypeError('createService of farthing/core needs a storage, such as indexedDbStorage().')
+    throw new TypeError('createService needs a storage here, such as indexedDbStorage(). That of farthing has its own.')
   return assemble(options)
 }
 
@@ -134,6 +135,7 @@ function assemble(options: AssemblyOptions, parent?: ServiceContext, at?: number
         baseUrl: context.baseUrl,
         fetch: respond,
         alarm: context.alarm,
+        parts: context.parts,
       }),
       snapshotControls(context, settled),
       { fork: () => fork(context.baseUrl) },
@@ -292,6 +294,7 @@ function contextOf(
     allowUpstream: upstreamRule(options.allowUpstream),
     chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
     log: options.log ?? consoleLog,
+    parts: new Parts(options.parts ?? []),
     limits,
     ...addressOf(options.baseUrl ?? BASE_URL),
     twinDomain: options.twinDomain ?? 'twin.localhost',

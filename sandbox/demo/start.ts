@@ -1,4 +1,4 @@
-import { register } from '../../adapters/service-worker.js'
+import { register } from '../../adapters/service-worker/register.js'
 import type * as element from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { sendRequest, urlOf } from './requests.js'

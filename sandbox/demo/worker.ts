@@ -1,6 +1,6 @@
 import { type FetchEvent, fire } from '../../adapters/service-worker.js'
 import { indexedDbStorage } from '../../adapters/storage/indexeddb.js'
-import { createService } from '../../src/core.js'
+import { createService } from '../../src/slim.js'
 import { demo } from '../seed/demo.js'
 import { backEnd } from './back-end.js'
 import { type ChannelMessage, channelName } from './channel.js'

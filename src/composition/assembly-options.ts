@@ -1,4 +1,5 @@
 import type { Evidence } from '../base/evidence.js'
+import type { Part } from '../base/parts.js'
 import type { Alarm, Cards, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Tracer } from '../base/tracer.js'
 import type { Limits } from '../http/limits.js'
@@ -9,6 +10,11 @@ import type { Storage } from '../storage/storage.js'
 export interface AssemblyOptions {
   /** Where the state is. Default: in memory. `createService` of `farthing/core` has no default. */
   storage: Storage
+  /**
+   * Parts from `farthing/parts` that the service has. Default: all of them, and none for `createService` of
+   * `farthing/slim`, whose bundle holds only what this list names.
+   */
+  parts?: readonly Part[]
   /** The URL of the service. Default: `http://127.0.0.1:4242`. */
   baseUrl?: string
   /** The ending of twins' hostnames. Default: `twin.localhost`. */

@@ -2,6 +2,7 @@ import type { Evidence } from '../base/evidence.js'
 import type { UpstreamList } from '../base/ip-address.js'
 import type { LimitedMap } from '../base/memo.js'
 import type { CardRow } from '../base/message.js'
+import type { Parts } from '../base/parts.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
@@ -43,6 +44,8 @@ export interface ServiceContext {
   /** Undefined if the service cannot charge cards. */
   readonly cards: Cards | undefined
   readonly log: Log
+  /** What the bundle of this service holds of what it may leave out. */
+  readonly parts: Parts
   readonly limits: Limits
   /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string

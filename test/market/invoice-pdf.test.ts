@@ -1,11 +1,16 @@
 import { extractText, getDocumentProxy } from 'unpdf'
 import { describe, expect, test } from 'vitest'
 import { nodeFonts } from '../../adapters/node.js'
+import { Parts } from '../../src/base/parts.js'
 import type { Fonts } from '../../src/index.js'
 import { invoicePdf } from '../../src/market/billing/invoice-pdf.js'
 import type { InvoiceRow } from '../../src/market/billing/invoice-row.js'
 import { PAGE, PdfDocument, wrapped } from '../../src/market/billing/pdf/document.js'
 import { MISSING, Typeface, typefaceFor } from '../../src/market/billing/pdf/typeface.js'
+import { allParts } from '../../src/parts.js'
+
+/** Those of the package, with its fonts. */
+const parts = new Parts(allParts)
 
 const AT = Date.UTC(2031, 4, 1, 12)
 
@@ -49,7 +54,7 @@ interface Host {
 const bytesOf = (changes: Partial<InvoiceRow> = {}, { fonts, logged = [] }: Host = {}) =>
   invoicePdf(
     { ...invoice, ...changes },
-    { baseUrl: 'https://pay.example.test', fonts, log: { error: (message) => logged.push(message) } },
+    { baseUrl: 'https://pay.example.test', fonts, log: { error: (message) => logged.push(message) }, parts },
   )
 
 const named = (business_name: string) => ({ profile: { ...invoice.profile, business_name } })
@@ -206,7 +211,10 @@ describe('The PDF of an invoice', () => {
     let read = 0
     const file = new Uint8Array(new ArrayBuffer(4))
     const fonts: Fonts = { find: async () => Array.from({ length: 100 }, () => file) }
-    await invoicePdf({ ...invoice, ...named('東') }, { baseUrl: 'http://a.test', fonts, log: { error: () => read++ } })
+    await invoicePdf(
+      { ...invoice, ...named('東') },
+      { baseUrl: 'http://a.test', fonts, log: { error: () => read++ }, parts },
+    )
     expect(read).toBe(40)
   })
 
@@ -255,7 +263,7 @@ test('lines of a PDF fit the requested width, whatever the words', async () => {
     'short',
     '',
   ]) {
-    const typeface = await typefaceFor([text], { fonts: undefined, log: { error() {} } })
+    const typeface = await typefaceFor([text], { fonts: undefined, log: { error() {} }, parts })
     const lines = wrapped(text, 200, { size: 10, typeface })
     for (const line of lines) expect((typeface.set(line, 'regular').width * 10) / 1000).toBeLessThanOrEqual(200)
     expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))

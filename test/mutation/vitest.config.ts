@@ -3,7 +3,6 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { browserScript } from '../../scripts/browser-script.js'
 import { fontBytes } from '../../scripts/font-bytes.js'
-import { replaceModule } from '../../scripts/replace-module.js'
 import { endThread, keptPool } from './kept-worker.js'
 
 const files = (process.env.FARTHING_MUTATION_TESTS ?? '').split(',').map((name) => `test/${name}.test.ts`)
@@ -22,7 +21,6 @@ export default defineConfig({
   plugins: [
     browserScript(),
     fontBytes(),
-    { ...replaceModule(/\/runtimes\.js$/, new URL('runtimes.ts', import.meta.url)), enforce: 'pre' },
     {
       name: 'kept-pool',
       // Stryker's runner asks for the pool "threads". This is later.
@@ -34,7 +32,10 @@ export default defineConfig({
     },
   ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  resolve: { tsconfigPaths: true },
+  resolve: {
+    tsconfigPaths: true,
+    alias: [{ find: /^.*\/runtimes\.js$/, replacement: fileURLToPath(new URL('runtimes.ts', import.meta.url)) }],
+  },
   test: {
     environment: 'node',
     include: files,

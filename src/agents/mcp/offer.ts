@@ -4,7 +4,7 @@ import { Problem, problemSentence } from '../../base/problem.js'
 import type { Json } from './tools/tool.js'
 
 /** The SDK, once it is loaded. */
-export type Sdk = typeof sdk
+export type Sdk = typeof import('./sdk.js')
 
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
@@ -47,7 +47,7 @@ const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 
 
 /** Answers one message of either era. Nothing is stored between messages. */
 export async function answerMessage(make: (sdk: Sdk) => McpOffer, message: SentMessage, log: Log): Promise<McpAnswer> {
-  const loaded = await import('@modelcontextprotocol/server')
+  const loaded = await import('./sdk.js')
   const offer = make(loaded)
   const feed = message.body.method === 'subscriptions/listen' ? await offer.watch?.() : undefined
   let isWatched = feed === undefined

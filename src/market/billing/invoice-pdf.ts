@@ -1,3 +1,4 @@
+import type { Parts } from '../../base/parts.js'
 import type { Fonts, Log } from '../../base/ports.js'
 import type { InvoiceRow } from './invoice-row.js'
 import { type InvoiceText, invoiceText } from './invoice-text.js'
@@ -23,12 +24,13 @@ interface Printing {
   readonly baseUrl: string
   readonly fonts: Fonts | undefined
   readonly log: Log
+  readonly parts: Parts
 }
 
 /** Prints an invoice as PDF. Its page shows the same in every script. */
 export async function invoicePdf(
   invoice: InvoiceRow,
-  { baseUrl, fonts, log }: Printing,
+  { baseUrl, fonts, log, parts }: Printing,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const paper = invoiceText(invoice, new URL(baseUrl).host)
   const texts = [
@@ -37,7 +39,7 @@ export async function invoicePdf(
     ...paper.facts.flat(),
     ...paper.lines.map(({ description }) => description),
   ]
-  const pdf = new PdfDocument(paper.title, await typefaceFor(texts, { fonts, log }))
+  const pdf = new PdfDocument(paper.title, await typefaceFor(texts, { fonts, log, parts }))
   pdf.down(12)
   pdf.text(paper.title, { x: LEFT, size: 20, weight: 'bold' })
   pdf.down(20)

@@ -12,6 +12,7 @@ import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { type TestValues, testValuesOf } from '../../money/cards/test-values.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
+import { csv } from '../../payments/binder-imports/part.js'
 import type { State, Storage } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
 import { type ExportControls, exportControls } from '../exports/controls.js'
@@ -269,7 +270,7 @@ export function createSandbox(
     },
     async importBinder(order) {
       checkShape(BinderImportShape, order)
-      const { importBinder } = await load(() => import('../../payments/binder-imports/import.js'))
+      const { importBinder } = await service.parts.load(csv)
       await ready()
       return importBinder(order, service)
     },

@@ -1,9 +1,11 @@
 import { load } from '../../base/load.js'
+import type { Parts } from '../../base/parts.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import type { AgentOptions, ScriptedAgent } from './agent.js'
 import { type HostileItem, hostileItems } from './hostile.js'
+import { scriptedAgents } from './part.js'
 import type { People, Stage } from './person.js'
 
 /** The pages that the person fills in check the email. */
@@ -25,11 +27,15 @@ export interface AgentControls {
 }
 
 /** Adds the controls of agents to a sandbox. */
-export function withAgents(sandbox: Sandbox, service: Omit<Stage, 'sandbox'>): Sandbox & AgentControls {
+export function withAgents(
+  sandbox: Sandbox,
+  service: Omit<Stage, 'sandbox'> & { readonly parts: Parts },
+): Sandbox & AgentControls {
   let people: People | undefined
   const agent = async (options: AgentOptions) => {
     const checked = checkShape(AgentShape, options)
-    const [{ connectAgent }, { People }] = await load(() => Promise.all([import('./agent.js'), import('./person.js')]))
+    const { connectAgent } = await service.parts.load(scriptedAgents)
+    const { People } = await load(() => import('./person.js'))
     people ??= new People({ ...service, sandbox })
     return connectAgent(checked, people)
   }

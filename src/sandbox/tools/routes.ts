@@ -1,6 +1,6 @@
-import { load } from '../../base/load.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
+import { tools } from './part.js'
 import { control, JsonRpcMessageShape } from './shapes.js'
 
 export const toolRoutes = defineRoutes('sandbox', {
@@ -14,7 +14,7 @@ export const toolRoutes = defineRoutes('sandbox', {
     isJsonRpc: true,
     produces: ['application/json', 'text/event-stream'],
     async handle({ url, headers, body, ending }, service): Promise<Reply> {
-      const { answerToolMessage } = await load(() => import('./tool-server.js'))
+      const { answerToolMessage } = await service.parts.load(tools)
       return reply(await answerToolMessage({ url, headers, body, ending }, service))
     },
   }),

@@ -1,4 +1,5 @@
 import type * as sdk from '@modelcontextprotocol/server'
+import { acceptedContent, createRequestStateCodec } from '@modelcontextprotocol/server'
 import { serve } from '../../../adapters/node.js'
 import { answerMessage, type McpOffer, type Sdk } from '../../../src/agents/mcp/offer.js'
 import { consoleLog } from '../../../src/base/ports.js'
@@ -36,8 +37,8 @@ const roots = { method: 'roots/list' as const }
 const name = asked('What is your name?', { name: { type: 'string' } })
 
 /** What a client filled in for the requested fields. */
-function filled({ sdk, context }: Parameters<Run>[0], key: string, field: string): unknown {
-  return sdk.acceptedContent<Record<string, unknown>>(context.mcpReq.inputResponses, key)?.[field]
+function filled({ context }: Parameters<Run>[0], key: string, field: string): unknown {
+  return acceptedContent<Record<string, unknown>>(context.mcpReq.inputResponses, key)?.[field]
 }
 
 /** Repeats a call until it returns the wanted result. */
@@ -175,8 +176,8 @@ const tools: Record<string, Run> = {
   },
 }
 
-const sealed = ({ sdk, context }: Parameters<Run>[0], round: number): Promise<string> =>
-  sdk.createRequestStateCodec({ key: KEY }).mint(round, context)
+const sealed = ({ context }: Parameters<Run>[0], round: number): Promise<string> =>
+  createRequestStateCodec({ key: KEY }).mint(round, context)
 
 const user = (content: sdk.PromptMessage['content']): sdk.PromptMessage => ({ role: 'user', content })
 const said = (line: string) => user({ type: 'text', text: line })
@@ -256,7 +257,7 @@ const offer = (sdk: Sdk): McpOffer => ({
       return { messages: prompt.get((params.arguments ?? {}) as Record<string, string>) }
     },
   },
-  openState: (state) => sdk.createRequestStateCodec<number>({ key: KEY }).verify(state, undefined as never),
+  openState: (state) => createRequestStateCodec<number>({ key: KEY }).verify(state, undefined as never),
   watch: async () => (subscriber) => {
     subscribers.add(subscriber)
     return () => subscribers.delete(subscriber)

@@ -1,8 +1,9 @@
+import type { Parts } from '../../../base/parts.js'
 import type { Fonts, Log } from '../../../base/ports.js'
 import { type ArabicSign, joined } from './arabic.js'
 import { codeOf, latinOf } from './characters.js'
 import { Font } from './font.js'
-import { packagedFonts } from './packaged-fonts.js'
+import { fonts as packaged } from './part.js'
 import { Subset } from './subset.js'
 import { type Weight, widthOf } from './widths.js'
 import { inWritingOrder } from './writing-order.js'
@@ -148,7 +149,7 @@ export const plainText = (text: string): string =>
 /** Returns the fonts for these texts. A font that cannot be loaded is logged and skipped. */
 export async function typefaceFor(
   texts: readonly string[],
-  { fonts, log }: { readonly fonts: Fonts | undefined; readonly log: Log },
+  { fonts, log, parts }: { readonly fonts: Fonts | undefined; readonly log: Log; readonly parts: Parts },
 ): Promise<Typeface> {
   const needed = [...new Set(texts.flatMap((text) => [...plainText(text)]))].filter(
     (character) => codeOf(character) === undefined && SETTABLE.test(character),
@@ -160,7 +161,11 @@ export async function typefaceFor(
   }
   const read = async (files: readonly Uint8Array<ArrayBuffer>[]) =>
     (await Promise.all(files.slice(0, MAX_FILES).map((file) => Font.read(file).catch(without)))).flat()
-  const own = await packagedFonts(needed).then(read).catch(without)
+  const own = await parts
+    .loadIfHeld(packaged)
+    .then((held) => held?.packagedFonts(needed) ?? [])
+    .then(read)
+    .catch(without)
   const rest = needed.filter((character) => own.every((font) => font.glyphOf(character) === undefined))
   if (rest.length === 0 || !fonts) return new Typeface(own)
   return new Typeface([...own, ...(await fonts.find(rest).then(read).catch(without))])
