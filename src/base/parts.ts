@@ -26,13 +26,13 @@ export class Parts {
     this.#parts = new Map(parts.map((each) => [each.name, each]))
   }
 
-  /** Throws `not_loaded`. */
+  /** Throws `not_bundled` if the bundle leaves it out, and `not_loaded`. */
   async load<T>(key: PartKey<T>): Promise<T> {
     const loaded = await this.loadIfHeld(key)
     if (loaded === undefined)
-      throw problem('not_loaded', {
-        detail: `This bundle leaves out "${key.name}". Import ${key.name} from farthing/parts, and create the service with { parts: [${key.name}] }.`,
-        cause: new Error(`the part "${key.name}" is not in this bundle`),
+      throw problem('not_bundled', {
+        detail: `Import ${key.name} from farthing/parts, and create the service with { parts: [${key.name}] }.`,
+        fields: { part: key.name },
       })
     return loaded
   }

@@ -221,6 +221,7 @@ const problems = {
     'The change was only partly made. The finished parts are kept, and the approval is used. Request approval for the rest.',
   ],
   evidence_refused: [501, 'This service runs in a strict evidence mode, and refuses what has a weaker grade.'],
+  not_bundled: [501, 'The bundle of this service leaves out the part that answers this.'],
   // 502 and 503
   overloaded: [503, 'Too many requests wait for this service. Nothing was changed. Retry later.'],
   not_ready: [503, 'The service cannot take requests now.'],

@@ -81,7 +81,7 @@ export const mcpRoutes = defineRoutes('mcp', {
     summary: 'Send a JSON-RPC message of the Model Context Protocol to the master MCP server.',
     evidence: 'observed',
     path: '/mcp',
-    errors: ['origin_refused', 'too_many_streams'],
+    errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service),
   }),
 
@@ -91,7 +91,7 @@ export const mcpRoutes = defineRoutes('mcp', {
       "Send a message to an account's own MCP server. It also sells private items, and its featured items are tools.",
     path: '/mcp/:id',
     params: IdPath,
-    errors: ['origin_refused', 'too_many_streams'],
+    errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service, call.params.id),
   }),
 

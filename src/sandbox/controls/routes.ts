@@ -193,7 +193,7 @@ export const controlRoutes = defineRoutes('sandbox', {
         z.object({ dq: ContentHash, decimals: z.int(), is_new: z.boolean(), opening: Amount, balance: Amount }),
       ),
     }),
-    errors: ['not_found', 'binder_invalid', 'binder_refused', 'import_in_progress', 'import_ended'],
+    errors: ['not_found', 'binder_invalid', 'binder_refused', 'import_in_progress', 'import_ended', 'not_bundled'],
     handle: ({ params, text }, service) => createSandbox(service).importBinder({ ...params, csv: text }),
   }),
 

@@ -12,6 +12,7 @@ export const toolRoutes = defineRoutes('sandbox', {
     body: JsonRpcMessageShape,
     result: JsonRpcMessageShape,
     isJsonRpc: true,
+    errors: ['not_bundled'],
     produces: ['application/json', 'text/event-stream'],
     async handle({ url, headers, body, ending }, service): Promise<Reply> {
       const { answerToolMessage } = await service.parts.load(tools)

@@ -10,8 +10,10 @@ export const excused: Readonly<Record<string, string>> = {
   'readMetrics internal_error': 'it answers while the storage fails: test/sandbox/metrics.test.ts',
 }
 
-/** Errors that one mechanism throws for every operation. The attacks on outcomes and `test/http/features.test.ts` test them. */
+/** Errors that one mechanism throws for many operations. The attacks on outcomes, `test/http/features.test.ts` and
+ * `test/sandbox/parts.test.ts` test them. */
 export const sharedErrors: readonly string[] = [
+  'not_bundled',
   'not_loaded',
   'overloaded',
   'storage_unavailable',

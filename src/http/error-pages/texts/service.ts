@@ -70,6 +70,17 @@ export const serviceErrors = {
       'Bundle a service worker into one file, without code splitting.',
     ],
   },
+  not_bundled: {
+    meaning:
+      'A bundle holds only the parts that it was given, so that it stays small. This one was not given the part `part`.',
+    causes: [
+      'The service was created by `createService` of `farthing/slim`, or with an option `parts` that leaves it out.',
+    ],
+    fixes: [
+      'Import the part from `farthing/parts`, and name it in the option: `createService({ parts: [csv] })`.',
+      'Use `createService` of `farthing` or `farthing/core`, which have every part.',
+    ],
+  },
   overloaded: {
     meaning: 'More requests wait than the service can answer soon, so it turned this one away. Nothing was changed.',
     causes: [

@@ -61,7 +61,7 @@ export const journalRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/requests/:id/explain',
     params: RequestPath,
     result: ExplanationShape,
-    errors: ['not_found'],
+    errors: ['not_found', 'not_bundled'],
     handle: ({ params }, service) => createSandbox(service).requests.explain(params.id),
   }),
 

@@ -16,6 +16,14 @@ export const serviceExplainers = {
   not_loaded: failed,
   storage_unavailable: failed,
 
+  async not_bundled(asked) {
+    const part = saidText(asked, 'part')
+    return {
+      sentences: [`The service was created without the part "${part}" of farthing/parts. Nothing was changed.`],
+      facts: { part },
+    }
+  },
+
   async overloaded(asked) {
     const bytes = saidNumber(asked, 'body_bytes')
     if (bytes !== undefined)

@@ -1,4 +1,5 @@
 import { expect, vi } from 'vitest'
+import { explain } from '../../../../src/parts.js'
 import { StorageFull, StorageUnavailable } from '../../../../src/storage/storage.js'
 import type { Scenes, Shop } from './scene.js'
 
@@ -112,6 +113,15 @@ export const serviceScenes = {
       ),
       facts: { origin: 'https://other.example.test', flag: '--allow-origin https://other.example.test' },
       says: ['a page of https://other.example.test', '--allow-origin https://other.example.test'],
+    }),
+  },
+  not_bundled: {
+    options: { parts: [explain] },
+    provoke: ({ ask }) => ({
+      request: ask('POST', '/_sandbox/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+      facts: { part: 'tools' },
+      says: ['created without the part "tools" of farthing/parts'],
+      mend: 'none',
     }),
   },
   not_loaded: {
