@@ -1,7 +1,7 @@
 import { build, type Plugin } from 'esbuild'
 
 /** Leaves out fonts and the scripts of pages, which a storage does not need. */
-const noPages: Plugin = {
+export const noPages: Plugin = {
   name: 'no-pages',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\?(font|script|files)$/ }, ({ path }) => ({ path, namespace: 'no-pages' }))
