@@ -69,21 +69,11 @@ export function copyState(state: State): State {
 }
 
 /** Freezes a row deeply. */
-export function freezeRow<R extends Row>(row: R): R {
-  if (hasParts(row)) freeze(row)
-  return row
-}
-
-// A frozen object may hold objects that are not frozen, so every level is checked.
-function freeze(value: Readonly<Record<string, unknown>>): void {
-  for (const name in value) {
-    const part = value[name]
-    if (hasParts(part)) freeze(part)
+export function freezeRow<R extends object>(row: R): R {
+  // A frozen object may hold objects that are not frozen, so every level is checked. Parts of arrays have names too.
+  for (const name in row) {
+    const part = row[name]
+    if (typeof part === 'object' && part !== null) freezeRow(part)
   }
-  Object.freeze(value)
-}
-
-/** Arrays count as well: their parts have names too. */
-function hasParts(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
+  return Object.freeze(row)
 }

@@ -22,17 +22,14 @@ export class LayeredMap<K, V> {
     return value === REMOVED ? undefined : value
   }
 
-  has(key: K): boolean {
-    return this.get(key) !== undefined
-  }
-
   set(key: K, value: V): void {
-    if (!this.has(key)) this.#size++
+    const known = this.#own.get(key) ?? (this.#layers.length > 0 ? this.#below(key) : undefined)
+    if (known === undefined || known === REMOVED) this.#size++
     this.#own.set(key, value)
   }
 
   delete(key: K): void {
-    if (!this.has(key)) return
+    if (this.get(key) === undefined) return
     this.#size--
     if (this.#below(key) === undefined) this.#own.delete(key)
     else this.#own.set(key, REMOVED)

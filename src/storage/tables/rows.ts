@@ -35,22 +35,21 @@ export class Rows<R extends Row> {
   }
 
   get(id: Key): R | undefined {
-    return (typeof id === 'number' ? this.#at(id - this.#first) : undefined) ?? this.#named.get(id)
+    if (typeof id !== 'number') return this.#named.get(id)
+    return this.#at(id - this.#first) ?? (this.#named.size > 0 ? this.#named.get(id) : undefined)
   }
 
   set(id: Key, row: R): void {
-    if (!this.#isNumbered(id)) {
+    if (typeof id !== 'number' || !this.#isNumbered(id)) {
       this.#named.set(id, row)
       return
     }
     const place = id - this.#first
-    while (this.#length < place) this.#append(undefined)
-    if (place === this.#length) this.#append(row)
-    else {
-      const isNew = this.#at(place) === undefined
-      this.#write(place, row)
-      if (!isNew) return
-    }
+    while (this.#length < place) this.#write(this.#length++, undefined)
+    const isNew = place === this.#length || this.#at(place) === undefined
+    this.#write(place, row)
+    if (place === this.#length) this.#length++
+    if (!isNew) return
     if (place < this.#leading) this.#leading = place
     this.#count++
   }
@@ -105,7 +104,7 @@ export class Rows<R extends Row> {
 
   /** Whether a row with this id is, or would be, outside the chunks. */
   isNamed(id: Key): boolean {
-    return this.#named.has(id) || !this.#isNumbered(id)
+    return this.#named.get(id) !== undefined || !this.#isNumbered(id)
   }
 
   named(): Iterable<R> {
@@ -127,18 +126,15 @@ export class Rows<R extends Row> {
 
   #isNumbered(id: Key): id is number {
     if (typeof id !== 'number' || !Number.isInteger(id) || id < this.#first) return false
-    return id <= this.#first + this.#length + WIDEST_GAP && (this.#named.size === 0 || !this.#named.has(id))
+    return (
+      id <= this.#first + this.#length + WIDEST_GAP && (this.#named.size === 0 || this.#named.get(id) === undefined)
+    )
   }
 
   #at(place: number): R | undefined {
     // An id may be a fraction.
     if (place < 0 || place >= this.#length || !Number.isInteger(place)) return undefined
     return this.#chunks[place >> CHUNK_BITS]?.[place & (CHUNK - 1)]
-  }
-
-  #append(row: R | undefined): void {
-    this.#write(this.#length, row)
-    this.#length++
   }
 
   #write(place: number, row: R | undefined): void {

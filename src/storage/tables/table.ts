@@ -36,10 +36,13 @@ export class Table {
     if (limit < 1) return found
     const fields = collection.indexes[index]
     if (fields?.unique && prefix.length === fields.fields.length && !after) {
-      const row = this.#holder(collection, index, fields, prefix)
+      const id = this.#uniqueKeys(collection, index, fields).holder(prefix)
+      const row = id === undefined ? undefined : this.rows.get(id)
       return row ? [row] : found
     }
-    for (const row of this.#inOrder(collection, { index, prefix, limit, reverse, ...(after && { after }) })) {
+    const rows =
+      index === 'id' ? this.#byId(prefix, after, reverse) : this.#tree(collection, index).find(prefix, after, reverse)
+    for (const row of rows) {
       found.push(row)
       if (found.length === limit) break
     }
@@ -61,7 +64,7 @@ export class Table {
    * Throws if landing these rows would put two under one unique key. A row that is removed or changed frees its key.
    */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
-    this.knowUniqueKeys(collection)
+    if (!this.#isUniqueKnown) this.knowUniqueKeys(collection)
     for (const keys of this.#unique) keys.check(rows)
   }
 
@@ -73,28 +76,16 @@ export class Table {
     this.#isUniqueKnown = true
   }
 
-  #holder(collection: AnyCollection, name: string, index: Index<Row>, key: readonly Key[]): Row | undefined {
-    const id = this.#uniqueKeys(collection, name, index).holder(key)
-    return id === undefined ? undefined : this.rows.get(id)
-  }
-
   #uniqueKeys(collection: AnyCollection, name: string, index: Index<Row>): UniqueKeys {
-    const known = this.#unique.find((keys) => keys.name === name)
-    if (known) return known
+    for (const keys of this.#unique) if (keys.name === name) return keys
     const keys = new UniqueKeys(collection.name, name, index)
     for (const row of this.rows.all()) keys.add(row)
     this.#unique.push(keys)
     return keys
   }
 
-  #inOrder(collection: AnyCollection, { index, prefix, after, reverse = false }: Query): Iterable<Row> {
-    if (index === 'id') return this.#byId(prefix, after, reverse)
-    return this.#tree(collection, index).find(prefix, after, reverse)
-  }
-
   #tree(collection: AnyCollection, name: string): Tree<Row> {
-    const known = this.#trees.find((grown) => grown.name === name)
-    if (known) return known
+    for (const tree of this.#trees) if (tree.name === name) return tree
     const tree = new Tree<Row>(name, indexNamed(collection, name), this.rows.all())
     this.#trees.push(tree)
     return tree

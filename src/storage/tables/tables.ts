@@ -49,12 +49,14 @@ export class Tables implements CommittedReader {
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     const rows = this.#rowsOf(from)
-    return Promise.resolve(ids.map((id) => rows.get(id)))
+    const found: (R | undefined)[] = []
+    for (const id of ids) found.push(rows.get(id))
+    return Promise.resolve(found)
   }
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     // Only rows of this collection are under its name.
-    return Promise.resolve(this.#table(from.name).find(from, query) as R[])
+    return Promise.resolve((this.#tables.get(from.name) ?? this.#table(from.name)).find(from, query) as R[])
   }
 
   nextId(of: string): Promise<number> {
@@ -62,7 +64,9 @@ export class Tables implements CommittedReader {
   }
 
   nextIds(of: readonly string[]): Promise<number[]> {
-    return Promise.resolve(of.map((name) => this.#next(name)))
+    const numbers: number[] = []
+    for (const name of of) numbers.push(this.#next(name))
+    return Promise.resolve(numbers)
   }
 
   #next(of: string): number {
@@ -91,7 +95,8 @@ export class Tables implements CommittedReader {
 
   /** Throws `UniqueViolation` if landing these changes would put two rows under one unique key. */
   check(changes: readonly Changes[]): void {
-    for (const { collection, rows } of changes) this.#table(collection.name).check(collection, rows)
+    for (const { collection, rows } of changes)
+      (this.#tables.get(collection.name) ?? this.#table(collection.name)).check(collection, rows)
   }
 
   /** Puts and removes rows. Call `check` first. Returns what `undo` needs. */
@@ -177,12 +182,12 @@ export class Tables implements CommittedReader {
   }
 
   #rowsOf<R extends Row>({ name }: Collection<R>): { get(id: Key): R | undefined } {
-    const rows: { get(id: Key): Row | undefined } = this.#table(name).rows
+    const rows: { get(id: Key): Row | undefined } = (this.#tables.get(name) ?? this.#table(name)).rows
     return rows as { get(id: Key): R | undefined } // Only rows of this collection are under its name.
   }
 
   #writable(name: string): Table {
-    if (!this.#shared.delete(name)) return this.#table(name)
+    if (!this.#shared.delete(name)) return this.#tables.get(name) ?? this.#table(name)
     const copy = this.#table(name).copy()
     this.#tables.set(name, copy)
     return copy

@@ -71,7 +71,8 @@ export class Tree<R extends Row> {
   }
 
   #has(row: R): boolean {
-    return this.#fields.every((field) => isKey(row[field]))
+    for (const field of this.#fields) if (!isKey(row[field])) return false
+    return true
   }
 
   /** Rows of one owner usually come in the order of the index, so they are sorted group by group. */
@@ -79,7 +80,7 @@ export class Tree<R extends Row> {
     const groups = new Map<Bound[number], R[]>()
     for (const row of rows) {
       if (!this.#has(row)) continue
-      const part = partOf(row, this.#fields, 0)
+      const part = row[this.#fields[0] as keyof Row] as Key // `#has` looked.
       const group = groups.get(part)
       if (group) group.push(row)
       else groups.set(part, [row])
@@ -91,26 +92,23 @@ export class Tree<R extends Row> {
 
 /** Orders rows and places: by each field, then a shorter key before its extensions. */
 function entryOrder(fields: Fields): (a: Entry<Row>, b: Entry<Row>) => number {
-  const lengthOf = (entry: Entry<Row>) => (entry instanceof Place ? entry.key.length : fields.length)
   return (a, b) => {
-    const lengthOfA = lengthOf(a)
-    const lengthOfB = lengthOf(b)
+    const placeOfA = a instanceof Place ? a.key : undefined
+    const placeOfB = b instanceof Place ? b.key : undefined
+    const lengthOfA = placeOfA ? placeOfA.length : fields.length
+    const lengthOfB = placeOfB ? placeOfB.length : fields.length
     const shared = Math.min(lengthOfA, lengthOfB)
     for (let i = 0; i < shared; i++) {
-      const part = partOf(a, fields, i)
-      const other = partOf(b, fields, i)
-      if (part !== other) return compareParts(part, other)
+      // A row is in the tree only if each of its fields can be part of a key.
+      const part: unknown = placeOfA ? placeOfA[i] : (a as Row)[fields[i] as keyof Row]
+      const other: unknown = placeOfB ? placeOfB[i] : (b as Row)[fields[i] as keyof Row]
+      if (part !== other) return compareParts(part as Bound[number], other as Bound[number])
     }
     return lengthOfA - lengthOfB
   }
 }
 
-function partOf(entry: Entry<Row>, fields: Fields, i: number): Bound[number] {
-  const part: unknown = entry instanceof Place ? entry.key[i] : entry[fields[i] as keyof Row]
-  return part as Bound[number] // A row is in the tree only if each of its fields can be part of a key.
-}
-
 function startsWith(row: Row, fields: Fields, prefix: readonly Key[]): boolean {
-  for (let i = 0; i < prefix.length; i++) if (partOf(row, fields, i) !== prefix[i]) return false
+  for (let i = 0; i < prefix.length; i++) if (row[fields[i] as keyof Row] !== prefix[i]) return false
   return true
 }
