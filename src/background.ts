@@ -1,7 +1,9 @@
+import type { Keyring } from './base/secrets.js'
 import { ClockMoves } from './composition/clock-moves.js'
 import { deliveryHandlers } from './composition/deliveries.js'
 import { type OwnWork, SharedProcesses } from './composition/shared-processes.js'
 import type { ServiceContext } from './http/context.js'
+import { events } from './jobs/events/event.js'
 import { leases } from './jobs/leases/lease.js'
 import { Deliveries } from './jobs/outbox/deliveries.js'
 import { outbox } from './jobs/outbox/outbox.js'
@@ -12,10 +14,11 @@ import { timers } from './jobs/schedule/timer.js'
 import { Watches } from './jobs/watches/watches.js'
 import { WebhookFeed } from './jobs/webhooks/feed.js'
 import { webhooks } from './jobs/webhooks/webhook-row.js'
+import type { SandboxFaults } from './sandbox/faults/faults.js'
 import { settings } from './sandbox/settings/settings.js'
-import type { AnyCollection, Storage } from './storage/storage.js'
-import { storageOver } from './storage/storage-over.js'
-import { type RowChange, TrackedTransaction } from './storage/tracked-transaction.js'
+import { serviceStorage } from './storage/service-storage.js'
+import type { Storage } from './storage/storage.js'
+import type { Changes } from './storage/transaction.js'
 import { timerJobs } from './timers.js'
 
 /**
@@ -24,37 +27,43 @@ import { timerJobs } from './timers.js'
  * the same order. Returns the service's context.
  */
 export function runInBackground(
-  { base, storage, over }: BackgroundStorages,
+  { base, watched, keys, faults }: BackgroundStorages,
   given: Omit<ServiceContext, 'storage' | 'background'>,
 ) {
   const watches = new Watches(given)
   const processes: SharedProcesses | undefined = base.isShared
     ? new SharedProcesses(base, (): OwnWork => ({ service, deliveries, loops, wake }))
     : undefined
-  const watching = storageOver(storage, {
-    ...(processes && { presence: processes }),
-    async import(state, options) {
-      if (processes) await storage.import(await processes.withRows(state), { ...options, check: processes.check })
-      else await storage.import(state, options)
-      wake()
-      watches.wakeIn(undefined)
+  const storage = serviceStorage(watched, {
+    keys,
+    check: processes?.check,
+    around: faults && (() => faults.aroundWrites),
+    fault: faults && (() => faults.storageFault),
+    parts: {
+      ...(processes && { presence: processes }),
+      async import(state, options) {
+        if (processes) await watched.import(await processes.withRows(state), { ...options, check: processes.check })
+        else await watched.import(state, options)
+        wake()
+        watches.wakeIn(undefined)
+      },
     },
-    async write(body) {
-      let watched: TrackedTransaction | undefined
-      let runs = 0
-      const value = await storage.write(async (tx) => {
-        runs++
-        if (processes) await processes.check(tx)
-        watched = new TrackedTransaction(tx)
-        return body(watched)
-      })
-      if (watched) given.sandbox?.measurements?.countWrite(watched, runs)
-      if (watched && feed.isWokenBy([...watched.puts, ...watched.removals])) feedLoop.wake()
-      if (watched && isPut(watched, timers)) timerLoop.wake()
-      if (watched && isPut(watched, outbox)) deliveryLoop.wake()
-      if (watched?.changes.some(isClock)) watches.wakeIn(undefined)
-      else if (watched) watches.wakeFor(watched.changes)
-      return value
+    onCommit(commit) {
+      given.sandbox?.measurements?.countWrite(commit)
+      let [isForFeed, isForTimers, isForDeliveries, isForAll] = [false, false, false, false]
+      for (const { collection, rows } of commit.changes()) {
+        const { name } = collection
+        if (name === events.name || name === webhooks.name) isForFeed = feed.isWokenBy(name) || isForFeed
+        else if (name === timers.name) isForTimers = holdsRow(rows)
+        else if (name === outbox.name) isForDeliveries = holdsRow(rows)
+        // Everything may depend on the clock of a sandbox.
+        else if (name === settings.name) isForAll = rows.has('clock')
+      }
+      if (isForFeed) feedLoop.wake()
+      if (isForTimers) timerLoop.wake()
+      if (isForDeliveries) deliveryLoop.wake()
+      if (isForAll) watches.wakeIn(undefined)
+      else watches.wakeFor(commit)
     },
   })
   const wake = () => {
@@ -82,7 +91,7 @@ export function runInBackground(
   }
   base.watchOthers?.(hear).catch((cause: unknown) => given.log.error('no hints of other processes come', cause))
   const service: ServiceContext = Object.assign(given, {
-    storage: over(watching),
+    storage,
     background: {
       wake,
       end,
@@ -91,7 +100,7 @@ export function runInBackground(
       rest: (job, kind) => moves.rest(job, kind),
       share: (job) => moves.share(job),
       processes: () => processes?.names,
-      watch: (options, read) => watches.watch({ storage: service.storage, ...options }, read),
+      watch: (options, read) => watches.watch({ storage, ...options }, read),
       pause: (ms, ending) => watches.pause(ms, ending),
       settling: () => (isStopped() && loops.some((loop) => loop.running() || loop.isResting) ? settle() : undefined),
     } satisfies ServiceContext['background'],
@@ -120,20 +129,21 @@ export function runInBackground(
   return service
 }
 
-/** A storage in its layers. */
+/** A storage in its layers, and what happens to it. */
 export interface BackgroundStorages {
   /** What the option `storage` says. */
   readonly base: Storage
-  /** The same with its fields encrypted. */
-  readonly storage: Storage
-  /** Wraps the storage that the service gets. */
-  over(storage: Storage): Storage
+  /** The same, which tells what its commits replace, if the service has a history. */
+  readonly watched: Storage
+  readonly keys: () => Keyring
+  readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'> | undefined
 }
 
 /** How often rounds that fail are tried before a call on a stopped clock goes on. */
 const MOST_SETTLING_TRIES = 10
 
-/** Whether a sandbox's clock was moved, on which everything may depend. */
-const isClock = ({ into, id }: RowChange): boolean => into.name === settings.name && id === 'clock'
-
-const isPut = ({ puts }: TrackedTransaction, { name }: AnyCollection): boolean => puts.some((put) => put.name === name)
+/** Whether any of these was put, and not removed. */
+function holdsRow(rows: Changes['rows']): boolean {
+  for (const row of rows.values()) if (row) return true
+  return false
+}

@@ -15,6 +15,7 @@ import { authenticate } from './consent/callers/caller.js'
 import { features } from './features.js'
 import type { NamedSnapshot, PastMoment, SeededClient, ServiceContext } from './http/context.js'
 import { ServiceEnding } from './http/ending.js'
+import type { OutwardPorts } from './http/faults.js'
 import { HeldBodies } from './http/fields/held-bodies.js'
 import type { FetchSource } from './http/incoming.js'
 import { defaultLimits } from './http/limits.js'
@@ -45,14 +46,12 @@ import { seedLoader } from './sandbox/controls/seed/seed.js'
 import { type SnapshotControls, snapshotControls } from './sandbox/controls/snapshots/controls.js'
 import { armAtStart } from './sandbox/faults/controls.js'
 import { SandboxFaults } from './sandbox/faults/faults.js'
-import type { CalmPorts } from './sandbox/faults/ports.js'
 import { Journal } from './sandbox/journal/journal.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
 import { settings } from './sandbox/settings/settings.js'
 import { CommitHistory } from './storage/history/history.js'
 import { watchedStorage } from './storage/history/watched-storage.js'
-import { openingReader, sealedStorage } from './storage/sealing.js'
-import type { Storage } from './storage/storage.js'
+import { ReadTransaction } from './storage/read-transaction.js'
 import { forkStorage } from './storage/tables/fork.js'
 
 /** Services of their own over the same state. */
@@ -270,7 +269,7 @@ function contextOf(
   const isRecorded = sandbox !== undefined && keepsJournal(options)
   const watched = isRecorded ? watchedStorage(options.storage) : undefined
   const bytes = typeof options.journal === 'object' ? options.journal.bytes : undefined
-  const history = watched && new CommitHistory(watched, { bytes, opened: (tx) => openingReader(tx, keys) })
+  const history = watched && new CommitHistory(watched, { bytes, opened: (tx) => new ReadTransaction(tx, keys()) })
   const journal = history && journalOf(options.journal, { clock, instance, history })
   const ports = {
     mailer: options.mailer ?? { send: async () => {} },
@@ -334,8 +333,9 @@ function contextOf(
   }
   const storages = {
     base: options.storage,
-    storage: sealedStorage(watched ?? options.storage, keys),
-    over: (storage: Storage) => (faults ? faults.storage(storage) : storage),
+    watched: watched ?? options.storage,
+    keys,
+    faults,
   }
   const service: ServiceContext = runInBackground(storages, context)
   return service
@@ -351,7 +351,7 @@ const journalOf = (
 
 const faultsOf = (
   { seed, storage }: AssemblyOptions,
-  context: Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> & { readonly ports: CalmPorts },
+  context: Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> & { readonly ports: OutwardPorts },
 ) =>
   new SandboxFaults({
     ...context,

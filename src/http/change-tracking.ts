@@ -1,7 +1,5 @@
 import { Problem } from '../base/problem.js'
-import { OutcomeUnknown, type Writer } from '../storage/storage.js'
-import { storageOver } from '../storage/storage-over.js'
-import { TrackedTransaction } from '../storage/tracked-transaction.js'
+import { observedStorage } from '../storage/service-storage.js'
 import type { ServiceContext } from './context.js'
 
 /** A service that tracks whether a call changed anything, in the storage or outside. */
@@ -25,23 +23,13 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    storage: storageOver(storage, {
-      import: (state, options) => trackOutcome(storage.import(state, options), note),
-      write(body) {
-        let last: TrackedTransaction | undefined
-        const watchedBody = (tx: Writer) => {
-          last = new TrackedTransaction(tx)
-          return body(last)
-        }
-        const noteChange = () => {
-          if (last?.hasChanged) note()
-        }
-        return trackOutcome(storage.write(watchedBody), noteChange)
-      },
+    storage: observedStorage(storage, {
+      hasWritten: ({ hasChanged }) => hasChanged && note(),
+      hasImported: note,
     }),
     background: {
       ...background,
-      moveClock: (...move) => trackOutcome(background.moveClock(...move), note, isNoRefusal),
+      moveClock: (...move) => trackMove(background.moveClock(...move), note),
     },
     get upstream() {
       return trackCalls(service.upstream, note)
@@ -54,22 +42,16 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   return watched
 }
 
-/** Records a change when it has happened, and also when nobody knows whether it has. */
-async function trackOutcome<T>(made: Promise<T>, note: () => void, mayBe = isUnknown): Promise<T> {
+/** The clock moves in steps. If one fails for another reason than a refusal, earlier ones have changed something. */
+async function trackMove(moved: Promise<void>, note: () => void): Promise<void> {
   try {
-    const value = await made
+    await moved
     note()
-    return value
   } catch (error) {
-    if (mayBe(error)) note()
+    if (!(error instanceof Problem)) note()
     throw error
   }
 }
-
-const isUnknown = (error: unknown): boolean => error instanceof OutcomeUnknown
-
-/** The clock moves in steps. If one fails for another reason than a refusal, earlier ones have changed something. */
-const isNoRefusal = (error: unknown): boolean => !(error instanceof Problem)
 
 /** A port that records every call as a change. */
 const trackCalls = <Port extends object>(port: Port, note: () => void): Port =>

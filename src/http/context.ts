@@ -8,6 +8,7 @@ import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
 import type { SharedPlaces } from '../base/shared-places.js'
 import type { History } from '../storage/history/history.js'
+import type { ServiceStorage } from '../storage/service-storage.js'
 import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
 import type { SchemaHistory } from '../storage/tables/migration.js'
 import type { FindCaller } from './caller.js'
@@ -23,7 +24,7 @@ import type { WaitingRequests } from './waiting-requests.js'
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
 export interface ServiceContext {
-  readonly storage: Storage
+  readonly storage: ServiceStorage
   /** A random name that distinguishes this service from every other one, past or present, over its storage. */
   readonly instance: string
   readonly clock: Clock

@@ -1,6 +1,7 @@
 import type { OwnBytes } from '../base/encoding.js'
 import type { Cards, Mailer, Push, Upstream } from '../base/ports.js'
-import type { Storage, StorageUnavailable, Writer } from '../storage/storage.js'
+import type { AroundWrites } from '../storage/service-storage.js'
+import type { StorageUnavailable } from '../storage/storage.js'
 
 /** The header that makes a fault for its own request: `after_commit; drop`. Only who may use the controls may send it. */
 export const FAULT_HEADER = 'x-sandbox-fault'
@@ -110,13 +111,12 @@ export interface FaultyRequest {
 /** Gets the id of a fault that happens. */
 export type NoteFault = (faultId: string) => void
 
-/** What a service calls, with the faults that happen to it. */
-export interface FaultyPorts {
+/** What a service calls outside of its storage. */
+export interface OutwardPorts {
   readonly mailer: Mailer
   readonly push: Push
   readonly cards: Cards | undefined
   readonly upstream: Upstream
-  readonly storage: Storage
 }
 
 /** A call of a port to which faults may happen. */
@@ -142,7 +142,7 @@ export interface FaultEngine {
   /** Answers a request. Throws `header_malformed` for a wrong header, and `AnswerDropped`. */
   perform(request: FaultyRequest): Promise<FaultyAnswer>
   call<T>(call: FaultyCall<T>): Promise<T>
-  write<T>(storage: Pick<Storage, 'write'>, body: (tx: Writer) => Promise<T>, note?: NoteFault): Promise<T>
+  readonly write: AroundWrites
   /** Whether a fault made this failure of a write. */
   isOwn(error: unknown): error is StorageUnavailable
   /**
@@ -172,7 +172,7 @@ export interface Faults {
   /** Loads the engine, also while none is armed. */
   load(): Promise<FaultEngine>
   /** What the service calls, for one request, timer or delivery: `note` gets the faults that happen to it. */
-  over(note: NoteFault): FaultyPorts
+  over(note: NoteFault): OutwardPorts
   /**
    * Checks the faults of the seed. Returns what arms them, and no others: undefined if there is nothing to do. Throws
    * `field_invalid`, `already_exists`.
@@ -192,9 +192,3 @@ export class AnswerDropped extends TypeError {
     super(`The fault "${faultId}" of this sandbox closed the connection.`)
   }
 }
-
-/** The storage of a service for one piece of work: `note` gets the faults that happen to it. */
-export const storageNoting = (
-  { faults, storage }: { readonly faults: Faults | undefined; readonly storage: Storage },
-  note: NoteFault,
-): Storage => (faults?.engine ? faults.over(note).storage : storage)

@@ -1,5 +1,5 @@
 import { milliseconds } from '../base/ports.js'
-import type { TrackedTransaction } from '../storage/tracked-transaction.js'
+import type { CommitRecord } from '../storage/transaction.js'
 import type { SandboxContext } from './context.js'
 import type { Incoming } from './incoming.js'
 import type { RenderedAnswer } from './rendered-answer.js'
@@ -54,17 +54,17 @@ export class Measurements {
     this.#count(incoming, 0, began)
   }
 
-  /** Counts a write that has landed. `runs`: how often its body ran. */
-  countWrite({ puts, removals }: TrackedTransaction, runs: number): void {
-    if (puts.length + removals.length > 0) this.commits++
-    this.reruns += runs - 1
+  /** Counts a write that has landed. */
+  countWrite({ writes, retries }: CommitRecord): void {
+    if (writes > 0) this.commits++
+    this.reruns += retries
   }
 
   #count({ endpoint }: Pick<Incoming, 'endpoint'>, status: number, began: number): MeasuredOperation {
     const measured = this.#of(endpoint?.route.id ?? 'none')
     const seconds = (milliseconds() - began) / 1000
-    const found = DURATIONS.findIndex((longest) => seconds <= longest)
-    const bucket = found < 0 ? DURATIONS.length : found
+    let bucket = 0
+    while (seconds > (DURATIONS[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
     measured.statuses.set(status, (measured.statuses.get(status) ?? 0) + 1)
     measured.buckets[bucket] = (measured.buckets[bucket] ?? 0) + 1
     measured.seconds += seconds

@@ -1,5 +1,5 @@
 import type { Effect, Origin } from '../base/journal.js'
-import type { RecordedTransaction } from '../storage/recorded-transaction.js'
+import type { CommitRecord } from '../storage/transaction.js'
 import type { ServiceContext } from './context.js'
 import type { Incoming } from './incoming.js'
 import type { RenderedAnswer } from './rendered-answer.js'
@@ -48,5 +48,5 @@ export interface RequestRecording extends Recording {
 
 export interface WorkRecording extends Recording {
   /** `written`: the transaction that landed. `failure`: why the work failed. */
-  end(outcome: { readonly written?: RecordedTransaction | undefined; readonly failure?: unknown }): void
+  end(outcome: { readonly written?: CommitRecord | undefined; readonly failure?: unknown }): void
 }

@@ -6,7 +6,7 @@ type Parts = Partial<Pick<Storage, 'read' | 'write' | 'export' | 'import' | 'clo
 export const storageOver = (storage: Storage, parts: Parts): Storage => new OverStorage(storage, parts)
 
 /** A class, because each request makes some, and an object with functions of its own takes several times as long. */
-class OverStorage implements Storage {
+export class OverStorage implements Storage {
   readonly #storage: Storage
   readonly #parts: Parts
   declare readonly presence?: Presence

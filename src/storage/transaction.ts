@@ -1,6 +1,9 @@
+import type { Keyring } from '../base/secrets.js'
 import { assertKeys, compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
+import { Sealer } from './sealing.js'
 import { freezeRow } from './state.js'
-import type { AnyCollection, Collection, Key, Query, Reader, Row, Writer } from './storage.js'
+import type { AnyCollection, Collection, Key, Query, Reader, ReplacedRow, Row, Writer } from './storage.js'
+import { StoredRows } from './stored-rows.js'
 
 /** The committed state and the counters, which a transaction reads through its own writes. */
 export interface CommittedReader extends Reader {
@@ -14,45 +17,105 @@ export interface Changes {
   readonly rows: ReadonlyMap<Key, Row | null>
 }
 
+/** A row that a commit put or removed. */
+export interface RowChange {
+  readonly collection: AnyCollection
+  readonly id: Key
+  /** As it is stored. Undefined: it was removed. */
+  readonly is: Row | undefined
+}
+
+/** What a commit did. Whoever wants to know reads it when the commit has landed. */
+export interface CommitRecord {
+  /** How often its body read. */
+  readonly reads: number
+  /** How often its body put or removed a row. */
+  readonly writes: number
+  /** How often its body ran again. */
+  readonly retries: number
+  /** Whether it wrote more than tallies. */
+  readonly hasChanged: boolean
+  /** Each row that it put or removed, in the order in which it did so first. */
+  readonly rowChanges: readonly RowChange[]
+  /** The same by collection. */
+  changes(): Iterable<Changes>
+}
+
 /**
- * Buffers the writes of one transaction, which its own reads see. An adapter lands `changes()` in one step, or drops
- * them all.
+ * The one object between a rule and the rows. It buffers the writes of one transaction, which its own reads see, and at its
+ * end it is the record of what it did. An adapter lands `changes()` in one step, or drops them all.
  */
-export class Transaction implements Writer {
+export class Transaction implements Writer, CommitRecord {
+  reads = 0
+  writes = 0
+  retries = 0
   readonly #base: CommittedReader
   readonly #changes = new Map<string, { collection: AnyCollection; rows: Map<Key, Row | null> }>()
+  /** The collection and the id of each row, in turn, in the order of the first writes. */
+  readonly #order: (AnyCollection | Key)[] = []
+  #keys: Keyring | undefined
+  #sealer: Sealer | undefined
+  #hasSealed = false
+  #stored: StoredRows | undefined
 
   constructor(base: CommittedReader) {
     this.#base = base
   }
 
+  /** The transaction that a storage hands to a body. A storage of others may hand over a writer of its own. */
+  static over(given: Writer): Transaction {
+    return given instanceof Transaction ? given : new Transaction(given)
+  }
+
+  /** Shows sealed fields from now on, and encrypts them in `seal`. */
+  openWith(keys: Keyring): void {
+    this.#keys = keys
+  }
+
+  /** Remembers each committed row that it sees from now on, for `replaced`. */
+  rememberStored(): void {
+    this.#stored = new StoredRows()
+  }
+
   nextId(of: string): Promise<number> {
-    return this.#base.nextId(of)
+    const stored = this.#stored
+    const next = this.#base.nextId(of)
+    return stored ? next.then((id) => stored.noteNew(of, id)) : next
   }
 
   nextIds(of: readonly string[]): Promise<number[]> {
-    return this.#base.nextIds(of)
+    const stored = this.#stored
+    const next = this.#base.nextIds(of)
+    return stored ? next.then((ids) => ids.map((id, at) => stored.noteNew(of[at] ?? '', id))) : next
   }
 
   put<R extends Row>(into: Collection<R>, row: R): void {
     assertKeys(into, row)
-    this.#changesOf(into).set(row.id, freezeRow(row))
+    if (into.sealed) this.#hasSealed = true
+    this.#change(into, row.id, freezeRow(row))
   }
 
   remove<R extends Row>(from: Collection<R>, id: R['id']): void {
-    this.#changesOf(from).set(id, null)
+    this.#change(from, id, null)
   }
 
   // Returns the promise of the base directly, because an async function would await it again.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    const own = this.#own(from)?.get(id)
-    if (own === undefined) return this.#base.get(from, id)
-    return Promise.resolve(own ?? undefined)
+    this.reads++
+    const own = this.#changes.get(from.name)?.rows.get(id)
+    if (own !== undefined) return Promise.resolve((own as R | null) ?? undefined) // Rows are under their collection's name.
+    const read = this.#base.get(from, id)
+    if (!this.#stored && !from.sealed) return read
+    return read.then((row) => {
+      this.#stored?.note(from, id, row)
+      return row && this.#whole(from, row)
+    })
   }
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    this.reads++
     const own = this.#own(from)
-    return own ? this.#fill(own, from, ids) : this.#base.getMany(from, ids)
+    return own ? this.#fill(own, from, ids) : this.#committed(from, ids)
   }
 
   /** The transaction's own rows, and the committed ones of the other ids. */
@@ -62,14 +125,33 @@ export class Transaction implements Writer {
     ids: readonly R['id'][],
   ): Promise<(R | undefined)[]> {
     const others = ids.filter((id) => !own.has(id))
-    const committed = others.length > 0 ? await this.#base.getMany(from, others) : []
+    const committed = others.length > 0 ? await this.#committed(from, others) : []
     let next = 0
     return ids.map((id) => (own.has(id) ? (own.get(id) ?? undefined) : committed[next++]))
   }
 
+  #committed<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const read = this.#base.getMany(from, ids)
+    if (!this.#stored && !from.sealed) return read
+    return read.then((rows) => {
+      for (const [at, id] of ids.entries()) this.#stored?.note(from, id, rows[at])
+      return Promise.all(rows.map((row) => row && this.#whole(from, row)))
+    })
+  }
+
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    this.reads++
     const own = this.#own(from)
-    return own ? this.#merge(own, from, query) : this.#base.find(from, query)
+    return own ? this.#merge(own, from, query) : this.#found(from, query)
+  }
+
+  #found<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const found = this.#base.find(from, query)
+    if (!this.#stored && !from.sealed) return found
+    return found.then((rows) => {
+      for (const row of rows) this.#stored?.note(from, row.id, row)
+      return Promise.all(rows.map((row) => this.#whole(from, row)))
+    })
   }
 
   /** The rows of a query. The transaction's own rows replace the committed ones. */
@@ -78,7 +160,7 @@ export class Transaction implements Writer {
     from: Collection<R, I>,
     query: Query<I>,
   ): Promise<R[]> {
-    const committed = await this.#base.find(from, { ...query, limit: query.limit + own.size })
+    const committed = await this.#found(from, { ...query, limit: query.limit + own.size })
     const index = indexNamed(from, query.index)
     const direction = query.reverse ? -1 : 1
     const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyIn(index, row) }))
@@ -96,14 +178,62 @@ export class Transaction implements Writer {
     return this.#changes.values()
   }
 
+  get rowChanges(): readonly RowChange[] {
+    const changes: RowChange[] = []
+    for (let at = 0; at < this.#order.length; at += 2) {
+      const collection = this.#order[at] as AnyCollection // In turn with ids.
+      const id = this.#order[at + 1] as Key
+      changes.push({ collection, id, is: this.#changes.get(collection.name)?.rows.get(id) ?? undefined })
+    }
+    return changes
+  }
+
   get isEmpty(): boolean {
     return this.#changes.size === 0
   }
 
+  get hasChanged(): boolean {
+    for (const { collection } of this.#changes.values()) if (!collection.isTally) return true
+    return false
+  }
+
   /** Writes these changes to an outer transaction. A part that may fail alone joins the whole this way. */
   into(outer: Writer): void {
+    for (const { collection, id, is } of this.rowChanges)
+      is === undefined ? outer.remove(collection, id) : outer.put(collection, is)
+  }
+
+  /** Encrypts the sealed fields of the rows that it put. Undefined if there are none. Call it when the body has ended. */
+  seal(): Promise<void> | undefined {
+    return this.#hasSealed && this.#keys ? this.#seal(this.#sealer ?? new Sealer(this.#keys)) : undefined
+  }
+
+  async #seal(sealer: Sealer): Promise<void> {
+    const sealing: Promise<unknown>[] = []
     for (const { collection, rows } of this.#changes.values())
-      for (const [id, row] of rows) row === null ? outer.remove(collection, id) : outer.put(collection, row)
+      if (collection.sealed)
+        for (const [id, row] of rows)
+          if (row) sealing.push(sealer.seal(collection, row).then((sealed) => rows.set(id, freezeRow(sealed))))
+    await Promise.all(sealing)
+  }
+
+  /** What the rows were that it changes, after `rememberStored`. */
+  async replaced(): Promise<readonly ReplacedRow[]> {
+    const stored = this.#stored ?? new StoredRows()
+    for (const { collection, rows } of this.#changes.values()) {
+      const unknown = [...rows.keys()].filter((id) => !stored.has(collection, id))
+      if (unknown.length === 0) continue
+      const read = await this.#base.getMany(collection, unknown)
+      for (const [at, id] of unknown.entries()) stored.note(collection, id, read[at])
+    }
+    return this.rowChanges.map(({ collection, id }) => ({ collection, id, row: stored.get(collection, id) }))
+  }
+
+  /** A committed row as rules see it. */
+  #whole<R extends Row>(from: Collection<R>, row: R): R | Promise<R> {
+    if (!from.sealed || !this.#keys) return row
+    this.#sealer ??= new Sealer(this.#keys)
+    return this.#sealer.open(from, row)
   }
 
   #own<R extends Row>({ name }: Collection<R>): ReadonlyMap<Key, R | null> | undefined {
@@ -111,11 +241,11 @@ export class Transaction implements Writer {
     return this.#changes.get(name)?.rows as ReadonlyMap<Key, R | null> | undefined
   }
 
-  #changesOf(collection: AnyCollection): Map<Key, Row | null> {
-    const known = this.#changes.get(collection.name)
-    if (known) return known.rows
-    const rows = new Map<Key, Row | null>()
-    this.#changes.set(collection.name, { collection, rows })
-    return rows
+  #change(collection: AnyCollection, id: Key, row: Row | null): void {
+    this.writes++
+    let changes = this.#changes.get(collection.name)
+    if (!changes) this.#changes.set(collection.name, (changes = { collection, rows: new Map() }))
+    if (!changes.rows.has(id)) this.#order.push(collection, id)
+    changes.rows.set(id, row)
   }
 }

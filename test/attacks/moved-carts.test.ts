@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
 import { storageOver } from '../../src/storage/storage-over.js'
-import { TrackedTransaction } from '../../src/storage/tracked-transaction.js'
+import { Transaction } from '../../src/storage/transaction.js'
 import { caller } from '../support/api.js'
 import { mailedCode, verify } from '../support/scenes/sign-in.js'
 
@@ -16,14 +16,12 @@ test('a sign-in moves a limited number of carts in its transaction, the newest o
   const written: Record<string, number> = {}
   const storage = storageOver(inner, {
     write: (body) =>
-      inner.write((tx) => {
-        const watched = new TrackedTransaction(tx)
-        const put = watched.put.bind(watched)
-        watched.put = (into, row) => {
-          written[into.name] = (written[into.name] ?? 0) + 1
-          put(into, row)
-        }
-        return body(watched)
+      inner.write(async (tx) => {
+        const own = Transaction.over(tx)
+        const value = await body(own)
+        for (const { collection, rows } of own.changes())
+          written[collection.name] = (written[collection.name] ?? 0) + rows.size
+        return value
       }),
   })
   const service = createService({ sandbox: true, storage })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createService, type Fault } from '../../src/index.js'
 import { type Storage, StorageUnavailable } from '../../src/storage/storage.js'
-import { TrackedTransaction } from '../../src/storage/tracked-transaction.js'
+import { Transaction } from '../../src/storage/transaction.js'
 import { expectSoundLedger } from '../support/scenes/market.js'
 import { newProcesses, type TestProcess, turns } from '../support/scenes/processes.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
@@ -205,9 +205,10 @@ test('a fault whose match cannot be counted does not happen, and the request goe
     exclusive: false,
     write: (body) =>
       storage.write(async (tx) => {
-        const tracked = new TrackedTransaction(tx)
-        const value = await body(tracked)
-        if (isFull && tracked.puts.some(({ name }) => name === 'settings')) throw new StorageUnavailable('it is full')
+        const value = await body(tx)
+        const changes = [...Transaction.over(tx).changes()]
+        if (isFull && changes.some(({ collection: { name } }) => name === 'settings'))
+          throw new StorageUnavailable('it is full')
         return value
       }),
     close: async () => {},

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { systemRandom } from '../../src/base/ports.js'
 import { type Keyring, keyring } from '../../src/base/secrets.js'
-import { sealedStorage } from '../../src/storage/sealing.js'
+import { serviceStorage } from '../../src/storage/service-storage.js'
 import { collection, type Storage } from '../../src/storage/storage.js'
 
 interface LetterRow {
@@ -24,7 +24,7 @@ function counted(inner: Storage, key = '7'.repeat(64)) {
       return keys.seal(plain, context)
     },
   }
-  return { storage: sealedStorage(inner, () => counting), encrypted: () => encrypted }
+  return { storage: serviceStorage(inner, { keys: () => counting }), encrypted: () => encrypted }
 }
 
 const stored = async (inner: Storage) => (await inner.export()).rows.letters

@@ -1,6 +1,5 @@
 import { Problem, problem } from '../../base/problem.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
-import { TrackedTransaction } from '../../storage/tracked-transaction.js'
 import { trackChanges } from '../change-tracking.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
@@ -47,11 +46,10 @@ export async function writeOnce({ endpoint, incoming, service, prepare, keyed }:
       const found = request && (await findStoredAnswer(tx, request, service, isDead))
       belongs = found !== undefined && 'status' in found
       if (found && 'status' in found) return found
-      const watched = found ? new TrackedTransaction(tx) : undefined
       if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
-      const handled = await route.write?.(watched ?? tx, call, service)
+      const handled = await route.write?.(tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
-      belongs = watched?.hasChanged ?? false
+      belongs = found !== undefined && tx.hasChanged
       if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
       return outcome
     }),

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
-import type { Reader, Writer } from '../../storage/storage.js'
-import { storageOver } from '../../storage/storage-over.js'
+import { observedStorage } from '../../storage/service-storage.js'
+import type { Reader } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Principal } from '../route.js'
@@ -23,18 +23,14 @@ export function forSameCaller(
 ): ServiceContext {
   const userId = userIdOf(principal)
   if (userId === null) return service
-  const { storage } = service
   let isSure = false
-  const write = async <T>(body: (tx: Writer) => Promise<T>): Promise<T> => {
-    const written = await storage.write(async (tx) => {
+  const storage = observedStorage(service.storage, {
+    async before(tx) {
       if (!isSure && userIdOf((await recall(tx)).principal) !== userId) throw problem('sign_in_required')
-      return body(tx)
-    })
-    isSure = true
-    return written
-  }
-  return {
-    ...service,
-    storage: storageOver(storage, { write }),
-  }
+    },
+    hasWritten() {
+      isSure = true
+    },
+  })
+  return { ...service, storage }
 }

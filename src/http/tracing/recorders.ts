@@ -1,5 +1,5 @@
 import type { Effect } from '../../base/journal.js'
-import type { RecordedTransaction } from '../../storage/recorded-transaction.js'
+import type { CommitRecord } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
 import type { BackgroundWork, Recorder, Recording, RequestRecording, WorkRecording } from '../recording.js'
@@ -55,7 +55,7 @@ class RequestRecordings extends Recordings<RequestRecording> implements RequestR
 }
 
 class WorkRecordings extends Recordings<WorkRecording> implements WorkRecording {
-  end(outcome: { readonly written?: RecordedTransaction | undefined; readonly failure?: unknown }): void {
+  end(outcome: { readonly written?: CommitRecord | undefined; readonly failure?: unknown }): void {
     for (const recording of this.all) recording.end(outcome)
   }
 }

@@ -3,7 +3,7 @@ import { LimitedMap } from '../../base/memo.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { redactLinks } from '../../base/text/redacted.js'
 import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
-import type { Row } from '../../storage/storage.js'
+import type { RowChange } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
@@ -77,17 +77,14 @@ export class SpanRecorder implements Recorder {
   }
 
   #portsIn(span: TraceSpan): TracedPorts {
-    return new TracedPorts(this.#options.tracer, span, (puts) => this.#remember(puts, span))
+    return new TracedPorts(this.#options.tracer, span, (changes) => this.#remember(changes, span))
   }
 
-  /** The names of collections and their rows, in turns. */
-  #remember(puts: readonly (string | Row)[], { traceparent }: TraceSpan): void {
+  #remember(changes: readonly RowChange[], { traceparent }: TraceSpan): void {
     const { messages, events } = this.#options.collections
-    for (let at = 0; at < puts.length; at += 2) {
-      const [name, row] = [puts[at], puts[at + 1]]
-      if ((name !== messages && name !== events) || typeof row !== 'object') continue
-      this.#writers.set(`${name}:${row.id}`, traceparent)
-    }
+    for (const { collection, id } of changes)
+      if (collection.name === messages || collection.name === events)
+        this.#writers.set(`${collection.name}:${id}`, traceparent)
   }
 }
 

@@ -1,12 +1,13 @@
 import type { Cards, Mailer, Push, Upstream } from '../../base/ports.js'
 import { Problem } from '../../base/problem.js'
 import type { NewSpan, Tracer, TraceSpan } from '../../base/tracer.js'
-import { RecordedTransaction } from '../../storage/recorded-transaction.js'
-import type { Row, Storage } from '../../storage/storage.js'
-import { storageOver } from '../../storage/storage-over.js'
+import { bothObservers, type ServiceStorage, type StorageObserver } from '../../storage/service-storage.js'
+import type { Reader } from '../../storage/storage.js'
+import { OverStorage } from '../../storage/storage-over.js'
+import type { RowChange, Transaction } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 
-/** What a service calls, each call a span within `parent`. `onCommit` gets the rows that a write put. */
+/** What a service calls, each call a span within `parent`. `onCommit` gets what a write changed. */
 export class TracedPorts {
   /** Whether the parent has ended. A stream that goes on reads again and again, and nobody wants a span for each time. */
   isEnded = false
@@ -14,45 +15,19 @@ export class TracedPorts {
   constructor(
     readonly tracer: Tracer,
     readonly parent: TraceSpan,
-    readonly onCommit: (puts: readonly (string | Row)[]) => void,
+    readonly onCommit: (changes: readonly RowChange[]) => void,
   ) {}
 
   over(service: ServiceContext): ServiceContext {
     const { storage, upstream, mailer, push, cards } = service
     return {
       ...service,
-      storage: this.#storage(storage),
+      storage: new TracedStorage(storage, this),
       upstream: this.#upstream(upstream),
       mailer: this.#mailer(mailer),
       push: this.#push(push),
       cards: cards && this.#cards(cards),
     }
-  }
-
-  #storage(storage: Storage): Storage {
-    const attributes = { 'farthing.storage': storage.name }
-    return storageOver(storage, {
-      read: (body) =>
-        this.isEnded
-          ? storage.read(body)
-          : this.#span({ name: 'storage read', kind: 'internal', attributes }, () => storage.read(body)),
-      write: (body) =>
-        this.#span({ name: 'storage write', kind: 'internal', attributes }, async (span) => {
-          let runs = 0
-          let last: RecordedTransaction | undefined
-          try {
-            const value = await storage.write((tx) => {
-              runs++
-              last = new RecordedTransaction(tx)
-              return body(last)
-            })
-            if (last) this.onCommit(last.puts)
-            return value
-          } finally {
-            span.set({ 'farthing.storage.runs': runs, 'farthing.storage.puts': (last?.puts.length ?? 0) / 2 })
-          }
-        }),
-    })
   }
 
   /** Paths and queries of sellers may hold secrets, so only the host is shown. */
@@ -66,7 +41,7 @@ export class TracedPorts {
           'server.address': hostname,
           'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
         }
-        return this.#span(
+        return this.span(
           { name: request.method, kind: 'client', attributes },
           async (span) => {
             const response = await upstream.fetch(request)
@@ -97,11 +72,11 @@ export class TracedPorts {
   }
 
   #call<T>(name: string, work: () => Promise<T>): Promise<T> {
-    return this.#span({ name, kind: 'client' }, work)
+    return this.span({ name, kind: 'client' }, work)
   }
 
   /** Does work in a span. `failureOf`: how a value counts as a failure too. */
-  async #span<T>(
+  async span<T>(
     span: Omit<NewSpan, 'parent'>,
     work: (span: TraceSpan) => Promise<T>,
     failureOf: (value: T) => string | undefined = () => undefined,
@@ -123,4 +98,47 @@ function endFailed(span: TraceSpan, error: unknown): void {
   if (!(error instanceof Problem)) return span.end(error instanceof Error ? error.name : 'error')
   span.set({ 'farthing.code': error.code })
   span.end(error.status >= 500 ? error.code : undefined)
+}
+
+class TracedStorage extends OverStorage implements ServiceStorage {
+  readonly #storage: ServiceStorage
+  readonly #ports: TracedPorts
+
+  constructor(storage: ServiceStorage, ports: TracedPorts) {
+    super(storage, {})
+    this.#storage = storage
+    this.#ports = ports
+  }
+
+  override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
+    const run = () => this.#storage.read(body, observer)
+    return this.#ports.isEnded ? run() : this.#ports.span(this.#named('storage read'), run)
+  }
+
+  override write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T> {
+    return this.#ports.span(this.#named('storage write'), async (span) => {
+      let runs = 0
+      let puts: readonly RowChange[] = []
+      const own: StorageObserver = {
+        hasWritten(commit) {
+          puts = commit.rowChanges.filter(({ is }) => is)
+        },
+      }
+      const counted = (tx: Transaction) => {
+        runs++
+        return body(tx)
+      }
+      try {
+        const value = await this.#storage.write(counted, observer ? bothObservers(observer, own) : own)
+        this.#ports.onCommit(puts)
+        return value
+      } finally {
+        span.set({ 'farthing.storage.runs': runs, 'farthing.storage.puts': puts.length })
+      }
+    })
+  }
+
+  #named(name: string) {
+    return { name, kind: 'internal', attributes: { 'farthing.storage': this.name } } as const
+  }
 }

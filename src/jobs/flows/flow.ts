@@ -2,9 +2,11 @@ import { Problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import type { Reader, Storage, Writer } from '../../storage/storage.js'
 
-type Running = Pick<ServiceContext, 'alarm' | 'instance' | 'log' | 'ongoing' | 'random' | 'storage'>
+interface Running extends Pick<ServiceContext, 'alarm' | 'instance' | 'log' | 'ongoing' | 'random'> {
+  readonly storage: Storage
+}
 
 /**
  * Runs an operation of several named steps, which read from top to bottom. `createPurchase` is an example.

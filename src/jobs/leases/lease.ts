@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../../http/context.js'
 import { DAY } from '../../storage/retention.js'
-import { collection } from '../../storage/storage.js'
+import { collection, type Storage } from '../../storage/storage.js'
 
 /**
  * Says that one process works on a thing. Its holder does the work outside of transactions, and writes the result only if
@@ -38,7 +38,7 @@ interface Judging {
 export function isHeld(
   { holder, until }: Pick<Lease, 'holder' | 'until'>,
   { at, ended }: Judging,
-  { storage, instance }: Pick<ServiceContext, 'storage' | 'instance'>,
+  { storage, instance }: Pick<ServiceContext, 'instance'> & { readonly storage: Pick<Storage, 'exclusive'> },
 ): boolean {
   if (until <= at || until > at + LONGEST_LEASE_MS) return false
   const by = instanceIn(holder)
@@ -54,7 +54,10 @@ export const instanceIn = (holder: string): string => holder.split(':', 1)[0] ??
  */
 export async function findEnded(
   holders: Iterable<string>,
-  { storage: { presence }, instance }: Pick<ServiceContext, 'storage' | 'instance'>,
+  {
+    storage: { presence },
+    instance,
+  }: Pick<ServiceContext, 'instance'> & { readonly storage: Pick<Storage, 'presence'> },
 ): Promise<ReadonlySet<string>> {
   const ended = new Set<string>()
   if (!presence) return ended

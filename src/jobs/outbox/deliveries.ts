@@ -2,8 +2,8 @@ import type { CardRow, DeliveryClaim, OutboxRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import { storageNoting } from '../../http/faults.js'
-import type { Reader, Storage, Writer } from '../../storage/storage.js'
+import { observedStorage, type ServiceStorage } from '../../storage/service-storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
 import { findEnded } from '../leases/lease.js'
@@ -271,8 +271,10 @@ export class Deliveries {
   }
 
   /** The storage, whose faults happen to these outcomes. */
-  #storageOf(outcomes: readonly Outcome[]): Storage {
-    return storageNoting(this.#service, (faultId) => outcomes.forEach((outcome) => outcome.noteFault(faultId)))
+  #storageOf(outcomes: readonly Outcome[]): ServiceStorage {
+    return observedStorage(this.#service.storage, {
+      noteFault: (faultId) => outcomes.forEach((outcome) => outcome.noteFault(faultId)),
+    })
   }
 
   #forget(outcomes: readonly Outcome[]): void {

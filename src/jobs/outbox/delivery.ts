@@ -12,8 +12,8 @@ import type {
 } from '../../base/message.js'
 import type { ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import { RecordedTransaction } from '../../storage/recorded-transaction.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import type { CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
 import { endMessage, NOT_DUE, outbox } from './outbox.js'
 import { freePlace } from './queue.js'
@@ -64,7 +64,7 @@ export interface Outcome<Result = unknown> {
   /** What the port answered to this try or an earlier one. Undefined if it did not answer. */
   readonly answered: { readonly result: Result } | undefined
   /** Records how the try ended. Does nothing if somebody else has taken the message over, or it is gone. */
-  record(tx: Writer): Promise<void>
+  record(tx: Transaction): Promise<void>
   /** Its transaction has landed, and the journal may know. */
   ended(): void
   /** A fault happened while it was recorded. */
@@ -114,7 +114,7 @@ export async function deliverBy<M extends OutboxRow & Message<Result>, Result>(
     return undefined
   })
   const answered = handler && (await send(claimed, handler, recording?.over(service) ?? service))
-  let written: RecordedTransaction | undefined
+  let written: CommitRecord | undefined
   const jitter = drawJitter(service)
   const waiting = (message: OutboxRow, ms = WAITS[message.attempts - 1] ?? LONGEST_WAIT) => {
     const at = service.clock.now()
@@ -128,8 +128,7 @@ export async function deliverBy<M extends OutboxRow & Message<Result>, Result>(
     answered,
     ended: () => recording?.end({ written, failure: answered ? undefined : NOT_SENT }),
     noteFault: (faultId) => recording?.noteFault(faultId),
-    async record(landing) {
-      const tx = new RecordedTransaction(landing)
+    async record(tx) {
       written = tx
       const message = await left(tx)
       if (!message) return

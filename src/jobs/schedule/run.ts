@@ -1,9 +1,8 @@
 import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
-import { storageNoting } from '../../http/faults.js'
-import { RecordedTransaction } from '../../storage/recorded-transaction.js'
+import { observedStorage } from '../../storage/service-storage.js'
 import type { Storage, Writer } from '../../storage/storage.js'
-import { Transaction } from '../../storage/transaction.js'
+import { type CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
 import { areTimersAhead, dueTimers, nextTimerDue, redateTimers, type TimerJob, type TimerRow, timers } from './timer.js'
 
@@ -41,7 +40,7 @@ export async function redateAllTimers({ storage, clock }: Pick<ServiceContext, '
 interface Ran {
   readonly timer: TimerRow
   /** What it wrote, for the journal. Undefined if nobody knows. */
-  readonly written?: RecordedTransaction
+  readonly written?: CommitRecord
   /** Why it failed. Undefined if it did not. */
   readonly failure?: { readonly cause: unknown }
 }
@@ -53,7 +52,7 @@ interface Ran {
  */
 export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: ServiceContext): Promise<void> {
   const happened: string[] = []
-  const storage = storageNoting(service, (faultId) => happened.push(faultId))
+  const storage = observedStorage(service.storage, { noteFault: (faultId) => happened.push(faultId) })
   const kinds = await storage.read(async (tx) => (await dueTimers(tx, dueBy, SLICE)).map(({ kind }) => kind))
   const run: Run = {
     jobs: await loadJobs(new Set(kinds), jobs),
@@ -105,14 +104,13 @@ async function runAll(tx: Writer, due: readonly TimerRow[], run: Run): Promise<R
     const job = run.jobs.get(timer.kind)
     if (!job) continue
     const part = new Transaction(tx)
-    const written = new RecordedTransaction(part)
     try {
       part.remove(timers, timer.id)
-      await job(written, timer.subject, run.service)
+      await job(part, timer.subject, run.service)
       part.into(tx)
-      ran.push({ timer, written })
+      ran.push({ timer, written: part })
     } catch (cause) {
-      ran.push({ timer, written, failure: { cause } })
+      ran.push({ timer, written: part, failure: { cause } })
       await postpone(tx, timer, run)
     }
   }

@@ -1,6 +1,6 @@
 import { indexNamed, keyOf } from '../../storage/key.js'
 import type { AnyCollection, Collection, Key, Query, Reader, Row } from '../../storage/storage.js'
-import type { RowChange } from '../../storage/tracked-transaction.js'
+import type { RowChange } from '../../storage/transaction.js'
 
 /** The first fields of an index that a search fixed. The index `id` with one field is a row. */
 interface Part {
@@ -73,12 +73,12 @@ export class WatchedParts {
 
   /** The texts under which a reader may have read what changed. */
   *touchedBy(changes: readonly RowChange[]): Generator<string> {
-    for (const { into, id, row } of changes)
+    for (const { collection: into, id, is } of changes)
       for (const { index, depth } of this.#parts.get(into.name)?.values() ?? []) {
         if (depth === 0) yield textOf(into, index, [])
         else if (index === 'id') yield textOf(into, index, [id])
         else {
-          const key = row && keyOf(indexNamed(into, index), row)
+          const key = is && keyOf(indexNamed(into, index), is)
           if (key) yield textOf(into, index, key.slice(0, depth))
         }
       }

@@ -1,6 +1,6 @@
 import type { ServiceContext, Watched } from '../../http/context.js'
 import type { Reader, Storage } from '../../storage/storage.js'
-import type { RowChange } from '../../storage/tracked-transaction.js'
+import type { CommitRecord, RowChange } from '../../storage/transaction.js'
 import { WatchedParts, WatchedReads } from './watched-reads.js'
 
 export interface WatchOptions {
@@ -68,10 +68,11 @@ export class Watches {
     return changed
   }
 
-  /** These changes were written here. */
-  wakeFor(changes: readonly RowChange[]): void {
+  /** This was written here. */
+  wakeFor(commit: CommitRecord): void {
+    if (this.#reading.size === 0 && this.#byKey.size === 0) return
+    const changes = commit.rowChanges
     for (const watch of this.#reading) watch.meanwhile?.push(changes)
-    if (this.#byKey.size === 0) return
     for (const key of new Set(this.#parts.touchedBy(changes)))
       for (const watch of this.#byKey.get(key) ?? []) watch.wake()
   }

@@ -1,6 +1,5 @@
 import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { AnyCollection } from '../../storage/storage.js'
 import { events } from '../events/event.js'
 import { webhooks } from './webhook-row.js'
 
@@ -16,10 +15,10 @@ export class WebhookFeed {
 
   constructor(readonly service: ServiceContext) {}
 
-  /** Whether a write to these collections calls for a round. */
-  isWokenBy(written: readonly Pick<AnyCollection, 'name'>[]): boolean {
-    if (written.some(({ name }) => name === webhooks.name)) this.forget()
-    return this.#isNeeded !== false && written.some(({ name }) => name === events.name || name === webhooks.name)
+  /** Whether a write to the collection of this name calls for a round. */
+  isWokenBy(name: string): boolean {
+    if (name === webhooks.name) this.forget()
+    return this.#isNeeded !== false && (name === events.name || name === webhooks.name)
   }
 
   /** Reads again whether there are webhooks, because the state was replaced. */

@@ -12,7 +12,7 @@ import { entries, movements } from '../../money/ledger/movement.js'
 import { reservations } from '../../money/ledger/reservation.js'
 import { twins } from '../../money/twins/twin.js'
 import { findInconsistency, type Inconsistency, inconsistencies, type Schema } from '../../storage/consistency.js'
-import { sealedStorage } from '../../storage/sealing.js'
+import { serviceStorage } from '../../storage/service-storage.js'
 import { assertLists } from '../../storage/state.js'
 import { stateText } from '../../storage/state-text.js'
 import type { AnyCollection, Key, Reader, State, Storage } from '../../storage/storage.js'
@@ -119,7 +119,7 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
     sandbox: { ...sandboxOf(service), clock },
     changeKeys: (keys) => Object.assign(rehearsing, { keys }),
   }
-  const storage = sealedStorage(serialStorage({ tables }), () => rehearsing.keys)
+  const storage = serviceStorage(serialStorage({ tables }), { keys: () => rehearsing.keys })
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {

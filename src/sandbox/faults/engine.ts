@@ -11,8 +11,8 @@ import {
   type SharedFault,
 } from '../../http/faults.js'
 import { diskReasons } from '../../storage/disk-reasons.js'
-import { OutcomeUnknown, type Storage, StorageUnavailable, type Writer } from '../../storage/storage.js'
-import { TrackedTransaction } from '../../storage/tracked-transaction.js'
+import type { AroundWrites } from '../../storage/service-storage.js'
+import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
 import { ArmedFaults, type Subject } from './armed-faults.js'
 import { SharedCounts } from './fault-counts.js'
 import { HEADER_FAULT, readFaultHeader } from './fault-header.js'
@@ -112,21 +112,17 @@ export class ArmedEngine implements FaultEngine {
    * A write that changes nothing never fails. `before`: nothing of the write is stored. `after_commit`: it is stored, and
    * nobody knows.
    */
-  async write<T>(
-    storage: Pick<Storage, 'write'>,
-    body: (tx: Writer) => Promise<T>,
-    note: NoteFault | undefined,
-  ): Promise<T> {
+  readonly write: AroundWrites = async (write, body, observer) => {
+    const note: NoteFault = (faultId) => observer?.noteFault?.(faultId)
     const slow = noted(await this.faults.take('before', STORAGE, isDelay), note)
     if (slow) await this.#happen(slow)
     let hasChanged = false
     // A body may run twice, and the fault happens once.
     let decided: { readonly fault: ArmedFault | undefined } | undefined
     const attempt = () =>
-      storage.write(async (tx) => {
-        const watched = new TrackedTransaction(tx)
-        const result = await body(watched)
-        hasChanged = watched.puts.length > 0 || watched.removals.length > 0
+      write(async (tx) => {
+        const result = await body(tx)
+        hasChanged = !tx.isEmpty
         if (!hasChanged) return result
         decided ??= this.faults.takeAtOnce('before', STORAGE, isError)
         if (!decided) throw new Undecided()

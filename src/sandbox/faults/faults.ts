@@ -1,12 +1,12 @@
 import { load } from '../../base/load.js'
-import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Fault, FaultEngine, Faults, FaultyPorts, NoteFault, SharedFault } from '../../http/faults.js'
-import type { Storage } from '../../storage/storage.js'
-import { type CalmPorts, faultyPorts, StorageFaults } from './ports.js'
+import type { Fault, FaultEngine, Faults, NoteFault, OutwardPorts, SharedFault } from '../../http/faults.js'
+import type { AroundWrites } from '../../storage/service-storage.js'
+import type { Storage, StorageUnavailable } from '../../storage/storage.js'
+import { faultyPorts } from './ports.js'
 
 export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> {
-  readonly ports: CalmPorts
+  readonly ports: OutwardPorts
   /** The faults of the seed. */
   readonly seeded: readonly Fault[]
   /** The storage in which several processes count together: without faults, so that to count is no match itself. */
@@ -19,7 +19,8 @@ export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'al
 export class SandboxFaults implements Faults {
   engine: FaultEngine | undefined
   readonly #options: SandboxFaultsOptions
-  #storage: StorageFaults | undefined
+  /** The last failure of a write, if a fault made it. */
+  #failed: StorageUnavailable | undefined
   #loading: Promise<FaultEngine> | undefined
   #loaded: FaultEngine | undefined
 
@@ -28,19 +29,35 @@ export class SandboxFaults implements Faults {
   }
 
   /** The ports of the service with their faults. */
-  ports(): CalmPorts {
+  ports(): OutwardPorts {
     return faultyPorts(this.#options.ports, this)
   }
 
-  /** The storage of the service with its faults. Call it once, before `over`. */
-  storage(storage: Storage): Storage {
-    this.#storage = new StorageFaults(storage, this)
-    return this.#storage.over()
+  /** What happens to each write. Undefined while no fault is armed. */
+  get aroundWrites(): AroundWrites | undefined {
+    return this.engine && this.#aroundWrites
   }
 
-  over(note: NoteFault): FaultyPorts {
-    const storage = required(this.#storage, 'the storage of the service').over(note)
-    return { ...faultyPorts(this.#options.ports, this, note), storage }
+  /** Why the last write failed, if a fault made it fail, as long as faults are armed. */
+  get storageFault(): StorageUnavailable | undefined {
+    return this.engine && this.#failed
+  }
+
+  readonly #aroundWrites: AroundWrites = async (write, body, observer) => {
+    const { engine } = this
+    if (!engine) return write(body)
+    try {
+      const value = await engine.write(write, body, observer)
+      this.#failed = undefined
+      return value
+    } catch (error) {
+      if (engine.isOwn(error)) this.#failed = error
+      throw error
+    }
+  }
+
+  over(note: NoteFault): OutwardPorts {
+    return faultyPorts(this.#options.ports, this, note)
   }
 
   load(): Promise<FaultEngine> {

@@ -1,13 +1,8 @@
 import type { Upstream, UpstreamRequest } from '../../base/ports.js'
-import type { FaultEngine, FaultPort, Faults, FaultyAnswer, FaultyPorts, NoteFault } from '../../http/faults.js'
-import type { Storage, StorageUnavailable, Writer } from '../../storage/storage.js'
-import { storageOver } from '../../storage/storage-over.js'
-
-/** The ports of a service, as they are without faults. */
-export type CalmPorts = Omit<FaultyPorts, 'storage'>
+import type { FaultEngine, FaultPort, Faults, FaultyAnswer, NoteFault, OutwardPorts } from '../../http/faults.js'
 
 /** Ports to whose calls faults may happen. `note` gets those that do. */
-export function faultyPorts(calm: CalmPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): CalmPorts {
+export function faultyPorts(calm: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {
   const { mailer, push, cards, upstream } = calm
   const call = <T>(port: FaultPort, run: () => Promise<T>): Promise<T> =>
     faults.engine ? faults.engine.call({ port, note, run }) : run()
@@ -41,34 +36,3 @@ function callUpstream(upstream: Upstream, request: UpstreamRequest, { engine, no
 }
 
 const responseOf = ({ status, headers, body }: FaultyAnswer): Response => new Response(body, { status, headers })
-
-/** The failures that faults made of the writes to one storage. */
-export class StorageFaults {
-  #failed: StorageUnavailable | undefined
-
-  constructor(
-    readonly storage: Storage,
-    readonly faults: Pick<Faults, 'engine'>,
-  ) {}
-
-  /** The storage with its faults, and with the last failure of a write as its `fault`, as long as faults are armed. */
-  over(note?: NoteFault): Storage {
-    const { storage, faults } = this
-    const faulty = storageOver(storage, { write: (body) => this.#write(body, note) })
-    const get = () => storage.fault ?? (faults.engine && this.#failed)
-    return Object.defineProperty(faulty, 'fault', { enumerable: true, get })
-  }
-
-  async #write<T>(body: (tx: Writer) => Promise<T>, note: NoteFault | undefined): Promise<T> {
-    const { engine } = this.faults
-    if (!engine) return this.storage.write(body)
-    try {
-      const value = await engine.write(this.storage, body, note)
-      this.#failed = undefined
-      return value
-    } catch (error) {
-      if (engine.isOwn(error)) this.#failed = error
-      throw error
-    }
-  }
-}

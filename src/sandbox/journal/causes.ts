@@ -1,6 +1,7 @@
 import type { Effect } from '../../base/journal.js'
 import { LimitedMap } from '../../base/memo.js'
 import type { Row } from '../../storage/storage.js'
+import type { RowChange } from '../../storage/transaction.js'
 
 /** Which entry set a timer, put a message into the outbox, or used an Idempotency-Key first. */
 export class CauseIndex {
@@ -36,15 +37,12 @@ const effectOf: Readonly<Record<string, (row: Row) => Effect['kind'] | undefined
   outbox: (row) => ('kind' in row ? messageKinds[String(row.kind)] : undefined),
 }
 
-/** What these puts of a transaction caused. A list of names of collections, each with the row after it. */
-export function effectsOf(puts: readonly (string | Row)[]): Effect[] {
+/** What these changes of a transaction caused. */
+export function effectsOf(changes: readonly RowChange[]): Effect[] {
   const effects: Effect[] = []
-  for (let at = 0; at < puts.length; at += 2) {
-    const kindOf = effectOf[puts[at] as string] // Names are at even places.
-    const row = puts[at + 1]
-    if (!kindOf || typeof row !== 'object') continue
-    const kind = kindOf(row)
-    if (kind && !effects.some((known) => known.kind === kind && known.id === row.id)) effects.push({ kind, id: row.id })
+  for (const { collection, id, is } of changes) {
+    const kind = is && effectOf[collection.name]?.(is)
+    if (kind) effects.push({ kind, id })
   }
   return effects
 }

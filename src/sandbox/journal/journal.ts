@@ -106,8 +106,9 @@ export class Journal implements Recorder {
 
   #shrink(): void {
     const { entries, bytes } = this.limits
-    const count = () => this.#kept.length - this.#first
-    while (count() > entries || (this.#bytes > bytes && count() > 1)) {
+    for (;;) {
+      const count = this.#kept.length - this.#first
+      if (count <= entries && (this.#bytes <= bytes || count < 2)) break
       this.#bytes -= this.#kept[this.#first]?.bytes ?? 0
       this.#kept[this.#first++] = undefined
       this.#dropped++

@@ -1,7 +1,7 @@
 import type { Effect, EffectKind, Entry, JournalMessage, Origin, StorageCalls } from '../../base/journal.js'
 import { milliseconds } from '../../base/ports.js'
-import type { RecordedTransaction } from '../../storage/recorded-transaction.js'
 import type { KeptMessage } from './kept-message.js'
+import { redact } from './redact.js'
 
 /** Roughly what an entry needs besides its texts. */
 const ENTRY_BYTES = 600
@@ -25,7 +25,6 @@ export class KeptEntry implements Entry {
   origin: Origin = 'in_process'
   operation_id: string | null = null
   method = ''
-  path = ''
   status: number | null = null
   code?: string
   principal: string | null = null
@@ -39,6 +38,9 @@ export class KeptEntry implements Entry {
   tokenDigest?: string
   /** The hash of a delegate in the path. Never shown. */
   delegateInPath?: string
+  /** The path as it was sent. Undefined once its secrets are hidden. */
+  #sentPath: string | undefined
+  #path = ''
   bytes = 0
   /** The last commit when it ended. Undefined while it runs, and without a history. */
   after: number | undefined
@@ -56,6 +58,17 @@ export class KeptEntry implements Entry {
 
   get at(): string {
     return new Date(this.#atMs).toISOString()
+  }
+
+  /** The path and the query without their secrets, which are hidden when they are first read. */
+  get path(): string {
+    if (this.#sentPath !== undefined) this.#path = redact(this.#sentPath)
+    this.#sentPath = undefined
+    return this.#path
+  }
+
+  set path(sent: string) {
+    this.#sentPath = sent
   }
 
   get request(): JournalMessage {
@@ -99,18 +112,18 @@ export class KeptEntry implements Entry {
     this.ms = Math.round((milliseconds() - this.#began) * 1000) / 1000
   }
 
-  /** Counts a transaction whose body ran `runs` times. */
-  count({ reads, writes }: Pick<RecordedTransaction, 'reads' | 'writes'>, runs: number): void {
+  /** Counts a transaction. */
+  count({ reads, writes, retries }: Omit<StorageCalls, 'transactions'>): void {
     this.#transactions++
     this.#reads += reads
     this.#writes += writes
-    this.#retries += runs - 1
+    this.#retries += retries
   }
 
   /** Its size in bytes, roughly, now that it has ended. */
   measure(): number {
-    const named = [this.path, this.method, this.principal, this.client_address, this.code, this.caused_by]
-    let characters = (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
+    const named = [this.method, this.principal, this.client_address, this.code, this.caused_by]
+    let characters = (this.#sentPath ?? this.#path).length + (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
     for (const text of named) characters += text?.length ?? 0
     this.bytes = ENTRY_BYTES + 2 * characters + 16 * this.#effects.length
     return this.bytes

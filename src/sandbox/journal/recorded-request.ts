@@ -9,7 +9,6 @@ import type { Journal } from './journal.js'
 import type { KeptEntry } from './kept-entry.js'
 import { headerLines, KeptMessage } from './kept-message.js'
 import { EntryRecording } from './recording.js'
-import { redact } from './redact.js'
 
 /** Fills the entry of a request. */
 export class RecordedRequest extends EntryRecording implements RequestRecording {
@@ -23,7 +22,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     if (source.causedBy !== undefined) entry.caused_by = source.causedBy
     entry.method = request.method
     const query = url.indexOf('?')
-    entry.path = redact(query < 0 ? path : path + url.slice(query).replace(/#.*/, ''))
+    entry.path = query < 0 ? path : path + url.slice(query).replace(/#.*/, '')
     const [, trace] = TRACEPARENT.exec(headers.get('traceparent') ?? '') ?? []
     if (trace !== undefined) entry.trace = trace
   }
@@ -43,7 +42,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)
     if (answer) this.#keepAnswer(answer)
     if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
-    this.#linkRetry(headers.get('idempotency-key'), answer)
+    this.#linkRetry(headers.get('idempotency-key'), incoming.path, answer)
     entry.stop()
     this.journal.ended(entry)
   }
@@ -60,10 +59,10 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
   }
 
   /** The answer that a key repeats comes from an earlier entry. */
-  #linkRetry(key: string | null, answer: RenderedAnswer | undefined): void {
+  #linkRetry(key: string | null, path: string, answer: RenderedAnswer | undefined): void {
     if (key === null) return
     const { causes } = this.journal
-    const given = `${this.entry.principal}:${this.entry.method}:${this.entry.path}:${key}`
+    const given = `${this.entry.principal}:${this.entry.method}:${path}:${key}`
     // Its parts are as long as a caller likes, and outside the bytes of the journal.
     const thing = `key:${given.length > LONGEST_CAUSE ? digest(given) : given}`
     const first = causes.of(thing)

@@ -57,7 +57,7 @@ export class RecordedWork extends EntryRecording implements WorkRecording {
 
   end({ written, failure }: Parameters<WorkRecording['end']>[0]): void {
     const { entry } = this
-    if (written && failure === undefined) this.keep(written, 1)
+    if (written && failure === undefined) this.hasWritten(written)
     if (failure !== undefined) {
       entry.code = 'failed'
       entry.answered = new KeptMessage('', messageOf(failure))

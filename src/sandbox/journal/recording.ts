@@ -13,15 +13,14 @@ import type {
 } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Recording } from '../../http/recording.js'
-import { RecordedTransaction } from '../../storage/recorded-transaction.js'
-import { OutcomeUnknown, type Storage } from '../../storage/storage.js'
-import { storageOver } from '../../storage/storage-over.js'
+import { observedStorage, type StorageObserver } from '../../storage/service-storage.js'
+import type { CommitRecord } from '../../storage/transaction.js'
 import { effectsOf } from './causes.js'
 import type { Journal } from './journal.js'
 import type { KeptEntry } from './kept-entry.js'
 
 /** Fills an entry while its work runs. */
-export class EntryRecording implements Recording {
+export class EntryRecording implements Recording, StorageObserver {
   constructor(
     readonly entry: KeptEntry,
     readonly journal: Journal,
@@ -41,10 +40,13 @@ export class EntryRecording implements Recording {
       this.journal.causes.note(`delivery:${id}`, this.id)
   }
 
-  /** Counts a transaction that has landed, or of which nobody knows. */
-  protected keep(tx: RecordedTransaction, runs: number): void {
-    this.entry.count(tx, runs)
-    if (tx.puts.length > 0) for (const effect of effectsOf(tx.puts)) this.cause(effect)
+  hasRead(reads: number, retries: number): void {
+    this.entry.count({ reads, writes: 0, retries })
+  }
+
+  hasWritten(commit: CommitRecord): void {
+    this.entry.count(commit)
+    if (commit.writes > 0) for (const effect of effectsOf(commit.rowChanges)) this.cause(effect)
   }
 
   noteFault(faultId: string): void {
@@ -54,10 +56,10 @@ export class EntryRecording implements Recording {
   over(service: ServiceContext): ServiceContext {
     const { faults } = service
     const faulty = faults?.engine && faults.over((faultId) => this.noteFault(faultId))
-    const { storage, upstream, cards } = faulty ?? service
+    const { upstream, cards } = faulty ?? service
     return {
       ...(faulty ? { ...service, ...faulty } : service),
-      storage: this.#storageOver(storage),
+      storage: observedStorage(service.storage, this),
       upstream: new RecordedUpstream(upstream, this),
       cards: cards && new RecordedCards(cards, this),
     }
@@ -72,54 +74,6 @@ export class EntryRecording implements Recording {
       const waiting = caused_by === undefined ? undefined : this.journal.entry(caused_by)
       if (fault !== undefined && waiting?.ms === null) waiting.fault ??= fault
     }
-  }
-
-  #storageOver(storage: Storage): Storage {
-    return storageOver(storage, {
-      read: async (body) => {
-        let runs = 0
-        let reads = 0
-        try {
-          return await storage.read((tx) => {
-            runs++
-            reads = 0
-            return body({
-              get: (from, id) => {
-                reads++
-                return tx.get(from, id)
-              },
-              getMany: (from, ids) => {
-                reads++
-                return tx.getMany(from, ids)
-              },
-              find: (from, query) => {
-                reads++
-                return tx.find(from, query)
-              },
-            })
-          })
-        } finally {
-          this.entry.count({ reads, writes: 0 }, runs)
-        }
-      },
-      write: async (body) => {
-        let runs = 0
-        let last: RecordedTransaction | undefined
-        const written = storage.write((tx) => {
-          runs++
-          last = new RecordedTransaction(tx)
-          return body(last)
-        })
-        try {
-          const value = await written
-          if (last) this.keep(last, runs)
-          return value
-        } catch (error) {
-          if (last && error instanceof OutcomeUnknown) this.keep(last, runs)
-          throw error
-        }
-      },
-    })
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ImportOptions, OutcomeUnknown, type Replaced, type State, type Storage, type Writer } from '../storage.js'
 import { storageOver } from '../storage-over.js'
 import { Tables } from '../tables/tables.js'
-import { RecordingWriter } from './recording-writer.js'
+import { Transaction } from '../transaction.js'
 
 /** A storage that tells what each commit replaced. */
 export type WatchedStorage = Storage & Required<Pick<Storage, 'watchCommits'>>
@@ -47,9 +47,11 @@ class ReadingStorage {
     let isTold = false
     const written = this.#base.write(async (tx) => {
       await noticeOthers?.()
-      const recording = new RecordingWriter(tx)
-      const value = await body(recording)
-      const rows = await recording.replaced()
+      const own = Transaction.over(tx)
+      own.rememberStored()
+      const value = await body(own)
+      const rows = await own.replaced()
+      if (own !== tx) own.into(tx)
       // If the body runs again, what this run replaced is what is still stored.
       if (rows.length > 0) {
         this.#tell({ rows })

@@ -1,5 +1,4 @@
 import { schemaHistory } from '../../../src/core.js'
-import { RecordedTransaction } from '../../../src/storage/recorded-transaction.js'
 import {
   OutcomeUnknown,
   type Row,
@@ -9,6 +8,7 @@ import {
 } from '../../../src/storage/storage.js'
 import { serialStorage } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
+import { Transaction } from '../../../src/storage/transaction.js'
 import type { Sightings } from '../properties/sightings.js'
 import type { Draws } from './draws.js'
 import type { Timeline } from './timeline.js'
@@ -97,15 +97,13 @@ export class SimulatedDatabase {
           sightings.see('a body runs again after a conflict')
           await inner.write(async (tx) => Promise.reject(await body(tx))).catch(() => {})
         }
-        let last: RecordedTransaction | undefined
+        let last: Transaction | undefined
         const value = await inner.write((tx) => {
-          last = new RecordedTransaction(tx)
+          last = Transaction.over(tx)
           return body(last)
         })
         const hasWritten = (last?.writes ?? 0) > 0
-        // Each row follows the name of its collection.
-        for (const [at, row] of last?.puts.entries() ?? [])
-          if (typeof row === 'object') noteHolder(String(last?.puts[at - 1]), row)
+        for (const { collection, is } of last?.rowChanges ?? []) if (is) noteHolder(collection.name, is)
         if (hasWritten && reach('a commit has landed')) await never()
         if (fault === 'lost answer' && hasWritten) {
           await leave(undefined)

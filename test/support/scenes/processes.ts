@@ -3,7 +3,7 @@ import { memoryStorage } from '../../../adapters/storage/memory.js'
 import type { Alarm, Clock } from '../../../src/base/ports.js'
 import { createService, type ServiceOptions } from '../../../src/index.js'
 import type { Storage } from '../../../src/storage/storage.js'
-import { TrackedTransaction } from '../../../src/storage/tracked-transaction.js'
+import { Transaction } from '../../../src/storage/transaction.js'
 import { type Call, caller } from '../api.js'
 
 // Loading a part takes real time, in which too much of the time of a test would pass.
@@ -132,10 +132,10 @@ export function newProcesses({
       read: (body) => alive(() => reached.read(body)),
       write: (body) =>
         alive(async () => {
-          let tracked: TrackedTransaction | undefined
-          const value = await reached.write((tx) => body((tracked = new TrackedTransaction(tx))))
-          const written = [...(tracked?.puts ?? []), ...(tracked?.removals ?? [])]
-          if (written.length > 0) tell(written.map(({ name }) => name))
+          let own: Transaction | undefined
+          const value = await reached.write((tx) => body((own = Transaction.over(tx))))
+          const written = [...(own?.changes() ?? [])]
+          if (written.length > 0) tell(written.map(({ collection: { name } }) => name))
           return value
         }),
       export: () => alive(() => reached.export()),

@@ -1,7 +1,7 @@
 import type { MailRow } from '../../../src/base/message.js'
 import { SCHEMA } from '../../../src/migrations/schema.js'
 import type { State, Storage } from '../../../src/storage/storage.js'
-import { TrackedTransaction } from '../../../src/storage/tracked-transaction.js'
+import { Transaction } from '../../../src/storage/transaction.js'
 
 /** Mails that nobody has tried yet, with the ids from 1 on. */
 export const waitingMails = (count: number, more: Partial<MailRow> = {}): MailRow[] =>
@@ -33,13 +33,13 @@ export function countingWrites(inner: Storage) {
   const storage: Storage = {
     ...inner,
     write: (body) => {
-      let tracked: TrackedTransaction | undefined
+      let own: Transaction | undefined
       const hasWritten = (name: string) =>
-        [...(tracked?.puts ?? []), ...(tracked?.removals ?? [])].some((written) => written.name === name)
+        [...(own?.changes() ?? [])].some(({ collection }) => collection.name === name)
       return inner
         .write((tx) => {
-          tracked = new TrackedTransaction(tx)
-          return body(tracked)
+          own = Transaction.over(tx)
+          return body(own)
         })
         .finally(() => {
           if (hasWritten('outbox')) counted.outbox++

@@ -1,4 +1,3 @@
-import { RecordingWriter } from '../../../../src/storage/history/recording-writer.js'
 import { OutcomeUnknown, type ReplacedRow, StorageUnavailable, type Writer } from '../../../../src/storage/storage.js'
 import { type Changes, type CommittedReader, Transaction } from '../../../../src/storage/transaction.js'
 import { messageOf } from '../../../../src/storage/unknown.js'
@@ -343,11 +342,12 @@ export class GroupCommit {
   async #run({ run, fail }: Write, view: View, counters: Counters, isCareful = false): Promise<Run> {
     const drawn = new DrawnIds()
     const tx = new Transaction(committed(view, counters, drawn))
-    const recording = this.#options.watch.isUsed ? new RecordingWriter(tx) : undefined
+    const { isUsed: isWatched } = this.#options.watch
+    if (isWatched) tx.rememberStored()
     try {
-      const settle = await run(recording ?? tx)
+      const settle = await run(tx)
       if (isCareful) await checkUnique(tx, view, this.#options.tables)
-      const replaced = (await recording?.replaced()) ?? []
+      const replaced = isWatched ? await tx.replaced() : []
       const changes = [...tx.changes()]
       return { changes, replaced, counters, drawn, outcome: { hasChanged: changes.length > 0, settle, fail } }
     } catch (error) {

@@ -1,0 +1,197 @@
+import type { Keyring } from '../base/secrets.js'
+import { ReadTransaction } from './read-transaction.js'
+import {
+  type ImportOptions,
+  OutcomeUnknown,
+  type Reader,
+  type State,
+  type Storage,
+  type StorageUnavailable,
+  type Writer,
+} from './storage.js'
+import { OverStorage } from './storage-over.js'
+import { type CommitRecord, Transaction } from './transaction.js'
+
+/** Learns what one piece of work does with the storage. */
+export interface StorageObserver {
+  /** Runs at the beginning of each write, and may refuse it. */
+  before?(tx: Reader): Promise<void>
+  /** A read has ended, well or not. `retries`: how often its body ran again. */
+  hasRead?(reads: number, retries: number): void
+  /** A write has landed, or nobody knows whether it has. */
+  hasWritten?(commit: CommitRecord): void
+  /** The whole state was replaced, or nobody knows whether it was. */
+  hasImported?(): void
+  /** A fault of a sandbox happens to a write. */
+  noteFault?(faultId: string): void
+}
+
+/** The storage as a service uses it. Rows are shown whole, and an observer learns what a call of it did. */
+export interface ServiceStorage extends Storage {
+  read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T>
+  write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T>
+  import(state: State, options?: ImportOptions, observer?: StorageObserver): Promise<void>
+}
+
+/** Runs a write, which it may delay, repeat or let fail. A sandbox has one for its faults. */
+export type AroundWrites = <T>(
+  write: <V>(body: (tx: Transaction) => Promise<V>) => Promise<V>,
+  body: (tx: Transaction) => Promise<T>,
+  observer: StorageObserver | undefined,
+) => Promise<T>
+
+export interface ServiceStorageOptions {
+  readonly keys: () => Keyring
+  /** Gets each commit that has landed. */
+  readonly onCommit?: (commit: CommitRecord) => void
+  /** Runs at the beginning of each write. */
+  readonly check?: ((tx: Reader) => Promise<void>) | undefined
+  /** Asked before each write. Undefined: nothing is around it. */
+  readonly around?: (() => AroundWrites | undefined) | undefined
+  /** Why writes fail although the storage is well. */
+  readonly fault?: (() => StorageUnavailable | undefined) | undefined
+  /** In place of the storage's. */
+  readonly parts?: ConstructorParameters<typeof OverStorage>[1]
+}
+
+/** A storage whose collections' `sealed` fields are stored encrypted, and whose commits are told to whoever asks. */
+export const serviceStorage = (storage: Storage, options: ServiceStorageOptions): ServiceStorage =>
+  new CommittingStorage(storage, options)
+
+class CommittingStorage extends OverStorage implements ServiceStorage {
+  readonly #storage: Storage
+  readonly #options: ServiceStorageOptions
+
+  constructor(storage: Storage, options: ServiceStorageOptions) {
+    super(storage, options.parts ?? {})
+    this.#storage = storage
+    this.#options = options
+  }
+
+  override get fault(): StorageUnavailable | undefined {
+    return this.#storage.fault ?? this.#options.fault?.()
+  }
+
+  override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
+    if (observer?.hasRead) return this.#observedRead(body, observer)
+    return this.#storage.read((tx) => body(new ReadTransaction(tx, this.#options.keys())))
+  }
+
+  async #observedRead<T>(body: (tx: Reader) => Promise<T>, observer: StorageObserver): Promise<T> {
+    let runs = 0
+    let last: ReadTransaction | undefined
+    try {
+      return await this.#storage.read((tx) => {
+        runs++
+        last = new ReadTransaction(tx, this.#options.keys())
+        return body(last)
+      })
+    } finally {
+      observer.hasRead?.(last?.reads ?? 0, runs - 1)
+    }
+  }
+
+  override write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T> {
+    const around = this.#options.around?.()
+    return around ? around((each) => this.#commit(each, observer), body, observer) : this.#commit(body, observer)
+  }
+
+  async #commit<T>(body: (tx: Transaction) => Promise<T>, observer: StorageObserver | undefined): Promise<T> {
+    const { onCommit } = this.#options
+    let last: Transaction | undefined
+    let runs = 0
+    try {
+      const value = await this.#storage.write((given) => {
+        last = Transaction.over(given)
+        last.retries = runs++
+        return this.#run(observer?.before ? checked(body, observer) : body, last, given)
+      })
+      if (last) onCommit?.(last)
+      if (last) observer?.hasWritten?.(last)
+      return value
+    } catch (error) {
+      if (last && error instanceof OutcomeUnknown) observer?.hasWritten?.(last)
+      throw error
+    }
+  }
+
+  async #run<T>(body: (tx: Transaction) => Promise<T>, tx: Transaction, given: Writer): Promise<T> {
+    const { keys, check } = this.#options
+    if (check) await check(given)
+    tx.reads = 0
+    tx.openWith(keys())
+    const value = await body(tx)
+    const sealing = tx.seal()
+    if (sealing) await sealing
+    if (tx !== given) tx.into(given)
+    return value
+  }
+
+  override async import(state: State, options?: ImportOptions, observer?: StorageObserver): Promise<void> {
+    try {
+      await super.import(state, options)
+      observer?.hasImported?.()
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) observer?.hasImported?.()
+      throw error
+    }
+  }
+}
+
+const checked =
+  <T>(body: (tx: Transaction) => Promise<T>, observer: StorageObserver) =>
+  async (tx: Transaction): Promise<T> => {
+    await observer.before?.(tx)
+    return body(tx)
+  }
+
+/** The storage for one piece of work, which the observer follows. */
+export const observedStorage = (storage: ServiceStorage, observer: StorageObserver): ServiceStorage =>
+  new ObservedStorage(storage, observer)
+
+class ObservedStorage extends OverStorage implements ServiceStorage {
+  readonly #storage: ServiceStorage
+  readonly #observer: StorageObserver
+
+  constructor(storage: ServiceStorage, observer: StorageObserver) {
+    super(storage, {})
+    this.#storage = storage
+    this.#observer = observer
+  }
+
+  override read<T>(body: (tx: Reader) => Promise<T>, other?: StorageObserver): Promise<T> {
+    return this.#storage.read(body, other ? bothObservers(this.#observer, other) : this.#observer)
+  }
+
+  override write<T>(body: (tx: Transaction) => Promise<T>, other?: StorageObserver): Promise<T> {
+    return this.#storage.write(body, other ? bothObservers(this.#observer, other) : this.#observer)
+  }
+
+  override import(state: State, options?: ImportOptions, other?: StorageObserver): Promise<void> {
+    return this.#storage.import(state, options, other ? bothObservers(this.#observer, other) : this.#observer)
+  }
+}
+
+/** Both learn of everything, in this order. */
+export const bothObservers = (one: StorageObserver, other: StorageObserver): StorageObserver => ({
+  async before(tx) {
+    await one.before?.(tx)
+    await other.before?.(tx)
+  },
+  hasRead(reads, retries) {
+    one.hasRead?.(reads, retries)
+    other.hasRead?.(reads, retries)
+  },
+  hasWritten(commit) {
+    one.hasWritten?.(commit)
+    other.hasWritten?.(commit)
+  },
+  hasImported() {
+    one.hasImported?.()
+    other.hasImported?.()
+  },
+  noteFault(faultId) {
+    one.noteFault?.(faultId)
+    other.noteFault?.(faultId)
+  },
+})
