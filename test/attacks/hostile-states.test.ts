@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createService } from '../../src/index.js'
 import type { State } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
@@ -50,6 +50,31 @@ describe('a snapshot', () => {
     await expect(service.sandbox.restore(given as unknown as State)).rejects.toMatchObject({ code: refused.body.code })
     expect(await state()).toEqual(before)
     expect((await call('POST', '/v4/account')).status).toBe(201)
+  })
+
+  it('with amounts of a million digits is refused, and no such amount is computed', async () => {
+    await newSeller(call)
+    const given = await state()
+    const amount = '9'.repeat(1_000_000)
+    for (const name of ['movements', 'entries', 'balances', 'commodities'])
+      for (const row of given.rows[name] ?? []) Object.assign(row, { amount, cost: amount, held: amount })
+    let longest = 0
+    const Native = BigInt
+    vi.stubGlobal(
+      'BigInt',
+      Object.assign((value: bigint | number | string) => {
+        longest = Math.max(longest, String(value).length)
+        return Native(String(value).slice(0, 20))
+      }, Native),
+    )
+    try {
+      await expect(service.sandbox.restore(given as unknown as State)).rejects.toMatchObject({
+        code: 'snapshot_refused',
+      })
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    expect(longest).toBeLessThanOrEqual(41)
   })
 
   it('whose values nest without end is refused', async () => {
