@@ -77,6 +77,8 @@ test('with 26 hanging accounts, the delivery of another still begins at once, al
     await hangingAccount(world, { events: 1, urlOf: () => url })
   }
   await settled(world.hanging)
+  // All places would be free again after 15 seconds, when these are given up.
+  expect(world.hanging.length).toBeLessThan(512)
   await deliversAtOnce(world, victim)
   await writeEvent(world.call, beside)
   await until(() => world.hanging.some(({ url }) => url.endsWith('/beside')))
