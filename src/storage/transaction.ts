@@ -114,8 +114,9 @@ export class Transaction implements Writer, CommitRecord {
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     this.reads++
-    const own = this.#own(from)
-    return own ? this.#fill(own, from, ids) : this.#committed(from, ids)
+    const own = this.#changes.size > 0 && this.#own(from)
+    if (own) return this.#fill(own, from, ids)
+    return this.#stored || from.sealed ? this.#committed(from, ids) : this.#base.getMany(from, ids)
   }
 
   /** The transaction's own rows, and the committed ones of the other ids. */
@@ -131,9 +132,7 @@ export class Transaction implements Writer, CommitRecord {
   }
 
   #committed<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
-    const read = this.#base.getMany(from, ids)
-    if (!this.#stored && !from.sealed) return read
-    return read.then((rows) => {
+    return this.#base.getMany(from, ids).then((rows) => {
       for (const [at, id] of ids.entries()) this.#stored?.note(from, id, rows[at])
       return Promise.all(rows.map((row) => row && this.#whole(from, row)))
     })
@@ -141,14 +140,13 @@ export class Transaction implements Writer, CommitRecord {
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     this.reads++
-    const own = this.#own(from)
-    return own ? this.#merge(own, from, query) : this.#found(from, query)
+    const own = this.#changes.size > 0 && this.#own(from)
+    if (own) return this.#merge(own, from, query)
+    return this.#stored || from.sealed ? this.#found(from, query) : this.#base.find(from, query)
   }
 
   #found<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    const found = this.#base.find(from, query)
-    if (!this.#stored && !from.sealed) return found
-    return found.then((rows) => {
+    return this.#base.find(from, query).then((rows) => {
       for (const row of rows) this.#stored?.note(from, row.id, row)
       return Promise.all(rows.map((row) => this.#whole(from, row)))
     })

@@ -226,12 +226,13 @@ function sizeOf(rows: readonly ReplacedRow[]): number {
   let bytes = 64
   for (const { row } of rows) {
     bytes += 64
-    if (row) for (const name in row) bytes += 24 + lengthOf(row[name as keyof Row])
+    if (!row) continue
+    for (const name in row) {
+      const part: unknown = row[name as keyof Row]
+      bytes += 24
+      if (typeof part === 'string') bytes += part.length
+      else if (typeof part === 'object' && part !== null) bytes += 2 * JSON.stringify(part).length
+    }
   }
   return bytes
-}
-
-function lengthOf(part: unknown): number {
-  if (typeof part === 'string') return part.length
-  return typeof part === 'object' && part !== null ? 2 * JSON.stringify(part).length : 0
 }

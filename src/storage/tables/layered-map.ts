@@ -11,11 +11,8 @@ export class LayeredMap<K, V> {
   #own: Layer<K, V> = new Map()
   /** The oldest first. Nothing changes them. */
   #layers: readonly Layer<K, V>[] = []
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
+  /** How many keys it has. Rows ask each time, so it is no getter. */
+  size = 0
 
   get(key: K): V | undefined {
     const value = this.#own.get(key) ?? (this.#layers.length > 0 ? this.#below(key) : undefined)
@@ -24,13 +21,13 @@ export class LayeredMap<K, V> {
 
   set(key: K, value: V): void {
     const known = this.#own.get(key) ?? (this.#layers.length > 0 ? this.#below(key) : undefined)
-    if (known === undefined || known === REMOVED) this.#size++
+    if (known === undefined || known === REMOVED) this.size++
     this.#own.set(key, value)
   }
 
   delete(key: K): void {
     if (this.get(key) === undefined) return
-    this.#size--
+    this.size--
     if (this.#below(key) === undefined) this.#own.delete(key)
     else this.#own.set(key, REMOVED)
   }
@@ -45,7 +42,7 @@ export class LayeredMap<K, V> {
   copy(): LayeredMap<K, V> {
     const copy = new LayeredMap<K, V>()
     copy.#layers = this.#own.size === 0 ? this.#layers : joined([...this.#layers, this.#own])
-    copy.#size = this.#size
+    copy.size = this.size
     return copy
   }
 

@@ -35,8 +35,13 @@ export class Rows<R extends Row> {
   }
 
   get(id: Key): R | undefined {
-    if (typeof id !== 'number') return this.#named.get(id)
-    return this.#at(id - this.#first) ?? (this.#named.size > 0 ? this.#named.get(id) : undefined)
+    if (typeof id === 'number') {
+      const place = id - this.#first
+      // `#at` without a call, because every read comes here. A place that is no whole number, or negative, has no chunk.
+      const row = place < this.#length ? this.#chunks[Math.floor(place / CHUNK)]?.[place % CHUNK] : undefined
+      if (row || this.#named.size === 0) return row
+    }
+    return this.#named.get(id)
   }
 
   set(id: Key, row: R): void {

@@ -109,10 +109,7 @@ class SerialStorage {
   async write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
-    const { value, durable } = await this.#inTurn(async () => {
-      const { tx, result } = await this.#run(body)
-      return { result, isSent: this.#land([...tx.changes()]) }
-    })
+    const { value, durable } = await this.#inTurn(() => this.#run(body))
     if (durable) await (value.isSent ? durable : durable.catch(refuseReader))
     return value.result
   }
@@ -181,12 +178,12 @@ class SerialStorage {
     }
   }
 
-  async #run<T>(body: (tx: Writer) => Promise<T>): Promise<{ tx: Transaction; result: T }> {
+  async #run<T>(body: (tx: Writer) => Promise<T>): Promise<{ result: T; isSent: boolean }> {
     if (this.#rerun) await body(new Transaction(this.#tables))
     const tx = new Transaction(this.#tables)
     const result = await body(tx)
     if (this.#rerun) assertPlain(tx)
-    return { tx, result }
+    return { result, isSent: this.#land([...tx.changes()]) }
   }
 
   /** Returns whether the log got any changes. */

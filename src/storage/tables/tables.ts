@@ -103,7 +103,8 @@ export class Tables implements CommittedReader {
   land(changes: readonly Changes[]): readonly ReplacedRow[] {
     const replaced: ReplacedRow[] = []
     for (const { collection, rows } of changes) {
-      const table = this.#writable(collection.name)
+      const known = this.#shared.size === 0 ? this.#tables.get(collection.name) : undefined
+      const table = known ?? this.#writable(collection.name)
       for (const [id, row] of rows) replaced.push({ collection, id, row: table.set(id, row) })
     }
     return replaced

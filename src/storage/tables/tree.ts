@@ -1,6 +1,6 @@
 import sortedBtree from 'sorted-btree'
 import { bulkLoad } from 'sorted-btree/extended/bulkLoad.js'
-import { AFTER_ALL, type Bound, compareKeys, compareParts, isKey, sameKey } from '../key.js'
+import { AFTER_ALL, type Bound, compareKeys, compareParts, sameKey } from '../key.js'
 import type { Index, Key, Row } from '../storage.js'
 
 // Some loaders return this CommonJS module's default export, others an object that holds it.
@@ -71,7 +71,10 @@ export class Tree<R extends Row> {
   }
 
   #has(row: R): boolean {
-    for (const field of this.#fields) if (!isKey(row[field])) return false
+    for (const field of this.#fields) {
+      const part: unknown = row[field]
+      if (typeof part !== 'string' && !Number.isFinite(part)) return false
+    }
     return true
   }
 
