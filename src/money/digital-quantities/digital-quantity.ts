@@ -72,6 +72,18 @@ export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuant
   return row
 }
 
+/** Reads the digital quantities of rows in one call. By their hashes. */
+export async function quantitiesOf(
+  tx: Reader,
+  rows: readonly { readonly dq: string }[],
+): Promise<ReadonlyMap<string, DigitalQuantityRow>> {
+  const hashes: string[] = []
+  for (const { dq } of rows) if (!hashes.includes(dq)) hashes.push(dq)
+  const quantities = new Map<string, DigitalQuantityRow>()
+  for (const row of await tx.getMany(digitalQuantities, hashes)) if (row) quantities.set(row.id, row)
+  return quantities
+}
+
 /** Reads the digital quantities of a page's rows in one call, so that `quantityOf` finds them there. */
 export async function readQuantities(page: ReadOnce, rows: readonly { readonly dq: string }[]): Promise<void> {
   await page.getMany(

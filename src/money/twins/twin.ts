@@ -8,7 +8,12 @@ import { countedDaily } from '../../storage/growth.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { allQuantities, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
+import {
+  allQuantities,
+  type DigitalQuantityRow,
+  quantitiesOf,
+  quantityOf,
+} from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
 import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
 
@@ -134,18 +139,23 @@ export async function showTwin(
   { key = null, unit }: { key?: string | null; unit: BalanceUnit },
 ): Promise<ShownTwin> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  const page = new ReadOnce(tx)
-  await readQuantities(page, held)
-  return showHolding(page, { twin, held, key, unit })
+  return showHolding({ twin, held, key, unit }, await quantitiesOf(tx, held))
 }
 
-async function showHolding(
-  tx: Reader,
-  { twin, held, key, unit }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null; unit: BalanceUnit },
-): Promise<ShownTwin> {
+interface Holding {
+  readonly twin: TwinRow
+  readonly held: readonly BalanceRow[]
+  readonly key: string | null
+  readonly unit: BalanceUnit
+}
+
+function showHolding(
+  { twin, held, key, unit }: Holding,
+  quantities: ReadonlyMap<string, DigitalQuantityRow>,
+): ShownTwin {
   const shown: Record<string, number> = { [twin.dq]: 0 }
   for (const balance of held) {
-    const { decimals } = await quantityOf(tx, balance.dq)
+    const { decimals } = required(quantities.get(balance.dq), `the digital quantity ${balance.dq}`)
     shown[balance.dq] = toAmount(spendable(balance), unit === 'smallest' ? 0 : decimals)
   }
   return { id: twin.id, hostname: twin.hostname, key, balances: shown }
@@ -160,7 +170,8 @@ export async function listTwins(
 ): Promise<{ twins: ShownTwin[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
-  const quantities = (await allQuantities(read)).map(({ id }) => id).sort()
+  const known = new Map((await allQuantities(tx)).map((row) => [row.id, row]))
+  const quantities = [...known.keys()].sort()
   // Reads every balance that these twins can have in one call, because a query finds those of only one twin.
   const ids = rows.flatMap((twin) => quantities.map((dq) => balanceId(twin.id, dq)))
   await read.getMany(balances, ids)
@@ -171,7 +182,7 @@ export async function listTwins(
       quantities.map((dq) => balanceId(twin.id, dq)),
     )
     const held = own.filter((row) => row !== undefined)
-    shown.push(await showHolding(read, { twin, held, key: twinKey(twin, context), unit: context.balances }))
+    shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.balances }, known))
   }
   return { twins: shown, next }
 }
