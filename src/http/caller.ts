@@ -1,7 +1,8 @@
 import type { Reader } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
+import type { Endpoint } from './incoming.js'
 import { presentedSession } from './origin.js'
-import type { AgentScope, Auth, CallSession, Principal, Route } from './route.js'
+import type { AgentScope, Auth, CallSession, Principal } from './route.js'
 
 /** The parts of a request that authenticate its caller. */
 export interface SentCredentials {
@@ -48,14 +49,13 @@ export const wrongCaller = (auth: readonly Auth[]) =>
 /** The session id that an answer repeats to a caller who was refused before authentication. */
 export function repeatedSession(
   sent: Pick<SentCredentials, 'method' | 'url' | 'headers'> & {
-    readonly endpoint: { readonly route: Route } | undefined
+    readonly endpoint: Pick<Endpoint, 'route' | 'takesSession'> | undefined
   },
   baseUrl: string,
 ): string | undefined {
-  const takesSession = sent.endpoint?.route.auth.some((kind) => kind === 'session' || kind === 'guest')
-  if (!takesSession || sent.headers.get('authorization') !== null) return undefined
+  if (!sent.endpoint?.takesSession || sent.headers.get('authorization') !== null) return undefined
   try {
-    const { takesBareCookie } = sent.endpoint?.route ?? {}
+    const { takesBareCookie } = sent.endpoint.route
     const presented = presentedSession({ ...sent, takesBareCookie }, baseUrl)
     return presented !== undefined && isSessionId(presented) ? presented : undefined
   } catch {

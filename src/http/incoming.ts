@@ -10,6 +10,14 @@ export interface Endpoint {
   readonly version: Version | undefined
   readonly path: string
   readonly evidence: Evidence
+  /** Its id and version: `createPayment v4`. Only the id without a version. */
+  readonly name: string
+  /** Whether strict mode checks its grade. */
+  readonly isGraded: boolean
+  /** Whether its callers may have a session. */
+  readonly takesSession: boolean
+  /** Whether its body may hold an access token (RFC 6750 section 2.2). */
+  readonly takesFormToken: boolean
 }
 
 /** The headers of a request. */

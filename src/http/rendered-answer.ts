@@ -138,7 +138,7 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
   // A page of another origin must not set the cookie, or it could sign its visitor in as somebody else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
-  else setDeviceCookie(headers, incoming, service)
+  else if (incoming.provenUser !== undefined) setDeviceCookie(headers, incoming, service)
   const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : outcome.body
   const ResponseClass = source.Response ?? Response
   return new ResponseClass(body, { status: outcome.status, headers })

@@ -7,8 +7,8 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
-import { FAULT_HEADER, type Faults } from '../faults.js'
-import { type BodyRules, checkFields, readFields, TextValue, textFields } from '../fields/body.js'
+import { FAULT_HEADER } from '../faults.js'
+import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
 import { readText } from '../fields/text-body.js'
@@ -18,7 +18,7 @@ import { handleOnce, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
-import { type Call, isGraded, type Principal, type Route } from '../route.js'
+import type { Call, Principal, Route } from '../route.js'
 import { guardChange, guardControls } from '../sandbox-guard.js'
 import { storeNothing } from '../stored-answer.js'
 import { admit } from './admit.js'
@@ -26,26 +26,32 @@ import { performWithFaults } from './perform-with-faults.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
-export async function perform(
-  endpoint: Endpoint,
-  incoming: Incoming,
-  service: ServiceContext,
-): Promise<RenderedAnswer> {
+export function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
   const { route } = endpoint
   permit(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  const held = takesBody && counts(route) ? service.bodies.begin(addressOf(incoming, service)) : undefined
+  return takesBody ? performRead(endpoint, incoming, service) : performWith(NONE, endpoint, incoming, service)
+}
+
+/** Reads the body first. */
+async function performRead(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
+  const { route } = endpoint
+  const { scope, bodyLimit } = route
+  // Who runs the service must reach its controls most when too many others call.
+  const isCounted = scope !== 'sandbox' && scope !== 'meta'
+  const held = isCounted ? service.bodies.begin(addressOf(incoming, service)) : undefined
   try {
-    const rules = { ...rulesOf(route, service), held, beforeMore: () => knowCaller(route, incoming, service) }
-    const body = takesBody ? await readFields(incoming, rules) : NONE
+    const body = await readFields(incoming, {
+      limit: service.limits[bodyLimit ?? 'bodyBytes'],
+      isSnapshot: bodyLimit === 'snapshotBytes',
+      held,
+      beforeMore: () => knowCaller(endpoint, incoming, service),
+    })
     return await performWith(body, endpoint, incoming, service)
   } finally {
     held?.release()
   }
 }
-
-/** Who runs the service must reach its controls most when too many others call. */
-const counts = ({ scope }: Route): boolean => scope !== 'sandbox' && scope !== 'meta'
 
 const addressOf = (incoming: Incoming, service: ServiceContext): string | undefined =>
   incoming.source.peerAddress === undefined
@@ -53,15 +59,18 @@ const addressOf = (incoming: Incoming, service: ServiceContext): string | undefi
     : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service) ?? '')
 
 /** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
-async function knowCaller(route: Route, incoming: Incoming, service: ServiceContext): Promise<void> {
+async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<void> {
+  const { route } = endpoint
   const { auth } = route
   if (auth.some((kind) => kind === 'none' || kind === 'client' || kind === 'refresh')) return
-  const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || takesFormToken(route)
+  const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || endpoint.takesFormToken
   if (isOptional && !incoming.headers.has('authorization')) return
   const fields = { query: route.query ? queryFields(incoming.query) : NONE, body: NONE }
   const endWaiting = admit(route, service)
   try {
-    await service.storage.read((tx) => service.findCaller(tx, auth, sentBy(route, incoming, fields, service), service))
+    await service.storage.read((tx) =>
+      service.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
+    )
   } finally {
     endWaiting()
   }
@@ -77,28 +86,23 @@ async function performWith(
   const { route } = endpoint
   if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
   const fields = decode(route, incoming, body)
-  refuseWeakFields(route, incoming, fields)
-  const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : noText()
-  const recall = (tx: Reader) => service.findCaller(tx, route.auth, sentBy(route, incoming, fields, service), service)
+  if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, fields)
+  const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : NO_TEXT
+  const recall = (tx: Reader) =>
+    service.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
   const endWaiting = admit(route, service)
-  const run = () => runPrepared({ endpoint, incoming, service, fields, text, recall, endWaiting })
+  const prepared = { endpoint, incoming, service, fields, text, recall, endWaiting }
   const { faults } = service
+  const isFaulty =
+    faults && route.scope !== 'sandbox' && (faults.engine !== undefined || incoming.headers.has(FAULT_HEADER))
   try {
-    return await (faults && isFaulty(faults, route, incoming)
-      ? performWithFaults(run, { endpoint, incoming, service, faults, recall })
-      : run())
+    return await (isFaulty
+      ? performWithFaults(() => runPrepared(prepared), { endpoint, incoming, service, faults, recall })
+      : runPrepared(prepared))
   } finally {
     endWaiting()
   }
 }
-
-const rulesOf = ({ bodyLimit }: Route, { limits }: ServiceContext): BodyRules => ({
-  limit: limits[bodyLimit ?? 'bodyBytes'],
-  isSnapshot: bodyLimit === 'snapshotBytes',
-})
-
-const isFaulty = (faults: Faults, { scope }: Route, { headers }: Incoming): boolean =>
-  scope !== 'sandbox' && (faults.engine !== undefined || headers.has(FAULT_HEADER))
 
 interface PreparedRequest {
   readonly endpoint: Endpoint
@@ -176,10 +180,11 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
-function permit({ route, evidence }: Endpoint, incoming: Incoming, service: ServiceContext): void {
-  if (!isGraded(route) || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
+function permit(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): void {
+  const { route, evidence, isGraded, takesSession } = endpoint
+  if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
   if (isWeaker(evidence, incoming.leastEvidence)) throw evidenceRefused('This operation', evidence, incoming)
-  if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession: takesSession(route) })
+  if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession })
   if (!service.sandbox) throw problem('no_such_path')
   if (!route.isOpen) guardControls(incoming, service)
 }
@@ -187,7 +192,6 @@ function permit({ route, evidence }: Endpoint, incoming: Incoming, service: Serv
 /** Throws `evidence_refused` if a request holds a field, or an Idempotency-Key, that strict mode refuses. */
 function refuseWeakFields(route: Route, incoming: Incoming, { params, query, body }: Fields): void {
   const { headers, leastEvidence, source } = incoming
-  if (leastEvidence === 'designed') return
   if (route.idempotent && headers.has('idempotency-key'))
     throw evidenceRefused('The header "Idempotency-Key"', 'designed', { leastEvidence })
   const weak =
@@ -205,8 +209,6 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
 const evidenceRefused = (what: string, evidence: Evidence, { leastEvidence }: Pick<Incoming, 'leastEvidence'>) =>
   problem('evidence_refused', { detail: `${what} is ${evidence}, and the mode is ${leastEvidence}.` })
 
-const takesSession = ({ auth }: Route): boolean => auth.includes('session') || auth.includes('guest')
-
 interface Fields {
   readonly params: Record<string, unknown>
   readonly query: Record<string, unknown>
@@ -221,10 +223,14 @@ function decode(route: Route, incoming: Incoming, body: Fields['body']): Fields 
 
 const NONE: Record<string, unknown> = Object.freeze({})
 
-async function* noText(): AsyncGenerator<string> {}
+/** Of a route that takes no text. */
+const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
-const queryFields = (query: Incoming['query']) =>
-  textFields(Object.entries(query).flatMap(([name, values]) => [values].flat().map((value) => [name, value] as const)))
+const queryFields = (query: Incoming['query']) => {
+  const pairs: (readonly [string, string])[] = []
+  for (const name in query) for (const value of [query[name] ?? []].flat()) pairs.push([name, value])
+  return textFields(pairs)
+}
 
 function pathFields(params: Incoming['params']): Fields['params'] {
   const fields: Record<string, TextValue> = {}
@@ -242,7 +248,7 @@ function decodePart(text: string): string {
 }
 
 const sentBy = (
-  route: Route,
+  { route, takesFormToken }: Endpoint,
   incoming: Incoming,
   { query, body }: Pick<Fields, 'query' | 'body'>,
   { baseUrl }: ServiceContext,
@@ -255,7 +261,7 @@ const sentBy = (
     takesBareCookie,
     publicSecret: textOf(body.public_secret ?? query.public_secret),
     retrySecret: () => retrySecretOf(route, incoming, body),
-    formToken: takesFormToken(route) ? textOf(body.access_token) : undefined,
+    formToken: takesFormToken ? textOf(body.access_token) : undefined,
     resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
     agentScope,
     recognized(principal: Principal) {
@@ -263,9 +269,6 @@ const sentBy = (
     },
   }
 }
-
-const takesFormToken = ({ body }: { readonly body?: Route['body'] | undefined }): boolean =>
-  body !== undefined && 'access_token' in body.shape
 
 const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 

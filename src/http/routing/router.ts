@@ -9,7 +9,7 @@ import { AnswerDropped } from '../faults.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
 import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
-import { evidenceOf, type Route, type Version } from '../route.js'
+import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
 import { guardCaller, guardControls } from '../sandbox-guard.js'
 import { perform } from './perform.js'
 
@@ -24,6 +24,7 @@ export interface Feature {
 export class RouteTable {
   readonly #features = new Map<string, Feature[]>()
   readonly #opened = new Map<string, Promise<void>>()
+  readonly #isOpen = new Set<string>()
   // itty-router tries routes one by one, so each constant start of a path has its own router.
   readonly #routers = new Map<string, RouterType>()
 
@@ -32,9 +33,8 @@ export class RouteTable {
       for (const area of feature.areas) this.#features.set(area, [...(this.#features.get(area) ?? []), feature])
   }
 
-  /** Loads the features of a path. Throws `not_loaded`; the next call tries again. */
-  async #open(path: string): Promise<void> {
-    const area = areaOf(path)
+  /** Loads the features of an area. Throws `not_loaded`; the next call tries again. */
+  async #open(area: string): Promise<void> {
     const features = this.#features.get(area)
     if (!features) return
     let opened = this.#opened.get(area)
@@ -46,6 +46,7 @@ export class RouteTable {
       this.#opened.set(area, opened)
     }
     await opened
+    this.#isOpen.add(area)
   }
 
   async #load(area: string, features: readonly Feature[]): Promise<void> {
@@ -64,7 +65,8 @@ export class RouteTable {
     const register = router[endpoint.route.method.toLowerCase()] as (path: string, handler: unknown) => void
     register(endpoint.path, (incoming: Incoming, service: ServiceContext) => {
       incoming.endpoint = endpoint
-      if (service.sandbox) count(service.sandbox.calls, endpoint)
+      const calls = service.sandbox?.calls
+      calls?.set(endpoint.name, (calls.get(endpoint.name) ?? 0) + 1)
       return perform(endpoint, incoming, service)
     })
   }
@@ -110,7 +112,7 @@ export class RouteTable {
     const began = service.sandbox ? milliseconds() : 0
     let outcome: RenderedAnswer
     try {
-      guardCaller(incoming, service)
+      if (source.peerAddress !== undefined) guardCaller(incoming, service)
       if (ready) await start(ready, incoming.path)
       const forks = service.sandbox?.forks
       const fork = forks?.find(incoming.path)
@@ -150,7 +152,8 @@ export class RouteTable {
 
   async #route(incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
     const { path } = incoming
-    await this.#open(path)
+    const area = areaOf(path)
+    if (!this.#isOpen.has(area)) await this.#open(area)
     const router = this.#routerOf(path)
     // itty-router types neither its requests nor its answers.
     const outcome =
@@ -168,7 +171,7 @@ export class RouteTable {
   async #whereToCall({ path }: Incoming, { baseUrl }: ServiceContext): Promise<string> {
     const at = path.slice(2, LONGEST_MOUNT).search(/\/(?:v\d|_sandbox|\.well-known)\//) + 2
     const [prefix, rest] = at < 2 ? ['', ''] : [path.slice(0, at), path.slice(at)]
-    await this.#open(rest)
+    await this.#open(areaOf(rest))
     const router = this.#routerOf(rest)
     if (!router || allowedMethods(router, rest).length === 0) return `The base URL is ${baseUrl}.`
     const mounted = new URL(baseUrl).origin + prefix
@@ -198,12 +201,11 @@ const endpointOf = (route: Route, version: Version | undefined): Endpoint => ({
   version,
   path: version ? `/${version}${route.path}` : route.path,
   evidence: evidenceOf(route, version),
+  name: version ? `${route.id} ${version}` : route.id,
+  isGraded: isGraded(route),
+  takesSession: route.auth.includes('session') || route.auth.includes('guest'),
+  takesFormToken: route.body !== undefined && 'access_token' in route.body.shape,
 })
-
-function count(calls: Map<string, number>, { route, version }: Endpoint): void {
-  const name = version === undefined ? route.id : `${route.id} ${version}`
-  calls.set(name, (calls.get(name) ?? 0) + 1)
-}
 
 /** The first part of a path after its version. */
 const areaOf = (path: string): string => /^\/(?:v\d\/)?([^/]*)/.exec(path)?.[1] ?? ''

@@ -90,7 +90,8 @@ export class Journal implements Recorder {
     const id = `req_${instance}_${String(number).padStart(7, '0')}`
     const entry = new KeptEntry(id, number, clock.now(), history?.last)
     this.#kept.push(entry)
-    this.#shrink()
+    if (this.#kept.length - this.#first === 1) this.#forgetStates()
+    if (this.#isFull) this.#shrink()
     return entry
   }
 
@@ -99,16 +100,18 @@ export class Journal implements Recorder {
     entry.after = this.#service.history?.last
     if (this.#kept[this.#placeOfNumber(entry.number)] === entry) {
       this.#bytes += entry.measure()
-      this.#shrink()
+      if (this.#isFull) this.#shrink()
     }
     for (const listener of this.#listeners) listener(entry)
   }
 
+  get #isFull(): boolean {
+    const count = this.#kept.length - this.#first
+    return count > this.limits.entries || (this.#bytes > this.limits.bytes && count > 1)
+  }
+
   #shrink(): void {
-    const { entries, bytes } = this.limits
-    for (;;) {
-      const count = this.#kept.length - this.#first
-      if (count <= entries && (this.#bytes <= bytes || count < 2)) break
+    while (this.#isFull) {
       this.#bytes -= this.#kept[this.#first]?.bytes ?? 0
       this.#kept[this.#first++] = undefined
       this.#dropped++

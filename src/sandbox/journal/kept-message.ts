@@ -22,9 +22,10 @@ export class KeptMessage {
   #delegate: string | undefined
 
   constructor(headers: string, body: SentBody) {
-    const text = textOf(body)
+    const text = typeof body === 'string' && body !== '' ? body : textOf(body)
     // No character needs more than four bytes.
-    this.#isCut = text !== null && (text.length > LONGEST_BODY || lengthOf(body) > LONGEST_BODY * 4)
+    const isLong = body instanceof Uint8Array && body.length > LONGEST_BODY * 4
+    this.#isCut = text !== null && (isLong || text.length > LONGEST_BODY)
     this.#text = text !== null && this.#isCut ? ownCopy(text.slice(0, LONGEST_BODY)) : text
     this.#headers = headers
     this.length = headers.length + (this.#text?.length ?? 0)
@@ -105,5 +106,3 @@ function textOf(body: SentBody): string | null {
   if (body === null || body === undefined || body instanceof ReadableStream || body.length === 0) return null
   return typeof body === 'string' ? body : utf8.decode(body.subarray(0, LONGEST_BODY * 4))
 }
-
-const lengthOf = (body: SentBody): number => (typeof body === 'string' || body instanceof Uint8Array ? body.length : 0)

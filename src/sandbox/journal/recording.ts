@@ -57,11 +57,18 @@ export class EntryRecording implements Recording, StorageObserver {
     const { faults } = service
     const faulty = faults?.engine && faults.over((faultId) => this.noteFault(faultId))
     const { upstream, cards } = faulty ?? service
+    const recording = this
     return {
-      ...(faulty ? { ...service, ...faulty } : service),
+      ...service,
+      ...faulty,
       storage: observedStorage(service.storage, this),
-      upstream: new RecordedUpstream(upstream, this),
-      cards: cards && new RecordedCards(cards, this),
+      // Most requests call none.
+      get upstream() {
+        return new RecordedUpstream(upstream, recording)
+      },
+      get cards() {
+        return cards && new RecordedCards(cards, recording)
+      },
     }
   }
 
@@ -76,8 +83,6 @@ export class EntryRecording implements Recording, StorageObserver {
     }
   }
 }
-
-// Classes, because each request makes one of each, and most call none.
 
 class RecordedUpstream implements Upstream {
   constructor(
