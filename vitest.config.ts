@@ -3,10 +3,11 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { browserScript } from './scripts/browser-script.js'
 import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
+import { mswRelease } from './test/support/msw-release.js'
 
 /** How sources are read, by each project and by what is set up for all of them. */
 const sources = {
-  plugins: [browserScript(), fontBytes(), folderFiles()],
+  plugins: [browserScript(), fontBytes(), folderFiles(), mswRelease()],
   oxc: { jsx: { runtime: 'automatic' as const, importSource: 'preact' } },
   // `farthing` and its subpaths are the sources here, by the `paths` of tsconfig.json.
   resolve: { tsconfigPaths: true },

@@ -1,5 +1,6 @@
 import { type HttpHandler, HttpResponse, http } from 'msw'
 import { AnswerDropped, checkOptions, type FetchSource, Problem, type Service } from '../src/core.js'
+import { CookieJar, isMixed } from './msw/page-cookies.js'
 
 export interface HandlersOptions {
   /** The URL that pages and tests send requests to. Default: the service's own base URL. */
@@ -18,7 +19,7 @@ export function handlers(service: Pick<Service, 'baseUrl' | 'respond'>, options:
     )
   const { baseUrl = service.baseUrl } = options
   const base = new URL(baseUrl)
-  const own = new URL(service.baseUrl)
+  const place: Place = { base, own: new URL(service.baseUrl), jar: new CookieJar() }
   const start = (base.origin + base.pathname).replace(/\/+$/, '')
   return [
     http.all(new RegExp(`^${escaped(start)}(?:/|$)`), ({ request, cookies }) =>
@@ -26,9 +27,9 @@ export function handlers(service: Pick<Service, 'baseUrl' | 'respond'>, options:
         .respond(request, {
           origin: 'msw',
           url: service.baseUrl + request.url.slice(start.length),
-          headers: headersOf(request, cookies, base, own),
+          headers: headersOf(request, cookies, place),
           ...(lacksBody(request) && { body: refuseBody }),
-          Response: answering(request, base),
+          Response: answering(request, place),
         })
         .catch(failOnNetwork),
     ),
@@ -53,16 +54,29 @@ async function refuseBody(): Promise<never> {
   })
 }
 
+/** Where the handlers answer, what they answer for, and what they keep for the page. */
+interface Place {
+  readonly base: URL
+  readonly own: URL
+  readonly jar: CookieJar
+}
+
+/** Whether a browser would send cookies with a request of this page, and store them. */
+const takesCookies = ({ credentials }: Request, { base }: Place): boolean =>
+  credentials === 'include' || (credentials === 'same-origin' && base.origin === location.origin)
+
 /** The headers that a server would get. A browser adds Cookie and Origin and hides both from scripts, so this adds them. */
-function headersOf(request: Request, cookies: Record<string, string>, base: URL, own: URL): Headers {
+function headersOf(request: Request, cookies: Record<string, string>, place: Place): Headers {
+  const { base, own, jar } = place
   // Copied one by one: for a form, MSW's own `Headers` in Node copies only the Content-Type.
   const headers = new Headers([...request.headers])
   if (typeof location !== 'undefined') {
-    const isForeign = base.origin !== location.origin
-    const { credentials, method } = request
-    headers.delete('cookie')
-    if (credentials === 'include' || (credentials === 'same-origin' && !isForeign)) setCookies(headers, cookies)
-    if (!headers.has('origin') && (isForeign || (method !== 'GET' && method !== 'HEAD')))
+    const { method } = request
+    const takes = takesCookies(request, place)
+    if (takes || isMixed(headers.get('cookie') ?? '')) headers.delete('cookie')
+    const cookie = takes ? jar.header(cookies) : undefined
+    if (cookie) headers.set('cookie', cookie)
+    if (!headers.has('origin') && (base.origin !== location.origin || (method !== 'GET' && method !== 'HEAD')))
       headers.set('origin', location.origin)
   }
   // A page at `baseUrl` is a page of the service itself.
@@ -70,35 +84,41 @@ function headersOf(request: Request, cookies: Record<string, string>, base: URL,
   return headers
 }
 
-/** MSW returns the attributes of a cookie as cookies when a second handler reads the same request. */
-const attribute = /^(expires|max-age|domain|path|samesite)$/i
-
-function setCookies(headers: Headers, cookies: Record<string, string>): void {
-  const pairs = Object.entries(cookies).flatMap(([name, value]) =>
-    attribute.test(name) ? [] : [`${name}=${encodeURIComponent(value)}`],
-  )
-  if (pairs.length > 0) headers.set('cookie', pairs.join('; '))
-}
-
 /** The class that the service creates its answer from. */
-function answering(request: Request, base: URL): NonNullable<FetchSource['Response']> {
-  // MSW's class passes Set-Cookie to its cookie jar; a browser's Response drops it. Without a page there is no jar.
-  const Base = typeof location === 'undefined' ? Response : (HttpResponse as typeof Response) // MSW's type knows what its body holds.
+function answering(request: Request, place: Place): NonNullable<FetchSource['Response']> {
+  // In Node without a page, clients keep their cookies themselves.
+  const isPage = typeof location !== 'undefined'
+  // MSW's class passes Set-Cookie to its cookie jar; a browser's Response drops it.
+  const Base = isPage ? (HttpResponse as typeof Response) : Response // MSW's type knows what its body holds.
   return class extends Base {
     constructor(body?: BodyInit | null, init?: ResponseInit) {
-      super(body instanceof ReadableStream ? abortable(body, request) : body, {
-        ...init,
-        headers: cookieFor(base, init),
-      })
+      const headers = cookieFor(place.base, init)
+      // Without it, the end of the connection ends the body, so one that fails midway would look whole.
+      if (body instanceof ReadableStream && isOnTheWay(request)) headers.set('transfer-encoding', 'chunked')
+      super(body instanceof ReadableStream ? abortable(body, request) : body, { ...init, headers })
+      const cookie = headers.get('set-cookie')
+      if (!isPage || cookie === null) return
+      if (takesCookies(request, place)) place.jar.keep(cookie)
+      // The network adds a User-Agent, so this answer goes there. happy-dom's Response has dropped what its client waits for.
+      if (request.headers.has('user-agent') && !this.headers.has('set-cookie'))
+        this.headers.append('set-cookie', cookie)
     }
   }
 }
 
-/** Ends the body when the request is aborted. MSW does not do that. */
-const abortable = (body: ReadableStream, { signal }: Request): ReadableStream =>
+/** Whether MSW answers on the way to the network, which adds these headers. MSW 3 does so in Node, and MSW 2 for its HTTP client. */
+const isOnTheWay = ({ headers }: Request): boolean => headers.has('host') || headers.has('user-agent')
+
+/** Ends the body when the request is aborted. MSW 2 does not do that. */
+const abortable = (body: ReadableStream, request: Request): ReadableStream =>
   body.pipeThrough(
     new TransformStream({
-      start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason), { once: true }),
+      start(controller) {
+        const { signal } = request
+        signal.addEventListener('abort', () => controller.error(signal.reason), { once: true })
+        // MSW 3 sends the headers with the first piece: a stream would open only when something happens.
+        if (isOnTheWay(request)) controller.enqueue(new Uint8Array())
+      },
     }),
   )
 

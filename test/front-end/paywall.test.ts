@@ -7,7 +7,9 @@ import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, expect } from 'vitest'
 
 const server = setupServer()
-beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+// MSW 3 has the first name, MSW 2 the second.
+const strict = { onUnhandledFrame: 'error', onUnhandledRequest: 'error' } as const
+beforeAll(() => server.listen(strict))
 afterAll(() => server.close())
 
 const hash = '00000000-0000-4000-8000-0000000000a1'

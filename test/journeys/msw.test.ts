@@ -1,16 +1,14 @@
-import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { bundle } from '../support/browser/bundle.js'
+import { mockServiceWorker } from '../support/msw-release.js'
 import { journey } from '../support/scenes/journey.js'
 
 const { page: newPage } = journey()
 
-const worker = createRequire(import.meta.url).resolve('msw/mockServiceWorker.js')
 const html = `<!doctype html><title>A shop</title><link rel="icon" href="data:,"><div id="pay"></div>
 <script type="module" src="/page.js"></script>`
 const site = createServer()
@@ -19,7 +17,7 @@ let url = ''
 beforeAll(async () => {
   const scripts: Record<string, string> = {
     '/page.js': await bundle('support/browser/msw.page.ts', 'esm'),
-    '/mockServiceWorker.js': await readFile(worker, 'utf8'),
+    '/mockServiceWorker.js': await mockServiceWorker(),
   }
   site.on('request', ({ url = '' }, response) => {
     const script = scripts[url]

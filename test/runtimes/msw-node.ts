@@ -2,6 +2,7 @@ import { setupServer } from 'msw/node'
 import { handlers } from '../../adapters/msw.js'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
+import { unhandled } from '../support/unhandled.js'
 import type { Runtime } from './runtime.js'
 
 const server = setupServer()
@@ -9,7 +10,7 @@ const open = new Set<ReturnType<typeof handlers>>()
 let started = 0
 
 function listen(change: () => void): void {
-  if (open.size === 0) server.listen({ onUnhandledRequest: 'bypass' })
+  if (open.size === 0) server.listen(unhandled('bypass'))
   change()
   server.resetHandlers(...[...open].flat())
   if (open.size === 0) server.close()

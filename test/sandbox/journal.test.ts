@@ -5,6 +5,7 @@ import { readSettings } from '../../sandbox/config.js'
 import { startSandbox } from '../../sandbox/sandbox.js'
 import { createService, type ServiceOptions } from '../../src/index.js'
 import { FLAKY, type RichHistory, repeatable, richHistory, type Slowness } from '../support/scenes/rich-history.js'
+import { unhandled } from '../support/unhandled.js'
 
 function start(options: ServiceOptions) {
   const service = createService(options)
@@ -20,7 +21,7 @@ function run(slowness: Slowness, faults = FLAKY) {
 async function runUnderMsw() {
   const service = start(repeatable(() => 0))
   const server = setupServer(...handlers(service))
-  server.listen({ onUnhandledRequest: 'error' })
+  server.listen(unhandled('error'))
   try {
     return await richHistory(service, (path, init) => fetch(`${service.baseUrl}${path}`, init))
   } finally {

@@ -29,7 +29,9 @@ const variables: Variables = {
 
 // The worker calls the service by its URL. MSW answers in its place.
 const network = setupServer(...handlers(service))
-beforeAll(() => network.listen({ onUnhandledRequest: 'error' }))
+// MSW 3 has the first name, MSW 2 the second.
+const strict = { onUnhandledFrame: 'error', onUnhandledRequest: 'error' } as const
+beforeAll(() => network.listen(strict))
 afterAll(() => network.close())
 afterAll(() => service.close())
 

@@ -6,7 +6,9 @@ import { Article } from '../src/article'
 import { createMocks } from '../src/mocks'
 
 const server = setupServer()
-beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+// MSW 3 has the first name, MSW 2 the second.
+const strict = { onUnhandledFrame: 'error', onUnhandledRequest: 'error' } as const
+beforeAll(() => server.listen(strict))
 afterEach(() => {
   cleanup()
   server.resetHandlers()

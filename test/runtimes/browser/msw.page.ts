@@ -3,6 +3,7 @@ import { setupWorker } from 'msw/browser'
 import { handlers } from '../../../adapters/msw.js'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService, type Service, type Storage } from '../../../src/index.js'
+import { unhandled } from '../../support/unhandled.js'
 import { cancelStream, carriedTo, fetchFromPage, nextPiece } from './carried.js'
 import { obey } from './obey.js'
 
@@ -46,7 +47,7 @@ obey({
 })
 
 const ready = worker.start({
-  onUnhandledRequest: 'bypass',
+  ...unhandled('bypass'),
   quiet: true,
   serviceWorker: { url: 'mockServiceWorker.js' },
 })

@@ -3,6 +3,7 @@ import { build, type Plugin } from 'esbuild'
 import { browserScript } from '../../../scripts/browser-script.js'
 import { folderFiles } from '../../../scripts/folder-files.js'
 import { fontBytes } from '../../../scripts/font-bytes.js'
+import { mswInPage } from '../msw-release.js'
 
 /** A module of `test/`, with all it imports, as one script for a browser: `esm` for a page, `iife` for a worker. */
 export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Promise<string> {
@@ -18,7 +19,7 @@ export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Prom
     jsx: 'automatic',
     jsxImportSource: 'preact',
     logLevel: 'silent',
-    plugins: [scripts, fonts, files, vitestInPage],
+    plugins: [scripts, fonts, files, vitestInPage, mswInPage],
   })
   return outputFiles[0]?.text ?? ''
 }

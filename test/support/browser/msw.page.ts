@@ -2,6 +2,7 @@ import { setupWorker } from 'msw/browser'
 import { handlers } from '../../../adapters/msw.js'
 import { demo } from '../../../sandbox/seed/demo.js'
 import { createService, type FetchSource } from '../../../src/index.js'
+import { unhandled } from '../unhandled.js'
 
 /** A page whose MSW worker answers below `/pay` with a service, and below `/streams` with what a test tells it. */
 
@@ -22,5 +23,5 @@ const streaming = {
 }
 
 const worker = setupWorker(...handlers(service), ...handlers(streaming))
-await worker.start({ quiet: true, onUnhandledRequest: 'bypass' })
+await worker.start({ quiet: true, ...unhandled('bypass') })
 document.documentElement.dataset.ready = 'true'

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import type { BrowserServer } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
+import { mockServiceWorker } from '../msw-release.js'
 import { launchBrowserServer } from './browser.js'
 import { bundle } from './bundle.js'
 
@@ -65,8 +64,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const pageOf = (script: string): string =>
   `<!doctype html><title>A runtime</title><link rel="icon" href="data:,"><script type="module" src="${script}"></script>`
-
-const mockServiceWorker = () => readFile(createRequire(import.meta.url).resolve('msw/mockServiceWorker.js'), 'utf8')
 
 async function closed(server: Server): Promise<void> {
   server.closeAllConnections()

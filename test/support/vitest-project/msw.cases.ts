@@ -3,7 +3,9 @@ import { setupServer } from 'msw/node'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 
 const server = setupServer()
-beforeAll(() => server.listen({ onUnhandledRequest: 'error' }))
+// MSW 3 has the first name, MSW 2 the second.
+const strict = { onUnhandledFrame: 'error', onUnhandledRequest: 'error' } as const
+beforeAll(() => server.listen(strict))
 afterAll(() => server.close())
 
 const test = farthingTest({
