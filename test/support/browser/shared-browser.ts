@@ -3,8 +3,6 @@ import type { AddressInfo } from 'node:net'
 import type { BrowserServer } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 import { mockServiceWorker } from '../msw-release.js'
-import { launchBrowserServer } from './browser.js'
-import { bundle } from './bundle.js'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,6 +17,10 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let launched: Promise<BrowserServer> | undefined
+  // Loaded on first use too: Playwright alone takes a second of each run.
+  const launch = () => import('./browser.js').then(({ launchBrowserServer }) => launchBrowserServer())
+  const bundle = (path: string, format: 'esm' | 'iife') =>
+    import('./bundle.js').then(({ bundle }) => bundle(path, format))
   const scripts = new Map<string, Promise<string>>()
   const once = (name: string, make: () => Promise<string>) => {
     const made = scripts.get(name) ?? make()
@@ -26,7 +28,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     return made
   }
   const answers: Record<string, () => Promise<[type: string, body: string]>> = {
-    '/endpoint': async () => ['text/plain', (await (launched ??= launchBrowserServer())).wsEndpoint()],
+    '/endpoint': async () => ['text/plain', (await (launched ??= launch())).wsEndpoint()],
     '/': async () => ['text/html', '<!doctype html><title>Nothing</title><link rel="icon" href="data:,">'],
     '/worker/': async () => ['text/html', pageOf('/worker/page.js')],
     '/worker/page.js': async () => [
