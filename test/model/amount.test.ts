@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Problem } from '../../src/base/problem.js'
 import { formatAmount, MAX_UNITS, toAmount, toUnits } from '../../src/money/ledger/amount.js'
+import { howMuch } from '../support/how-much.js'
 
 const decimals = fc.integer({ min: 0, max: 9 })
 /** Up to here each count of smallest units has a JSON number of its own, whatever the decimals. */
 const EXACT_UNITS = 2n ** 52n
 const exactUnits = fc.bigInt({ min: 0n, max: EXACT_UNITS })
-const runs = { numRuns: 2000 }
+const runs = { numRuns: howMuch(500, 2000) }
 
 /** The units, or the code of the refusal. */
 function unitsOrCode(amount: number, places: number): bigint | string {

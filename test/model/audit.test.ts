@@ -5,6 +5,7 @@ import { type Audit, audit } from '../../src/money/ledger/audit.js'
 import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
 import { releaseSupply, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Key, Reader, State } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { auditOf, quantities } from '../support/scenes/ledger.js'
 
 /** Rows as they rest, to be changed behind the ledger's back. */
@@ -295,7 +296,7 @@ test('the audit finds any one change to a posted movement, an entry or a balance
       changed[field] = value
       expect((await auditState(state)).ok).toBe(false)
     }),
-    { numRuns: 1000 },
+    { numRuns: howMuch(300, 1000) },
   )
 })
 

@@ -4,6 +4,7 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
+import { howMuch } from '../support/how-much.js'
 import { type BinderLine, binderCsv, binderHash, binderOf } from '../support/scenes/binders.js'
 import { balancesOf, expectSoundLedger } from '../support/scenes/market.js'
 import { newSeller, newTwin } from '../support/scenes/world.js'
@@ -112,7 +113,7 @@ test('imports any history: the audit holds, and every balance is that of a plain
       if (opened === 0) expect(shown.map(normal)).toEqual(expected.split('\n').filter(Boolean).map(normal))
       await service.close()
     }),
-    { numRuns: 40 },
+    { numRuns: howMuch(15, 40) },
   )
 })
 

@@ -5,10 +5,11 @@ import { expect, test } from 'vitest'
 import type { ShownPayment } from '../../src/payments/payments/payment.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
+import { howMuch } from '../support/how-much.js'
 import { balanceOf, tokenFor } from '../support/scenes/world.js'
 
 /** How often the process is killed; `npm run test:all` takes longer over it. */
-const ROUNDS = process.env.FARTHING_TEST_ALL === undefined ? 25 : 100
+const ROUNDS = howMuch(6, 100)
 const PAYERS = 4
 const COST = 0.25
 const HASH = '00000000-0000-4000-8000-00000000c4a5'

@@ -6,13 +6,14 @@ import { createService } from '../../src/index.js'
 import { routeList } from '../../src/routes.js'
 import { isObject } from '../../src/storage/unknown.js'
 import { type Answer, type CallOptions, caller } from '../support/api.js'
+import { howMuch } from '../support/how-much.js'
 import { newItem } from '../support/scenes/catalog.js'
 import { newAgent } from '../support/scenes/oidc.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
 
 /** Requests that only the OpenAPI document describes, and values that earlier answers had. */
 
-const REQUESTS = process.env.FARTHING_TEST_ALL ? 20_000 : 400
+const REQUESTS = howMuch(200, 20_000)
 const BASE = 'http://127.0.0.1:4242'
 
 interface Schema {

@@ -1,13 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { readStored } from '../../adapters/storage/file/stored.js'
+import { isWhole } from '../support/how-much.js'
 import { backupOf, type Life, type Ordered, openShop, type Shop, useShop } from '../support/scenes/stored-shop.js'
 import { expectOrdersOnce, isDone, newStoredShop } from '../support/scenes/stored-shop-checks.js'
 import { type Fault, type FileCall, VirtualDisk } from '../support/storage/virtual/disk.js'
 import { afterPowerLoss, type Image, textOf, withText } from '../support/storage/virtual/files.js'
 import { withMounted } from '../support/storage/virtual/mount.js'
-
-/** `npm run test:all` tries each call. Otherwise one of each kind is tried. */
-const isWhole = process.env.FARTHING_TEST_ALL !== undefined
 
 const ROOT = '/virtual-disk'
 

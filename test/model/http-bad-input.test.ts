@@ -6,6 +6,7 @@ import { createService } from '../../src/index.js'
 import { routeList } from '../../src/routes.js'
 import type { State } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
+import { howMuch } from '../support/how-much.js'
 import { pay } from '../support/scenes/market.js'
 import { authorizeApp, CALLBACK, CHALLENGE, newAgent, VERIFIER } from '../support/scenes/oidc.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
@@ -178,7 +179,7 @@ function changed(before: State['rows'], after: State['rows']): string[] {
 }
 
 /** Each takes as long as many requests. */
-const MOST_RESTORES = process.env.FARTHING_TEST_ALL ? 200 : 5
+const MOST_RESTORES = howMuch(2, 200)
 
 /** What a request may store, a service takes back over HTTP. */
 async function expectTakenBack(): Promise<void> {
@@ -215,7 +216,7 @@ describe('For any request', () => {
           const allowed = upstreamCalls > 0 ? ['rates'] : []
           expect(allowed).toEqual(expect.arrayContaining(changed(state.rows, (await storage.export()).rows)))
         }),
-        { numRuns: process.env.FARTHING_TEST_ALL ? 200 : 50 },
+        { numRuns: howMuch(12, 200) },
       )
     })
 })

@@ -13,6 +13,7 @@ import {
   reverseHold,
 } from '../../src/money/ledger/movement.js'
 import type { Storage, Writer } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { all, auditOf, quantities } from '../support/scenes/ledger.js'
 
 /** What the ledger must do, as plainly as can be. Value counts in smallest units. */
@@ -226,7 +227,7 @@ test('the ledger agrees with a plain model, and its audit finds nothing, after a
       const storage = memoryStorage({ rerun: true })
       await fc.asyncModelRun(() => ({ model: new Model(), real: { storage, ids: [] } }), steps)
     }),
-    { numRuns: 300 },
+    { numRuns: howMuch(80, 300) },
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { toAmount } from '../../src/money/ledger/amount.js'
 import type { Answer } from '../support/api.js'
+import { howMuch } from '../support/how-much.js'
 import { attacked } from '../support/scenes/attacked.js'
 import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'
 import { purchase } from '../support/scenes/catalog.js'
@@ -96,7 +97,7 @@ test('what a delegate paid never exceeds its limit, and what failed can be spent
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: howMuch(20, 40) },
   )
   await expectSoundLedger(call)
 })

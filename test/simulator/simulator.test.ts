@@ -6,8 +6,8 @@ import { describeFailure, describeRun, keepResults, Run } from './report.js'
 import { runPlan } from './run.js'
 import { shrink } from './shrink.js'
 
-/** `npm run simulate` says which; `npm test` runs these. */
-const SEEDS = Number(process.env.FARTHING_SIMULATOR_SEEDS ?? 200)
+/** `npm run simulate` says how many, and `.ci/run` wants enough of them; `npm test` runs these. */
+const SEEDS = Number(process.env.FARTHING_SIMULATOR_SEEDS ?? 50)
 const FIRST = Number(process.env.FARTHING_SIMULATOR_SEED ?? 1)
 /** The numbers of the steps of a smaller run, which a failure printed. */
 const STEPS = process.env.FARTHING_SIMULATOR_STEPS?.split(',').map(Number)
@@ -17,7 +17,7 @@ const SHRINK = Number(process.env.FARTHING_SIMULATOR_SHRINK ?? 100)
 const ENOUGH = 200
 
 test('the same seed gives the same run', { timeout: 300_000 }, async () => {
-  for (const seed of [FIRST, FIRST + 1, FIRST + 2, FIRST + 3]) {
+  for (const seed of [FIRST, FIRST + 1]) {
     const [one, other] = [
       await runPlan(planOf(seed), await beginning()),
       await runPlan(planOf(seed), await beginning()),
