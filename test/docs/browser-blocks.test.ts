@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { describe, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser/browser.js'
+import { keptBrowser } from '../support/browser/browser.js'
 import { scratchFolder } from '../support/docs/folder.js'
 import { blockTestedBy } from '../support/docs/markdown.js'
 
@@ -43,15 +43,14 @@ describe('In a browser, the documentation', () => {
       res.writeHead(200, { 'content-type': type }).end(scripts[url] ?? '<script type="module" src="page.js"></script>')
     })
     await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
-    const browser = await launchBrowser()
+    const page = await (await keptBrowser()).newPage()
     try {
-      const page = await browser.newPage()
       await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/own/`)
       await page.waitForFunction('globalThis.shown')
       expect(await page.evaluate('typeof loadMicroPayments')).toBe('function')
       expect(await page.evaluate('shown')).toEqual([expect.stringMatching(/^41[0-9a-f]{64}$/)])
     } finally {
-      await browser.close()
+      await page.close()
       site.closeAllConnections()
       site.close()
     }

@@ -89,7 +89,6 @@ test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_S
   await expectAccessible(page, 'shop, paying')
   await shown.pay.click()
   await page.getByText('Paid and validated').waitFor()
-  await page.waitForTimeout(500)
   await expectAccessible(page, 'shop, unlocked')
   for (const path of ['/shop', '/', '/v4/embed/unknown']) {
     await page.goto(service.url + path)

@@ -21,6 +21,18 @@ type Launch<T> = (options: LaunchOptions) => Promise<T>
 export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
   launchFound((options) => chromium.launch({ ...options, args: [...(options.args ?? []), ...args] }))
 
+let kept: Promise<Browser> | undefined
+
+/** The same, kept for all files that run in this process: it ends with the process. Close contexts, not the browser. */
+export async function keptBrowser(): Promise<Browser> {
+  const isOpen = await kept?.then(
+    (browser) => browser.isConnected(),
+    () => false,
+  )
+  if (!isOpen) kept = launchBrowser()
+  return kept as Promise<Browser> // It was just launched, if it was not there.
+}
+
 /** The same, for several processes to connect to. */
 export const launchBrowserServer = (): Promise<BrowserServer> =>
   launchFound((options) => chromium.launchServer(options))

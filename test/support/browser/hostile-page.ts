@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core'
+import type { BrowserContext, FrameLocator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { demo } from '../../../sandbox/seed/demo.js'
 import { changeItem, type Item, newItem } from '../scenes/catalog.js'
 import { type Parts, parts, sellerToken } from '../scenes/journey.js'
-import { launchBrowser } from './browser.js'
+import { keptBrowser } from './browser.js'
 import { type Host, startHost } from './host.js'
 
 /** A shop of another site whose page may do anything with its frame, and a reader who is signed in there. */
@@ -68,7 +68,7 @@ async function openHostileShop(): Promise<HostileShop> {
   })
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
   const origin = `http://localhost:${(pages.address() as AddressInfo).port}`
-  const browser: Browser = await launchBrowser()
+  const browser = await keptBrowser()
   const context = await browser.newContext({ viewport: { width: 900, height: 700 } })
   context.setDefaultTimeout(60_000)
   const payments = async () => (await service.call('GET', '/_sandbox/ledger')).body.movements as number
@@ -98,7 +98,7 @@ async function openHostileShop(): Promise<HostileShop> {
     },
     paid: async () => (await payments()) - seeded,
     async close() {
-      await browser.close()
+      await context.close()
       pages.closeAllConnections()
       await new Promise((resolve) => pages.close(resolve))
       await service.close()

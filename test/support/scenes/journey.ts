@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
+import type { BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
+import { afterEach, expect, vi } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
@@ -9,7 +9,7 @@ import type { Evidence } from '../../../src/base/evidence.js'
 import { PAGE_CALL } from '../../../src/base/page-call.js'
 import { createService, type Seed } from '../../../src/index.js'
 import { type Call, caller } from '../api.js'
-import { launchBrowser } from '../browser/browser.js'
+import { keptBrowser } from '../browser/browser.js'
 
 /** A sandbox that listens on 127.0.0.1, pages included. */
 export interface Host {
@@ -44,17 +44,12 @@ export interface Journey {
 
 /** What a journey needs: created on demand and closed after each test. */
 export function journey(): Journey {
-  let browser: Browser
   const open: { close(): Promise<void> }[] = []
   const faults: string[] = []
-  beforeAll(async () => {
-    browser = await launchBrowser()
-  })
   afterEach(async () => {
     for (const each of open.splice(0).reverse()) await each.close()
     expect(faults.splice(0), 'errors of the pages').toEqual([])
   })
-  afterAll(() => browser?.close())
   const kept = <T extends { close(): Promise<void> }>(made: T): T => {
     open.push(made)
     return made
@@ -63,7 +58,7 @@ export function journey(): Journey {
     host: async (...options) => kept(await startHost(...options)),
     site: async (html, headers) => kept(await startSite(html, headers)),
     async page(options) {
-      const context = kept(await browser.newContext(options))
+      const context = kept(await (await keptBrowser()).newContext(options))
       const page = await context.newPage()
       page.setDefaultTimeout(60_000)
       page.on('pageerror', (error) => faults.push(error.message))
