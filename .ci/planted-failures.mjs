@@ -1,48 +1,58 @@
-// `node .ci/planted-failures.mjs`: plants a failing test for each command that runs tests, and an import that no rule
-// allows, and requires that the command fails and names what was planted. Whatever ends it, nothing planted stays.
+// `node .ci/planted-failures.mjs`: plants failing tests for the commands that run tests, an import that no rule allows, and
+// failing steps, and requires that the command fails and names what was planted. Whatever ends it, nothing planted stays.
 import { spawn } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 
 const FAILING = `import { expect, test } from 'vitest'\n\ntest('a planted test', () => expect('planted').toBe('found'))\n`
 const THROWING = `throw new Error('planted, as the file loads')\n`
 const IMPORTING = `import 'node:fs'\n`
+/** Steps in turn, and two lanes beside them: one with a failing step, one that ends early. */
+const STEPS = `echo "$0"
+. .ci/steps.sh
+failing() { count 'planted' false; count 'good' true; }
+ending() { exit; }
+beside failing
+beside ending
+count 'good' true
+join_lanes
+finish
+`
 
-/** @type {{ file: string, content: string, command: string[], env?: Record<string, string> }[]} */
+/** @type {{ files: Record<string, string>, command: string[], env?: Record<string, string>, says?: string }[]} */
 const cases = [
-  { file: 'test/planted-1.test.ts', content: FAILING, command: ['npm', 'test', '--'] },
-  { file: 'test/attacks/planted-2.test.ts', content: FAILING, command: ['npx', '--no-install', 'vitest', 'run'] },
-  { file: 'test/contract/planted-3.test.ts', content: THROWING, command: ['npx', '--no-install', 'vitest', 'run'] },
-  { file: 'test/package/planted-4.test.ts', content: FAILING, command: ['npm', 'run', 'test:all', '--'] },
+  { files: { 'test/planted-1.test.ts': FAILING }, command: ['npm', 'test', '--'] },
+  { files: { 'test/contract/planted-2.test.ts': THROWING }, command: ['npm', 'test', '--'] },
+  // Of each kind that `npm test` leaves out.
   {
-    file: 'test/faults/planted-5.test.ts',
-    content: FAILING,
-    command: ['npx', '--no-install', 'vitest', 'run', '--project', 'faults'],
-    env: { FARTHING_FAULTS: '1' },
-  },
-  {
-    file: 'test/conformance/planted-6.test.ts',
-    content: FAILING,
-    command: ['npx', '--no-install', 'vitest', 'run'],
+    files: {
+      'test/package/planted-3.test.ts': FAILING,
+      'test/faults/planted-4.test.ts': FAILING,
+      'test/conformance/planted-5.test.ts': FAILING,
+    },
+    command: ['npm', 'run', 'test:all', '--'],
     env: { FARTHING_CONFORMANCE: 'planted' },
   },
+  { files: { '.ci/planted-6.sh': STEPS }, command: ['bash'], says: '\n2 passed, 2 failed\n' },
   // Last, because those before would build again what holds a new source.
-  { file: 'src/base/planted-7.ts', content: IMPORTING, command: ['npm', 'run', 'check:imports', '--'] },
+  { files: { 'src/base/planted-7.ts': IMPORTING }, command: ['npm', 'run', 'check:imports', '--'] },
 ]
 
 const uproot = () => {
-  for (const { file } of cases) rmSync(file, { force: true })
+  for (const file of cases.flatMap(({ files }) => Object.keys(files))) rmSync(file, { force: true })
 }
 process.on('exit', uproot)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
 
 /** Says what is wrong with a command, if anything. @param {(typeof cases)[number]} planted @returns {Promise<string[]>} */
-async function faultsOf({ file, content, command, env = {} }) {
-  writeFileSync(file, content)
-  const { code, output } = await run([...command, file], env)
-  rmSync(file)
-  const shown = [...Object.entries(env).map((each) => each.join('=')), ...command, file].join(' ')
-  if (code === 0) return [`${shown}: ended with 0, although ${file} fails.`]
-  if (!output.includes(file) || !output.includes('planted')) return [`${shown}: failed for another reason:\n${output}`]
+async function faultsOf({ files, command, env = {}, says = 'planted' }) {
+  const paths = Object.keys(files)
+  for (const [file, content] of Object.entries(files)) writeFileSync(file, content)
+  const { code, output } = await run([...command, ...paths], env)
+  for (const file of paths) rmSync(file)
+  const shown = [...Object.entries(env).map((each) => each.join('=')), ...command, ...paths].join(' ')
+  if (code === 0) return [`${shown}: ended with 0, although it fails.`]
+  const missing = [...paths, says].filter((each) => !output.includes(each))
+  if (missing.length > 0) return [`${shown}: failed, and does not say ${missing.join(' nor ')}:\n${output}`]
   process.stdout.write(`red, as it must be: ${shown}\n`)
   return []
 }

@@ -89,6 +89,40 @@ describe('the contract', () => {
   })
 })
 
+/** `page.waitForTimeout(300)`: time passes, whatever the page does. */
+const waits = [/\.waitForTimeout\(/g]
+
+describe('a journey', () => {
+  it('waits for what it sees, and for time only where nothing may happen in it', () => {
+    const journeys = new Map([...texts].filter(([path]) => /^test\/(journeys|support)\//.test(path)))
+    const waiting = places(waits, journeys).map((place) => place.replace(/:\d+$/, ''))
+    expect(waiting.sort()).toEqual([
+      'test/journeys/demo.test.ts',
+      'test/journeys/element.test.ts',
+      'test/journeys/element.test.ts',
+      'test/journeys/indexeddb.test.ts',
+      'test/journeys/indexeddb.test.ts',
+    ])
+  })
+
+  it('shares the browser of its process, unless it needs one of its own', () => {
+    const launching = [...texts].filter(([, text]) => /await launchBrowser\(/.test(text)).map(([path]) => path)
+    expect(launching.sort()).toEqual([
+      'test/adapters/browser.test.ts',
+      'test/attacks/network-browser.test.ts',
+      'test/journeys/indexeddb.test.ts',
+    ])
+  })
+})
+
+describe('the simulator', () => {
+  it('runs 50 seeds in npm test, and in .ci/run the 200 that see everything', () => {
+    expect(read('test/simulator/simulator.test.ts')).toContain('FARTHING_SIMULATOR_SEEDS ?? 50')
+    expect(read('test/simulator/simulator.test.ts')).toContain('ENOUGH = 200')
+    expect(read('.ci/run')).toContain('FARTHING_SIMULATOR_SEEDS=200')
+  })
+})
+
 describe('a test', () => {
   it('listens on a free port', () => {
     expect(places(fixedPorts)).toEqual([])
@@ -109,6 +143,7 @@ describe('a test', () => {
     [hasty, `test('pays', { timeout: 30_000 }, async () => {`],
     [hasty, `  }, 60_000)`],
     [hasty, `page.setDefaultTimeout(8000)`],
+    [waits, `  await page.waitForTimeout(300)`],
   ])('is reported otherwise', (patterns, line) => {
     expect(places(patterns, new Map([['a.test.ts', `\n${line}`]]))).toEqual(['a.test.ts:2'])
   })
