@@ -102,7 +102,10 @@ export function runInBackground(
       processes: () => processes?.names,
       watch: (options, read) => watches.watch({ storage, ...options }, read),
       pause: (ms, ending) => watches.pause(ms, ending),
-      settling: () => (isStopped() && loops.some((loop) => loop.running() || loop.isResting) ? settle() : undefined),
+      settling: () =>
+        given.sandbox?.clock.mode === 'manual' && loops.some((loop) => loop.running() || loop.isResting)
+          ? settle()
+          : undefined,
     } satisfies ServiceContext['background'],
   })
   const deliveries = new Deliveries(deliveryHandlers, service, () => deliveryLoop.wake())

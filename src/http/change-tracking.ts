@@ -1,5 +1,5 @@
 import { Problem } from '../base/problem.js'
-import { observedStorage } from '../storage/service-storage.js'
+import { ObservedStorage } from '../storage/service-storage.js'
 import type { ServiceContext } from './context.js'
 
 /** A service that tracks whether a call changed anything, in the storage or outside. */
@@ -23,7 +23,7 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    storage: observedStorage(storage, {
+    storage: new ObservedStorage(storage, {
       hasWritten: ({ hasChanged }) => hasChanged && note(),
       hasImported: note,
     }),

@@ -61,22 +61,18 @@ export class Measurements {
   }
 
   #count({ endpoint }: Pick<Incoming, 'endpoint'>, status: number, began: number): MeasuredOperation {
-    const measured = this.#of(endpoint?.route.id ?? 'none')
+    const id = endpoint?.route.id ?? 'none'
+    let measured = this.operations.get(id)
+    if (!measured) {
+      measured = { statuses: new Map(), buckets: Array(DURATIONS.length + 1).fill(0), seconds: 0, streams: 0 }
+      this.operations.set(id, measured)
+    }
     const seconds = (milliseconds() - began) / 1000
     let bucket = 0
     while (seconds > (DURATIONS[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
     measured.statuses.set(status, (measured.statuses.get(status) ?? 0) + 1)
     measured.buckets[bucket] = (measured.buckets[bucket] ?? 0) + 1
     measured.seconds += seconds
-    return measured
-  }
-
-  #of(id: string): MeasuredOperation {
-    let measured = this.operations.get(id)
-    if (!measured) {
-      measured = { statuses: new Map(), buckets: Array(DURATIONS.length + 1).fill(0), seconds: 0, streams: 0 }
-      this.operations.set(id, measured)
-    }
     return measured
   }
 }

@@ -54,10 +54,11 @@ const sessionCookie = (header: string | null): string | undefined =>
   header?.match(/(?:^|;\s*)session_id=([^;\s]*)/)?.[1] || undefined
 
 /** What the cookie of proven devices holds. Undefined without one, and for pages of other origins. */
-export const presentedDevice = (sent: Omit<Sent, 'method'>, baseUrl: string): string | undefined =>
-  isForeign(sent, baseUrl)
-    ? undefined
-    : sent.headers.get('cookie')?.match(/(?:^|;\s*)proven_device=([^;\s]*)/)?.[1] || undefined
+export function presentedDevice(sent: Omit<Sent, 'method'>, baseUrl: string): string | undefined {
+  const cookie = sent.headers.get('cookie')
+  if (cookie === null || isForeign(sent, baseUrl)) return undefined
+  return cookie.match(/(?:^|;\s*)proven_device=([^;\s]*)/)?.[1] || undefined
+}
 
 /** The Set-Cookie header of proven devices. */
 export const deviceCookieHeader = (value: string, baseUrl: string): string =>

@@ -30,7 +30,11 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
   }
   const own = handled instanceof Reply ? handled : undefined
   const status = own?.status ?? route.status ?? 200
-  const show = (value: unknown) => shownValue(route, status, value, incoming)
+  const schema = status === 202 && route.waits ? route.waits : route.result
+  const { leastEvidence } = incoming
+  /** The fields that the caller's evidence mode shows. */
+  const show = (value: unknown) =>
+    leastEvidence === 'designed' || !schema ? value : withoutWeak(schema, value, leastEvidence)
   const body = own?.text
     ? textStream(own.text(show))
     : own?.body === undefined
@@ -40,17 +44,6 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
   if (body !== null) headers['content-type'] = 'application/json'
   if (own) Object.assign(headers, own.headers)
   return { status, headers, body }
-}
-
-/** The fields of an answer that the caller's evidence mode shows. */
-function shownValue(
-  { result, waits }: Endpoint['route'],
-  status: number,
-  value: unknown,
-  { leastEvidence }: Pick<Incoming, 'leastEvidence'>,
-): unknown {
-  const schema = status === 202 && waits ? waits : result
-  return leastEvidence === 'designed' || !schema ? value : withoutWeak(schema, value, leastEvidence)
 }
 
 /**

@@ -19,7 +19,7 @@ export class WaitingRequests {
 
   /** Counts one more. Returns false, and counts nothing, if as many wait as may. */
   enter(): boolean {
-    if (!this.hasRoom) return false
+    if (this.#count >= this.most) return false
     this.#count++
     return true
   }

@@ -72,12 +72,7 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
     return this.#storage.fault ?? this.#options.fault?.()
   }
 
-  override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    if (observer?.hasRead) return this.#observedRead(body, observer)
-    return this.#storage.read((tx) => body(new ReadTransaction(tx, this.#options.keys())))
-  }
-
-  async #observedRead<T>(body: (tx: Reader) => Promise<T>, observer: StorageObserver): Promise<T> {
+  override async read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
     let runs = 0
     let last: ReadTransaction | undefined
     try {
@@ -87,7 +82,7 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
         return body(last)
       })
     } finally {
-      observer.hasRead?.(last?.reads ?? 0, runs - 1)
+      observer?.hasRead?.(last?.reads ?? 0, runs - 1)
     }
   }
 
@@ -146,10 +141,7 @@ const checked =
   }
 
 /** The storage for one piece of work, which the observer follows. */
-export const observedStorage = (storage: ServiceStorage, observer: StorageObserver): ServiceStorage =>
-  new ObservedStorage(storage, observer)
-
-class ObservedStorage extends OverStorage implements ServiceStorage {
+export class ObservedStorage extends OverStorage implements ServiceStorage {
   readonly #storage: ServiceStorage
   readonly #observer: StorageObserver
 

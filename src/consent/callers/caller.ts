@@ -42,7 +42,8 @@ export async function authenticate(
     return authenticateGuest(tx, auth, sent, context)
   if (authorization !== null) {
     const principal = await authenticateToken(tx, auth, { ...sent, authorization }, context)
-    return { principal: requireScope(principal, sent, context), session: undefined }
+    if (principal.kind === 'agent') requireScope(principal, sent, context)
+    return { principal, session: undefined }
   }
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null)
@@ -171,8 +172,8 @@ async function authenticateToken(
       ? { kind: 'account', owner: `account:${id}`, id, family_id }
       : userPrincipal(id, { via: 'token', family_id, client_id })
   asked.recognized?.(principal)
-  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
   if (!auth.includes(owner_kind)) {
+    if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
     const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
     throw problem(wrongCaller(auth), { detail })
   }

@@ -183,8 +183,12 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
 function permit(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): void {
   const { route, evidence, isGraded, takesSession } = endpoint
   if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
-  if (isWeaker(evidence, incoming.leastEvidence)) throw evidenceRefused('This operation', evidence, incoming)
-  if (route.scope !== 'sandbox') return guardChange(incoming, service, { takesSession })
+  if (incoming.leastEvidence !== 'designed' && isWeaker(evidence, incoming.leastEvidence))
+    throw evidenceRefused('This operation', evidence, incoming)
+  if (route.scope !== 'sandbox') {
+    if (incoming.source.peerAddress !== undefined) guardChange(incoming, service, { takesSession })
+    return
+  }
   if (!service.sandbox) throw problem('no_such_path')
   if (!route.isOpen) guardControls(incoming, service)
 }
@@ -254,12 +258,13 @@ const sentBy = (
   { baseUrl }: ServiceContext,
 ) => {
   const { isResource, agentScope = 'twin', takesBareCookie } = route
+  const publicSecret = body.public_secret ?? query.public_secret
   return {
     method: incoming.method,
     url: incoming.url,
     headers: incoming.headers,
     takesBareCookie,
-    publicSecret: textOf(body.public_secret ?? query.public_secret),
+    publicSecret: publicSecret === undefined ? undefined : textOf(publicSecret),
     retrySecret: () => retrySecretOf(route, incoming, body),
     formToken: takesFormToken ? textOf(body.access_token) : undefined,
     resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
@@ -299,7 +304,7 @@ function check(
     headers: incoming.headers,
     url: incoming.url,
     source: {
-      address: clientAddress(incoming.source, incoming.headers, service),
+      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service),
       device: presentedDevice(incoming, service.baseUrl),
     },
     ending: incoming.source.ending,

@@ -87,7 +87,8 @@ export class RouteTable {
   ): Promise<Response> {
     const { method } = request
     const headers = source.headers ?? request.headers
-    const url = belowBase(source.url ?? request.url, service.basePath)
+    const sent = source.url ?? request.url
+    const url = service.basePath === '' ? sent : belowBase(sent, service.basePath)
     const incoming: Incoming = {
       method: method === 'HEAD' ? 'GET' : method,
       url,
@@ -95,7 +96,8 @@ export class RouteTable {
       request,
       headers,
       source,
-      clientAddress: service.recorder && clientAddress(source, headers, service),
+      clientAddress:
+        service.recorder && source.peerAddress !== undefined ? clientAddress(source, headers, service) : undefined,
       params: {},
       query: {},
       endpoint: undefined,
@@ -220,7 +222,6 @@ function startOf(path: string): string {
 
 /** The URL without the service's base path. A proxy may have removed it already. */
 function belowBase(url: string, basePath: string): string {
-  if (basePath === '') return url
   const path = pathOf(url)
   if (path !== basePath && !path.startsWith(`${basePath}/`)) return url
   const start = url.indexOf(path, url.indexOf('//') + 2)

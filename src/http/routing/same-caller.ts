@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { observedStorage } from '../../storage/service-storage.js'
+import { ObservedStorage } from '../../storage/service-storage.js'
 import type { Reader } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
@@ -24,7 +24,7 @@ export function forSameCaller(
   const userId = userIdOf(principal)
   if (userId === null) return service
   let isSure = false
-  const storage = observedStorage(service.storage, {
+  const storage = new ObservedStorage(service.storage, {
     async before(tx) {
       if (!isSure && userIdOf((await recall(tx)).principal) !== userId) throw problem('sign_in_required')
     },

@@ -2,7 +2,7 @@ import type { CardRow, DeliveryClaim, OutboxRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import { observedStorage, type ServiceStorage } from '../../storage/service-storage.js'
+import { ObservedStorage, type ServiceStorage } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
@@ -272,7 +272,7 @@ export class Deliveries {
 
   /** The storage, whose faults happen to these outcomes. */
   #storageOf(outcomes: readonly Outcome[]): ServiceStorage {
-    return observedStorage(this.#service.storage, {
+    return new ObservedStorage(this.#service.storage, {
       noteFault: (faultId) => outcomes.forEach((outcome) => outcome.noteFault(faultId)),
     })
   }

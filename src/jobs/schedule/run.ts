@@ -1,6 +1,6 @@
 import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
-import { observedStorage } from '../../storage/service-storage.js'
+import { ObservedStorage } from '../../storage/service-storage.js'
 import type { Storage, Writer } from '../../storage/storage.js'
 import { type CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
@@ -52,7 +52,7 @@ interface Ran {
  */
 export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: ServiceContext): Promise<void> {
   const happened: string[] = []
-  const storage = observedStorage(service.storage, { noteFault: (faultId) => happened.push(faultId) })
+  const storage = new ObservedStorage(service.storage, { noteFault: (faultId) => happened.push(faultId) })
   const kinds = await storage.read(async (tx) => (await dueTimers(tx, dueBy, SLICE)).map(({ kind }) => kind))
   const run: Run = {
     jobs: await loadJobs(new Set(kinds), jobs),

@@ -30,10 +30,10 @@ const messageKinds: Readonly<Record<string, Effect['kind']>> = {
 }
 
 /** Collections whose new rows are effects, with the kind of each row. */
-const effectOf: Readonly<Record<string, (row: Row) => Effect['kind'] | undefined>> = {
-  movements: () => 'movement',
-  events: () => 'event',
-  timers: () => 'timer',
+const effectOf: Readonly<Record<string, Effect['kind'] | ((row: Row) => Effect['kind'] | undefined)>> = {
+  movements: 'movement',
+  events: 'event',
+  timers: 'timer',
   outbox: (row) => ('kind' in row ? messageKinds[String(row.kind)] : undefined),
 }
 
@@ -41,7 +41,9 @@ const effectOf: Readonly<Record<string, (row: Row) => Effect['kind'] | undefined
 export function effectsOf(changes: readonly RowChange[]): Effect[] {
   const effects: Effect[] = []
   for (const { collection, id, is } of changes) {
-    const kind = is && effectOf[collection.name]?.(is)
+    if (!is) continue
+    const effect = effectOf[collection.name]
+    const kind = typeof effect === 'function' ? effect(is) : effect
     if (kind) effects.push({ kind, id })
   }
   return effects

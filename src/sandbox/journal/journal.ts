@@ -98,7 +98,7 @@ export class Journal implements Recorder {
   /** An entry has ended. */
   ended(entry: KeptEntry): void {
     entry.after = this.#service.history?.last
-    if (this.#kept[this.#placeOfNumber(entry.number)] === entry) {
+    if (this.#kept[this.#kept.length - 1 - (this.#last - entry.number)] === entry) {
       this.#bytes += entry.measure()
       if (this.#isFull) this.#shrink()
     }

@@ -22,7 +22,7 @@ export class KeptMessage {
   #delegate: string | undefined
 
   constructor(headers: string, body: SentBody) {
-    const text = typeof body === 'string' && body !== '' ? body : textOf(body)
+    const text = (typeof body === 'string' ? body || null : body && textOf(body)) ?? null
     // No character needs more than four bytes.
     const isLong = body instanceof Uint8Array && body.length > LONGEST_BODY * 4
     this.#isCut = text !== null && (isLong || text.length > LONGEST_BODY)

@@ -42,7 +42,8 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)
     if (answer) this.#keepAnswer(answer)
     if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
-    this.#linkRetry(headers.get('idempotency-key'), incoming.path, answer)
+    const key = headers.get('idempotency-key')
+    if (key !== null) this.#linkRetry(key, incoming.path, answer)
     entry.stop()
     this.journal.ended(entry)
   }
@@ -59,8 +60,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
   }
 
   /** The answer that a key repeats comes from an earlier entry. */
-  #linkRetry(key: string | null, path: string, answer: RenderedAnswer | undefined): void {
-    if (key === null) return
+  #linkRetry(key: string, path: string, answer: RenderedAnswer | undefined): void {
     const { causes } = this.journal
     const given = `${this.entry.principal}:${this.entry.method}:${path}:${key}`
     // Its parts are as long as a caller likes, and outside the bytes of the journal.

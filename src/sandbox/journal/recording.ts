@@ -13,7 +13,7 @@ import type {
 } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Recording } from '../../http/recording.js'
-import { observedStorage, type StorageObserver } from '../../storage/service-storage.js'
+import { ObservedStorage, type StorageObserver } from '../../storage/service-storage.js'
 import type { CommitRecord } from '../../storage/transaction.js'
 import { effectsOf } from './causes.js'
 import type { Journal } from './journal.js'
@@ -61,7 +61,7 @@ export class EntryRecording implements Recording, StorageObserver {
     return {
       ...service,
       ...faulty,
-      storage: observedStorage(service.storage, this),
+      storage: new ObservedStorage(service.storage, this),
       // Most requests call none.
       get upstream() {
         return new RecordedUpstream(upstream, recording)

@@ -70,8 +70,8 @@ export function serialStorage(options: SerialOptions): Storage {
     get fault() {
       return options.log?.fault
     },
-    read: (body) => serial.read(body),
-    write: (body) => serial.write(body),
+    read: serial.read,
+    write: serial.write,
     watchCommits: (onCommit) => serial.watchCommits(onCommit),
     // A log may keep parts of rows outside of memory, so its tables are no state of their own.
     ...(!options.log && { fork: () => serial.fork() }),
@@ -100,13 +100,13 @@ class SerialStorage {
     this.#landings = new Landings(tables)
   }
 
-  async read<T>(body: (tx: Reader) => Promise<T>): Promise<T> {
+  readonly read = async <T>(body: (tx: Reader) => Promise<T>): Promise<T> => {
     const { value, durable } = await this.#inTurn(() => body(this.#tables))
     if (durable) await durable.catch(refuseReader)
     return value
   }
 
-  async write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
+  readonly write = async <T>(body: (tx: Writer) => Promise<T>): Promise<T> => {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
     const { value, durable } = await this.#inTurn(() => this.#run(body))

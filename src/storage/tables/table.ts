@@ -10,10 +10,10 @@ import { UniqueKeys } from './unique-keys.js'
  */
 export class Table {
   readonly rows: Rows<Row>
-  #trees: Tree<Row>[] = []
+  #trees = new Map<string, Tree<Row>>()
   /** The rows that are not in the array of rows, by id. Undefined until somebody reads by id. */
   #named: Tree<Row> | undefined
-  #unique: UniqueKeys[] = []
+  #unique = new Map<string, UniqueKeys>()
   /** Whether `#unique` has every unique index of the collection. */
   #isUniqueKnown = false
 
@@ -24,9 +24,9 @@ export class Table {
   /** A table with the same rows. Nothing may be written to this one any more. */
   copy(): Table {
     const copy = new Table(this.rows.copy())
-    copy.#trees = this.#trees.map((tree) => tree.copy())
+    for (const [name, tree] of this.#trees) copy.#trees.set(name, tree.copy())
     copy.#named = this.#named?.copy()
-    copy.#unique = this.#unique.map((keys) => keys.copy())
+    for (const [name, keys] of this.#unique) copy.#unique.set(name, keys.copy())
     copy.#isUniqueKnown = this.#isUniqueKnown
     return copy
   }
@@ -36,12 +36,14 @@ export class Table {
     if (limit < 1) return found
     const fields = collection.indexes[index]
     if (fields?.unique && prefix.length === fields.fields.length && !after) {
-      const id = this.#uniqueKeys(collection, index, fields).holder(prefix)
+      const id = (this.#unique.get(index) ?? this.#uniqueKeys(collection, index, fields)).holder(prefix)
       const row = id === undefined ? undefined : this.rows.get(id)
       return row ? [row] : found
     }
     const rows =
-      index === 'id' ? this.#byId(prefix, after, reverse) : this.#tree(collection, index).find(prefix, after, reverse)
+      index === 'id'
+        ? this.#byId(prefix, after, reverse)
+        : (this.#trees.get(index) ?? this.#tree(collection, index)).find(prefix, after, reverse)
     for (const row of rows) {
       found.push(row)
       if (found.length === limit) break
@@ -52,8 +54,8 @@ export class Table {
   /** Puts or removes one row. Returns the row that was there. */
   set(id: Key, row: Row | null): Row | undefined {
     const old = this.rows.get(id)
-    for (const tree of this.#trees) tree.replace(old, row)
-    for (const keys of this.#unique) keys.move(id, old, row)
+    for (const tree of this.#trees.values()) tree.replace(old, row)
+    for (const keys of this.#unique.values()) keys.move(id, old, row)
     if (this.#named && this.rows.isNamed(id)) this.#named.replace(old, row)
     if (row) this.rows.set(id, row)
     else if (old) this.rows.delete(id)
@@ -65,29 +67,27 @@ export class Table {
    */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
     if (!this.#isUniqueKnown) this.knowUniqueKeys(collection)
-    for (const keys of this.#unique) keys.check(rows)
+    for (const keys of this.#unique.values()) keys.check(rows)
   }
 
   /** Reads the unique keys of all rows. Throws `UniqueViolation` if two share one. */
   knowUniqueKeys(collection: AnyCollection): void {
     if (this.#isUniqueKnown) return
     for (const [name, index] of Object.entries(collection.indexes))
-      if (index.unique) this.#uniqueKeys(collection, name, index)
+      if (index.unique && !this.#unique.has(name)) this.#uniqueKeys(collection, name, index)
     this.#isUniqueKnown = true
   }
 
   #uniqueKeys(collection: AnyCollection, name: string, index: Index<Row>): UniqueKeys {
-    for (const keys of this.#unique) if (keys.name === name) return keys
     const keys = new UniqueKeys(collection.name, name, index)
     for (const row of this.rows.all()) keys.add(row)
-    this.#unique.push(keys)
+    this.#unique.set(name, keys)
     return keys
   }
 
   #tree(collection: AnyCollection, name: string): Tree<Row> {
-    for (const tree of this.#trees) if (tree.name === name) return tree
     const tree = new Tree<Row>(name, indexNamed(collection, name), this.rows.all())
-    this.#trees.push(tree)
+    this.#trees.set(name, tree)
     return tree
   }
 

@@ -44,7 +44,8 @@ export class Tables implements CommittedReader {
 
   // Not async functions, because a payment calls them some twenty times and every row is in memory.
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    return Promise.resolve(this.#rowsOf(from).get(id))
+    // Only rows of this collection are under its name.
+    return Promise.resolve((this.#tables.get(from.name) ?? this.#table(from.name)).rows.get(id) as R | undefined)
   }
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {

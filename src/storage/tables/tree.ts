@@ -55,7 +55,7 @@ export class Tree<R extends Row> {
   *find(prefix: readonly Key[], after: readonly Key[] | undefined, reverse: boolean): Generator<R> {
     for (const [entry] of reverse ? this.#down(prefix, after) : this.#up(prefix, after)) {
       if (entry instanceof Place) continue
-      if (!startsWith(entry, this.#fields, prefix)) return
+      for (let i = 0; i < prefix.length; i++) if (entry[this.#fields[i] as keyof R] !== prefix[i]) return
       if (after?.length === this.#fields.length && startsWith(entry, this.#fields, after)) continue
       yield entry
     }

@@ -21,7 +21,8 @@ export class UniqueKeys {
   }
 
   holder(key: readonly Key[]): Key | undefined {
-    return this.#holders.get(markOf(key))
+    const [only] = key
+    return this.#holders.get(only !== undefined && key.length === 1 ? only : markOf(key))
   }
 
   move(id: Key, old: Row | undefined, row: Row | null): void {
