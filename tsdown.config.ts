@@ -3,12 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
 import { browserScript } from './scripts/browser-script.js'
-import { bundleZod } from './scripts/bundle-zod.js'
 import { chunkAtOnce } from './scripts/chunk-at-once.js'
 import { clientEntry, stageClient } from './scripts/client-module.js'
 import { emitFile } from './scripts/emit-file.js'
 import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
+import { thirdPartyNotices } from './scripts/third-party.js'
+import { zodOfMcpSdk } from './scripts/zod-of-mcp-sdk.js'
 
 const common = {
   format: 'esm',
@@ -42,7 +43,7 @@ export default defineConfig([
   {
     ...common,
     name: 'lib',
-    plugins: [...common.plugins, bundleZod()],
+    plugins: [...common.plugins, zodOfMcpSdk(), thirdPartyNotices()],
     entry: {
       index: 'src/index.ts',
       core: 'src/core.ts',
@@ -69,7 +70,6 @@ export default defineConfig([
     // Loaded between two lines of ours (src/http/csv/csv.ts), which only one bundle keeps in order.
     deps: {
       neverBundle: /^node:/,
-      alwaysBundle: [/^csv-stringify/, /^@modelcontextprotocol\//, /^zod\/v4/, /^eventsource/, 'pkce-challenge'],
       onlyBundle: [
         'csv-stringify',
         'zod',
@@ -126,6 +126,7 @@ export default defineConfig([
     // With its dependencies, in few files: a start reads no node_modules.
     ...common,
     name: 'cli',
+    plugins: [...common.plugins, thirdPartyNotices()],
     entry: { farthing: 'sandbox/cli.ts' },
     outDir: 'dist/cli',
     platform: 'node',
@@ -174,13 +175,14 @@ export default defineConfig([
     ...demo,
     name: 'demo',
     entry: { page: 'sandbox/demo/page.tsx' },
-    plugins: [...common.plugins, emitFile('style.css', demoCss)],
+    plugins: [...common.plugins, emitFile('style.css', demoCss), thirdPartyNotices('page.licenses.txt')],
     copy: 'sandbox/demo/index.html',
   },
   {
     ...demo,
     name: 'demo-worker',
     entry: { worker: 'sandbox/demo/worker.ts' },
+    plugins: [...common.plugins, thirdPartyNotices('worker.licenses.txt')],
     format: 'iife',
     outputOptions: { entryFileNames: '[name].js' },
   },

@@ -43,7 +43,7 @@ export type { Coverage, CoveredOperation } from './sandbox/controls/coverage.js'
 export type { ClockChange, Phone, Sandbox, ShownClock } from './sandbox/controls/sandbox.js'
 export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/seed/credentials.js'
 export type { Seeded } from './sandbox/controls/seed/seed.js'
-export type { Seed } from './sandbox/controls/seed/seed-schema.js'
+export type { Seed } from './sandbox/controls/seed/seed-content.js'
 export type { FaultControls } from './sandbox/faults/controls.js'
 export type {
   AgentOptions,

@@ -1,5 +1,6 @@
 import { describeFault } from '../../src/http/fields/field.js'
-import { type Seed, SeedSchema } from '../../src/sandbox/controls/seed/seed-schema.js'
+import type { Seed } from '../../src/sandbox/controls/seed/seed-content.js'
+import { SeedSchema } from '../../src/sandbox/controls/seed/seed-schema.js'
 import { parseDocument, readText } from '../document.js'
 import { Refusal } from '../refusal.js'
 import { demo } from './demo.js'

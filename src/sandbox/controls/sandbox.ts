@@ -32,7 +32,8 @@ import type { answerOnPhone, readPhone, setPhone } from './phone.js'
 import { type Credentials, clientsIn, knownCredentials } from './seed/credentials.js'
 import { fund } from './seed/fund.js'
 import { addSeed, type Seeded } from './seed/seed.js'
-import { type Seed, SeedSchema } from './seed/seed-schema.js'
+import type { Seed } from './seed/seed-content.js'
+import { SeedSchema } from './seed/seed-schema.js'
 import {
   BinderImportShape,
   ClockChangeShape,

@@ -7,7 +7,7 @@ import { clients, userClientSecret } from '../../../identity/tokens/client.js'
 import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
-import type { Seed } from './seed-schema.js'
+import type { Seed } from './seed-content.js'
 
 /** The credentials of a seed that work. */
 export interface Credentials {

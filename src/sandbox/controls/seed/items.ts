@@ -2,7 +2,7 @@ import type { ServiceContext } from '../../../http/context.js'
 import { createCatalogItem, type ShownItem } from '../../../market/catalog/item.js'
 import type { Writer } from '../../../storage/storage.js'
 import { type AccountNames, accountNamed, accountOwner, payeeNamed, quantityNamed } from './names.js'
-import type { Seed } from './seed-schema.js'
+import type { Seed } from './seed-content.js'
 
 /** Creates the catalog items of a seed. Throws what `createCatalogItem` throws. */
 export async function plantItems(

@@ -1,5 +1,6 @@
 import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
 import { FaultShape } from '../../faults/fault-shape.js'
+import type { Seed } from './seed-content.js'
 
 const Hash = z.uuid()
 const Hex = (prefix: string) =>
@@ -9,10 +10,7 @@ const Hostname = z
   .string()
   .check(z.regex(/^(?!\d+$)[a-z0-9](?:[.-]*[a-z0-9])*$/, 'a hostname in lower case, not only digits'))
 
-/**
- * The initial content of a sandbox, or an addition to it. Digital quantities are named by shortcode or hash, accounts
- * by name, users by email. They may already exist.
- */
+/** Checks a `Seed`. */
 export const SeedSchema = z.strictObject({
   digital_quantities: z.optional(
     z.array(
@@ -24,7 +22,6 @@ export const SeedSchema = z.strictObject({
       }),
     ),
   ),
-  /** Each account gets a primary twin in `dq`. Default: the first digital quantity. */
   accounts: z.optional(
     z.array(
       z.strictObject({
@@ -43,7 +40,6 @@ export const SeedSchema = z.strictObject({
     z.array(
       z.strictObject({
         email: Email,
-        /** Whether the user has proven their email. Default: true. */
         email_verified: z.optional(z.boolean()),
         client_id: z.optional(Hex('mid')),
         hostname: z.optional(Hostname),
@@ -51,7 +47,6 @@ export const SeedSchema = z.strictObject({
       }),
     ),
   ),
-  /** Further twins. */
   twins: z.optional(
     z.array(
       z.strictObject({
@@ -71,14 +66,11 @@ export const SeedSchema = z.strictObject({
         cost: z.number(),
         dq: z.optional(z.string()),
         hash: z.optional(Hash),
-        /** Whether it pays its users, once each. */
         payback: z.optional(z.boolean()),
-        /** One of the account's twins. Default: the primary one. */
         hostname: z.optional(Hostname),
       }),
     ),
   ),
-  /** Catalog items, each with its own commodity. */
   items: z.optional(
     z.array(
       z.strictObject({
@@ -88,13 +80,9 @@ export const SeedSchema = z.strictObject({
         price: z.number(),
         dq: z.optional(z.string()),
         descriptor: z.optional(Descriptor),
-        /** One of the account's twins. Default: the primary one. */
         hostname: z.optional(Hostname),
-        /** Default: GET. */
         service_method: z.optional(ServiceMethod),
-        /** A URL, or a path of the service that begins with `/`. */
         external_endpoint: z.string(),
-        /** Schema of the arguments. Default: no arguments. */
         service_schema: z.optional(ServiceSchema),
         active: z.optional(z.boolean()),
         private: z.optional(z.boolean()),
@@ -102,8 +90,15 @@ export const SeedSchema = z.strictObject({
       }),
     ),
   ),
-  /** Failures on purpose. They live in the process: each start and each reset arms them again. */
   faults: z.optional(z.array(FaultShape)),
 })
 
-export type Seed = z.output<typeof SeedSchema>
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Checked = z.output<typeof SeedSchema>
+/** Whether the schema and the type agree on each field. `FaultShape` checks against its own type. */
+type Agreed = {
+  [Name in keyof Checked | keyof Seed]: Name extends 'faults'
+    ? true
+    : Same<Checked[Name & keyof Checked], Seed[Name & keyof Seed]>
+}
+true satisfies false extends Agreed[keyof Agreed] ? false : true

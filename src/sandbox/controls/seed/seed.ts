@@ -19,7 +19,7 @@ import { fixAddedCredentials, fixCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import type { plantItems } from './items.js'
 import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
-import type { Seed } from './seed-schema.js'
+import type { Seed } from './seed-content.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
 
