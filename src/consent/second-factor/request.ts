@@ -372,7 +372,17 @@ export async function spendSecondFactor(
 }
 
 /** A request as its user sees it. */
-export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
+export interface ShownRequest {
+  id: number
+  status: RequestStatus
+  action: string
+  detail: Readonly<Record<string, unknown>>
+  interval: number
+  expires_at: number
+  created_at: number
+}
+
+export const showRequest = (request: AuthenticationRequestRow, at: number): ShownRequest => ({
   id: request.id,
   status: requestStatus(request, at),
   action: request.action,

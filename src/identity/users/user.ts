@@ -183,7 +183,15 @@ export interface ShownUser {
   deleted_at: string | null
   is_android: boolean
   is_ios: boolean
-  secrets: ReturnType<typeof showSecrets>
+  secrets: ShownSecret[]
+}
+
+interface ShownSecret {
+  client_id: string
+  client_secret: string
+  created_at: string
+  updated_at: string
+  deleted_at: string | null
 }
 
 export const showUser = (user: UserRow): Omit<ShownUser, 'secrets'> => ({
@@ -196,7 +204,7 @@ export const showUser = (user: UserRow): Omit<ShownUser, 'secrets'> => ({
   is_ios: user.is_ios,
 })
 
-export const showSecrets = (rows: readonly ClientRow[], context: Pick<ServiceContext, 'keys'>) =>
+export const showSecrets = (rows: readonly ClientRow[], context: Pick<ServiceContext, 'keys'>): ShownSecret[] =>
   rows.map((client) => ({
     client_id: client.id,
     client_secret: userClientSecret(client.id, context),

@@ -31,8 +31,13 @@ interface Answers {
   reject(id: string): Promise<ShownApproval>
 }
 
+export interface ApprovalQueue {
+  /** Waits for the next approval, or returns one that is waiting: `await sandbox.approvals.next().approve()`. */
+  next(waiting?: Waiting): NextApproval
+}
+
 /** Returns the approvals that agents request, in order and each once. */
-export function approvalQueue(service: ServiceContext, { approve, reject }: Answers) {
+export function approvalQueue(service: ServiceContext, { approve, reject }: Answers): ApprovalQueue {
   const { handedApprovals: handed } = sandboxOf(service)
 
   async function wait(waiting: Waiting): Promise<ShownApproval> {
@@ -59,8 +64,7 @@ export function approvalQueue(service: ServiceContext, { approve, reject }: Answ
   }
 
   return {
-    /** Waits for the next approval, or returns one that is waiting: `await sandbox.approvals.next().approve()`. */
-    next(waiting: Waiting = {}): NextApproval {
+    next(waiting = {}): NextApproval {
       const found = wait(waiting)
       return Object.assign(found, {
         approve: async () => approve((await found).approval_id),

@@ -13,10 +13,29 @@ export interface InboxQuery {
   readonly after?: number | undefined
 }
 
+export interface InboxPage {
+  messages: InboxMessage[]
+  next: number | null
+}
+
+/** A message that left the service. */
+export interface InboxMessage {
+  id: number
+  kind: OutboxRow['kind']
+  to: string
+  subject: string
+  text: string
+  status: OutboxRow['status']
+  codes: string[]
+  links: string[]
+  data?: Readonly<Record<string, string>>
+  created_at: number
+}
+
 /**
  * Returns the messages that left the service, newest first, with the codes and links in them. Throws `cursor_invalid`.
  */
-export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery) {
+export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery): Promise<InboxPage> {
   const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
   const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
   const { rows, next } = await newestFirst(tx, outbox, { index, prefix, limit, after })
@@ -38,7 +57,7 @@ export async function emptyInbox(tx: Writer): Promise<void> {
 const isUnsettled = ({ kind, status }: OutboxRow): boolean =>
   (isOfCard(kind) || kind === 'webhook') && status === 'pending'
 
-const showMessage = (row: OutboxRow) => ({
+const showMessage = (row: OutboxRow): InboxMessage => ({
   id: row.id,
   kind: row.kind,
   to: row.to,

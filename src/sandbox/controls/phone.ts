@@ -3,12 +3,28 @@ import { randomHex } from '../../base/secrets.js'
 import { addDevice, hasDevice, planRegistration } from '../../consent/devices/device.js'
 import { answerPending, type SecondFactorAnswer } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
-import { pendingOf, showRequest } from '../../consent/second-factor/request.js'
+import { pendingOf, type ShownRequest, showRequest } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
 import { users } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 
 const MOST_SECONDS = 24 * 3600
+
+/** How a user's phone answers future pushes. */
+export interface PhoneSettings {
+  user_id: number
+  mode: PhoneMode
+  after_seconds: number
+}
+
+/** The phone of a user, with the requests that wait for it. */
+export interface ShownPhone extends PhoneSettings {
+  has_device: boolean
+  requests: ShownRequest[]
+}
+
+/** The requests that a phone answered. */
+export type PhoneAnswers = Pick<ShownPhone, 'requests'>
 
 /**
  * Sets how a user's phone answers future pushes, and after how many seconds. A user without a device gets one. Throws
@@ -18,7 +34,7 @@ export async function setPhone(
   tx: Writer,
   { userId, mode, afterSeconds = 0 }: { userId: number; mode: PhoneMode; afterSeconds?: number | undefined },
   { keys, random, clock }: ServiceContext,
-) {
+): Promise<PhoneSettings> {
   await checkUser(tx, userId)
   if (!(afterSeconds >= 0 && afterSeconds <= MOST_SECONDS))
     throw problem('field_invalid', {
@@ -35,7 +51,7 @@ export async function setPhone(
 }
 
 /** Returns how a user's phone answers, and the pending requests. Throws `not_found`. */
-export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext) {
+export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext): Promise<ShownPhone> {
   await checkUser(tx, userId)
   const at = clock.now()
   const { mode, after_ms } = (await tx.get(phones, userId)) ?? { mode: 'manual' as const, after_ms: 0 }
@@ -53,7 +69,7 @@ export async function answerOnPhone(
   tx: Writer,
   { userId, id, answer }: { userId: number; id?: number | undefined; answer: SecondFactorAnswer },
   { clock }: ServiceContext,
-) {
+): Promise<PhoneAnswers> {
   await checkUser(tx, userId)
   const at = clock.now()
   const pending = await pendingOf(tx, userId, at)

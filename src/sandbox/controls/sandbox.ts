@@ -21,16 +21,15 @@ import { findJournal } from '../journal/journal.js'
 import { type Requests, requestControls } from '../journal/requests.js'
 import { type CallerControls, callerControls, type ReplayControls, replayControls } from '../replay/controls.js'
 import { keepClock, keptKey, withKey, withoutFaults, withoutKey } from '../settings/settings.js'
-import { approvalQueue } from './approvals.js'
+import { type ApprovalQueue, approvalQueue } from './approvals.js'
 import { begin, reset } from './bootstrap.js'
 import { durationMs } from './clock.js'
 import { sandboxOf } from './context.js'
 import type { Coverage } from './coverage.js'
-import { emptyInbox, type InboxQuery, readInbox } from './inbox.js'
-import type { rotateOidcKeys } from './keys.js'
-import type { answerOnPhone, readPhone, setPhone } from './phone.js'
+import { emptyInbox, type InboxPage, type InboxQuery, readInbox } from './inbox.js'
+import type { PhoneAnswers, PhoneSettings, ShownPhone } from './phone.js'
 import { type Credentials, clientsIn, knownCredentials } from './seed/credentials.js'
-import { fund } from './seed/fund.js'
+import { type Funded, fund } from './seed/fund.js'
 import { addSeed, type Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-content.js'
 import { SeedSchema } from './seed/seed-schema.js'
@@ -48,7 +47,7 @@ import {
   SnapshotQueryShape,
   TIME_RANGE,
 } from './shapes.js'
-import type { signInAsUser } from './sign-in.js'
+import type { SignedInUser } from './sign-in.js'
 
 /** What a running service says about itself. */
 export interface Health {
@@ -99,7 +98,7 @@ export interface Sandbox extends CallerControls {
    */
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
-  fund(order: { hostname: string; amount: number; dq?: string | undefined }): ReturnType<typeof fund>
+  fund(order: { hostname: string; amount: number; dq?: string | undefined }): Promise<Funded>
   /**
    * Imports the CSV of a binder into a twin without a history: all of its rows, or none. Throws `not_found`,
    * `binder_invalid`, `binder_refused`, `import_in_progress`, `import_ended`.
@@ -112,14 +111,14 @@ export interface Sandbox extends CallerControls {
   /** Advances the clock: `await sandbox.advance('1h')`. */
   advance(duration: string | number): Promise<ShownClock>
   /** Returns messages that left the service, newest first, with the codes and links in them. */
-  outbox(query?: InboxQuery): ReturnType<typeof readInbox>
+  outbox(query?: InboxQuery): Promise<InboxPage>
   /** Deletes the messages in the outbox. Charges and refunds that are not settled yet stay. */
   emptyOutbox(): Promise<void>
   /**
    * Signs a user in without a mailed code or second factor. Creates the user if there is none, like a code. Send the
    * headers with each call: `fetch(url, { headers: (await sandbox.signIn(email)).headers })`.
    */
-  signIn(email: string | { email: string }): ReturnType<typeof signInAsUser>
+  signIn(email: string | { email: string }): Promise<SignedInUser>
   /** Returns a user's phone: `await sandbox.phone(user.id).answer('approve', { afterSeconds: 5 })`. */
   phone(userId: number): Phone
   /** Approves an agent's request as its user. Throws `not_found`, `not_pending`. */
@@ -127,12 +126,12 @@ export interface Sandbox extends CallerControls {
   /** Rejects an agent's request as its user. Throws `not_found`, `not_pending`. */
   reject(approvalId: string): Promise<ShownApproval>
   /** The approvals that agents request, in order: `await sandbox.approvals.next().approve()`. */
-  readonly approvals: ReturnType<typeof approvalQueue>
+  readonly approvals: ApprovalQueue
   /**
    * Rotates the key that signs OIDC tokens. The old key stays published for a day. Returns the ids of all keys, the new
    * one first.
    */
-  rotateKeys(): ReturnType<typeof rotateOidcKeys>
+  rotateKeys(): Promise<{ kids: string[] }>
   /** The journal: the last requests, timers and deliveries, with what they caused. */
   readonly requests: Requests & ReplayControls & ExportControls
   /**
@@ -164,13 +163,13 @@ export interface Phone {
   answer(
     mode: PhoneMode | { mode: PhoneMode; after_seconds?: number | undefined },
     options?: { afterSeconds?: number | undefined },
-  ): ReturnType<typeof setPhone>
+  ): Promise<PhoneSettings>
   /** Returns how it answers, and the pending requests. */
-  read(): ReturnType<typeof readPhone>
+  read(): Promise<ShownPhone>
   /** Approves one authentication request, or all that are pending. */
-  approve(request?: PhoneRequest): ReturnType<typeof answerOnPhone>
+  approve(request?: PhoneRequest): Promise<PhoneAnswers>
   /** Rejects one authentication request, or all that are pending. */
-  reject(request?: PhoneRequest): ReturnType<typeof answerOnPhone>
+  reject(request?: PhoneRequest): Promise<PhoneAnswers>
 }
 
 /** The id of an authentication request. */
@@ -205,7 +204,7 @@ export function createSandbox(
   const showClock = (): ShownClock => ({ mode: clock.mode, now: new Date(clock.now()).toISOString() })
   const read: Storage['read'] = (body) => ready().then(() => storage.read(body))
   const write: Storage['write'] = (body) => ready().then(() => storage.write(body))
-  let queue: ReturnType<typeof approvalQueue> | undefined
+  let queue: ApprovalQueue | undefined
   const answer = async (userId: number, request: PhoneRequest = {}, given: SecondFactorAnswer) => {
     const { id } = checkShape(PhoneRequestShape, typeof request === 'object' ? request : { id: request })
     const { answerOnPhone } = await loadPhone()

@@ -7,6 +7,14 @@ import { post } from '../../../money/ledger/movement.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import type { Writer } from '../../../storage/storage.js'
 
+/** What a twin was given, and has since. */
+export interface Funded {
+  hostname: string
+  dq: string
+  amount: number
+  balance: number
+}
+
 /**
  * Issues value to a twin. Default: in the twin's digital quantity. Throws `not_found`, `dq_unknown`, `amount_invalid`.
  */
@@ -14,7 +22,7 @@ export async function fund(
   tx: Writer,
   { hostname, amount, dq }: { hostname: string; amount: number; dq?: string | undefined },
   { clock }: Pick<ServiceContext, 'clock'>,
-) {
+): Promise<Funded> {
   const twin = await twinByHostname(tx, hostname)
   if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
   const quantity = await quantityOf(tx, dq ?? twin.dq)
