@@ -29,7 +29,7 @@ export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
 export interface FetchSource extends BodySource {
   /** The address of the connection's other end. Empty: unknown. Absent: the request did not come over a network. */
   readonly peerAddress?: string | undefined
-  /** Whether callers can send a body with GET. In the mode `documented` they must, where the interface shows it. */
+  /** Whether callers can send a body with GET. In strict modes they must, where the interface shows it. */
   readonly takesGetBody?: boolean
   /** The class of the answers. Default: the global `Response`. */
   readonly Response?: typeof Response

@@ -2,14 +2,18 @@ import { type Evidence, isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
 import { twinClaimNames } from './claims.js'
 import { authMethods, signingAlgorithms } from './clients/client.js'
-import { issuerOf, scopesSupported } from './issuer.js'
+import { issuerOf, type Scope, scopesSupported } from './issuer.js'
 
 /** Grades of the endpoints that the Micro Payment Service Interface does not name (section 1). */
 export const optionalEndpoints = {
   userinfo: 'designed',
   revocation: 'designed',
   registration: 'observed',
+  'session end': 'designed',
 } as const satisfies Record<string, Evidence>
+
+/** Grades of the scopes that no standard defines. */
+const scopeGrades: Partial<Record<Scope, Evidence>> = { twin: 'observed' }
 
 /**
  * The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the
@@ -30,8 +34,8 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evi
       revocation_endpoint: `${issuer}/token/revocation`,
       revocation_endpoint_auth_methods_supported: [...authMethods],
     }),
-    end_session_endpoint: `${issuer}/session/end`,
-    scopes_supported: [...scopesSupported],
+    ...(answers('session end') && { end_session_endpoint: `${issuer}/session/end` }),
+    scopes_supported: scopesSupported.filter((scope) => !isWeaker(scopeGrades[scope] ?? 'documented', context.evidence)),
     claims_supported: [
       ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'amr', 'at_hash'],
       ...['name', 'updated_at', 'email', 'email_verified'],

@@ -14,7 +14,7 @@ export const Discovery = component('ProviderMetadata', {
   registration_endpoint: z.optional(z.string()),
   introspection_endpoint: z.string(),
   revocation_endpoint: z.optional(z.string()),
-  end_session_endpoint: z.string(),
+  end_session_endpoint: z.optional(z.string()),
   scopes_supported: Texts,
   claims_supported: Texts,
   response_types_supported: Texts,

@@ -42,7 +42,9 @@ export const secondFactorTexts: TextsOf<typeof secondFactorRoutes> = {
       merchant_name: 'The name of the payee. Null: unknown.',
       payment_type_hash: 'The hash of the digital quantity. Null: unknown.',
       authorized_at: 'When the user approved it, in Unix seconds. Null: they did not.',
-      metadata: 'The amount, and further detail.',
+      metadata: 'The amount, when it was asked for, and further detail.',
+      'metadata.amount': 'The amount. Absent: unknown.',
+      'metadata.requestedAt': 'When it was asked for, in Unix milliseconds.',
     },
     AnsweredAuthorization: {
       is: 'The result of an answer to an authorization.',

@@ -1,4 +1,5 @@
 import { Problem } from '../../base/problem.js'
+import { designed } from '../../http/fields/graded.js'
 import {
   AuthenticationRequest,
   component,
@@ -182,7 +183,10 @@ export const secondFactorRoutes = defineRoutes('second factor', {
         authorized_at: z.nullable(UnixSeconds),
         expires_at: UnixSeconds,
         created_at: UnixSeconds,
-        metadata: z.record(z.string(), z.unknown()),
+        metadata: z.catchall(
+          z.object({ amount: z.optional(z.unknown()), requestedAt: z.int() }),
+          designed(z.unknown()),
+        ),
       }),
     ),
     errors: ['cursor_invalid'],

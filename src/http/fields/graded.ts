@@ -89,7 +89,7 @@ export function withoutWeak(schema: Schema, value: unknown, least: Evidence): un
       if (!isObject(value)) return value
       const left: Record<string, unknown> = {}
       for (const [name, part] of Object.entries(value)) {
-        const field = definition.shape[name]
+        const field = definition.shape[name] ?? definition.catchall
         if (!field) left[name] = part
         else if (!isWeakField(field, least)) left[name] = withoutWeak(field, part, least)
       }

@@ -2,6 +2,7 @@
 export {
   array,
   boolean,
+  catchall,
   type core,
   describe,
   enum,

@@ -22,7 +22,13 @@ export function operation(route: Route, version: Version | undefined, parts: Par
   const { schemas, descriptions, least, example } = parts
   const { id, body, query } = route
   const description = descriptions.operation(id)
-  const asBody = route.queryInBody ? ' The fields of the query may also come as a JSON body.' : ''
+  // Strict modes take them as the interface shows them, wherever a caller can send a body with GET.
+  const onlyBody = route.queryInBody && isWeaker('designed', least) ? query : undefined
+  const asBody = onlyBody
+    ? ' Where a caller cannot send a body with GET, the query takes its fields.'
+    : route.queryInBody
+      ? ' The fields of the query may also come as a JSON body.'
+      : ''
   return {
     operationId: version === undefined || version === route.versions?.[0] ? id : `${id}_${version}`,
     summary: route.summary,
@@ -36,15 +42,24 @@ export function operation(route: Route, version: Version | undefined, parts: Par
             .fields(id, route.params)
             .map((field) => ({ in: 'path', ...field, ...exampleOf(field, example?.params) }))
         : []),
-      ...(query
+      ...(query && !onlyBody
         ? schemas
             .fields(id, query)
             .filter(isParameter)
             .map((field) => ({ in: 'query', ...field, ...exampleOf(field, example?.query) }))
         : []),
-      ...(route.deviceToken ? [{ ...deviceToken, required: route.deviceToken === 'required' }] : []),
+      ...(route.deviceToken && !isWeaker('designed', least)
+        ? [{ ...deviceToken, required: route.deviceToken === 'required' }]
+        : []),
       ...(route.idempotent && !isWeaker('designed', least) ? [idempotencyKey(route)] : []),
     ],
+    ...(onlyBody && {
+      requestBody: requestBody(
+        { bodyOptional: true },
+        schemas.reference(onlyBody, { id, name: nameOf(id, 'Body') }),
+        recorded(onlyBody, example?.query, least),
+      ),
+    }),
     ...(body && {
       requestBody: requestBody(
         route,
@@ -86,6 +101,7 @@ const idempotencyKey = ({ auth, presented }: Route) => ({
 const deviceToken = {
   name: 'X-Device-Token',
   in: 'header',
+  'x-evidence': 'designed',
   schema: { type: 'string' },
   description: 'The token that the device was registered with.',
 }
@@ -98,7 +114,11 @@ const exampleOf = ({ name }: { name: string }, values: Example['params'] = {}): 
 const recorded = (schema: z.ZodMiniType, value: unknown, least: Evidence): DocumentPart =>
   value === undefined ? {} : { examples: { recorded: { value: withoutWeak(schema, value, least) } } }
 
-const requestBody = ({ bodyOptional }: Route, schema: DocumentPart, examples: DocumentPart): DocumentPart => ({
+const requestBody = (
+  { bodyOptional }: Pick<Route, 'bodyOptional'>,
+  schema: DocumentPart,
+  examples: DocumentPart,
+): DocumentPart => ({
   required: !bodyOptional,
   content: { 'application/json': { schema, ...examples }, 'application/x-www-form-urlencoded': { schema } },
 })

@@ -86,7 +86,7 @@ export class Schemas {
           type: 'object',
           ...(required.length > 0 && { required }),
           properties: Object.fromEntries(properties),
-          ...(def.catchall && { additionalProperties: false }),
+          ...this.#others(def.catchall, part),
         }
       }
       case 'optional':
@@ -110,6 +110,12 @@ export class Schemas {
       default:
         return plain(schema)
     }
+  }
+
+  /** What an object says of fields that it does not name. */
+  #others(catchall: z.core.$ZodType | undefined, part: (schema: z.core.$ZodType) => DocumentPart): DocumentPart {
+    if (!catchall || isWeakField(catchall, this.#least)) return {}
+    return { additionalProperties: catchall._zod.def.type === 'never' ? false : openOr(part(catchall)) }
   }
 
   /** Any item of a tuple. It has a name, because some generators write a list of a union without parentheses. */

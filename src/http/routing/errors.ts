@@ -37,6 +37,7 @@ export function errorsOf(route: Route): ProblemCode[] {
 const mayBeWeak = (route: Route): boolean =>
   weakest(route) !== 'documented' ||
   route.idempotent === true ||
+  route.deviceToken !== undefined ||
   route.queryInBody === true ||
   route.weakParams !== undefined ||
   [route.query, route.body].some((schema) => schema && Object.values(schema.shape).some(gradeOf))

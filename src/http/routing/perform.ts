@@ -198,6 +198,8 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
   const { headers, leastEvidence, source } = incoming
   if (route.idempotent && headers.has('idempotency-key'))
     throw evidenceRefused('The header "Idempotency-Key"', 'designed', { leastEvidence })
+  if (route.deviceToken && headers.has('x-device-token'))
+    throw evidenceRefused('The header "X-Device-Token"', 'designed', { leastEvidence })
   const weak =
     (route.query && weakField(route.query, query, leastEvidence)) ??
     (route.body && weakField(route.body, body, leastEvidence))
@@ -205,9 +207,9 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
   for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
     if (isWeaker(evidence, leastEvidence) && form.test(String(textOf(params[name]))))
       throw evidenceRefused(`This form of "${name}"`, evidence, { leastEvidence })
-  const [queried] = Object.keys(incoming.query)
-  if (route.queryInBody && source.takesGetBody && queried !== undefined && isWeaker('observed', leastEvidence))
-    throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, 'observed', { leastEvidence })
+  const queried = Object.keys(incoming.query).find((name) => route.query && name in route.query.shape)
+  if (route.queryInBody && source.takesGetBody && queried !== undefined)
+    throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, 'designed', { leastEvidence })
 }
 
 const evidenceRefused = (what: string, evidence: Evidence, { leastEvidence }: Pick<Incoming, 'leastEvidence'>) =>

@@ -1,5 +1,5 @@
 /** What the description of the interface shows of an operation. Dots lead into a field, brackets into its rows. */
-interface Documented {
+export interface Documented {
   /** The fields of its query or body. */
   readonly sends?: readonly string[]
   readonly answers?: readonly string[]
@@ -78,17 +78,3 @@ export const documentedFields: Readonly<Record<string, Documented>> = {
   'GET /v4/agent/account': { answers: ['account', 'account.id', 'account.name', 'choosable'] },
   'POST /v4/agent/account-changes': { sends: ['approval_id'], answers: ['approval_id', 'change', 'result'] },
 }
-
-/**
- * Standard endpoints that the description names, and that "behave as the OAuth 2.0 and OpenID Connect specifications
- * describe". Their fields are those of the standards.
- */
-export const standard: readonly string[] = [
-  'GET /v4/oidc/.well-known/openid-configuration',
-  'GET /v4/oidc/jwks',
-  'POST /v4/oidc/token',
-  'POST /v4/oidc/token/introspection',
-]
-
-/** Fields that no standard defines. */
-export const ours: readonly string[] = ['twin_hostname', 'agent_twin_hostname', 'agent_twin_key']

@@ -29,7 +29,7 @@ export interface Tour {
   approve: () => Promise<string>
 }
 
-const STARTED = Date.UTC(2031, 4, 1, 12)
+export const STARTED = Date.UTC(2031, 4, 1, 12)
 
 /** Bytes that look random and are the same on every run (xorshift32). */
 function repeatableBytes(seed: number): (count: number) => Uint8Array<ArrayBuffer> {
@@ -55,7 +55,7 @@ export interface Turn {
 export type Pass = (request: Request, fetch: (request: Request) => Promise<Response>, turn: Turn) => Promise<Response>
 
 /** How a test watches the service of a tour. */
-export interface WatchOptions extends Pick<ServiceOptions, 'log' | 'tracer'> {
+export interface WatchOptions extends Pick<ServiceOptions, 'log' | 'tracer' | 'storage'> {
   /** Gets what the service draws at random. */
   readonly onBytes?: (bytes: Uint8Array) => void
 }
