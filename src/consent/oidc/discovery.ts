@@ -35,7 +35,9 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evi
       revocation_endpoint_auth_methods_supported: [...authMethods],
     }),
     ...(answers('session end') && { end_session_endpoint: `${issuer}/session/end` }),
-    scopes_supported: scopesSupported.filter((scope) => !isWeaker(scopeGrades[scope] ?? 'documented', context.evidence)),
+    scopes_supported: scopesSupported.filter(
+      (scope) => !isWeaker(scopeGrades[scope] ?? 'documented', context.evidence),
+    ),
     claims_supported: [
       ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'amr', 'at_hash'],
       ...['name', 'updated_at', 'email', 'email_verified'],
