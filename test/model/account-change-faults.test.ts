@@ -87,7 +87,7 @@ const changes: Record<string, (call: Call, business: Business) => Promise<object
     kind: 'update_account',
     name: 'Rain',
     tax_number: 'NO 1',
-    business_name: 'Rain House',
+    businessName: 'Rain House',
   }),
 }
 

@@ -1,4 +1,4 @@
-import { type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
+import { ITEM_LIMITS, type TextsOf, WHOLE_LIST_LIMIT } from '../../http/openapi/texts.js'
 import type { mcpRoutes } from './routes.js'
 
 export const mcpTexts: TextsOf<typeof mcpRoutes> = {
@@ -9,8 +9,7 @@ export const mcpTexts: TextsOf<typeof mcpRoutes> = {
     readProtectedResource: 'Anybody may call this.',
     readMcpResource: 'Anybody may call this.',
     readAccountMcpResource: 'Anybody may call this.',
-    createTool:
-      'For the access token of an account. Send an `Idempotency-Key`, so that a retry does not create a second tool.',
+    createTool: `For the access token of an account. Send an \`Idempotency-Key\`, so that a retry does not create a second tool. ${ITEM_LIMITS}`,
     listTools: 'For the access token of an account.',
     updateTool: 'For the account of the tool. Omitted fields stay unchanged.',
     deleteTool: 'For the account of the tool. A retry gets `not_found`.',

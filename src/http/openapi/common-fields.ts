@@ -18,7 +18,8 @@ export const commonFields: Readonly<Record<string, string>> = {
   amount: 'The amount, in the digital quantity.',
   price: 'The price, in the digital quantity.',
   cost: 'The price, in the digital quantity.',
-  balances: 'The balance in each digital quantity, by its hash.',
+  balances:
+    'The balance in each digital quantity, by its hash: in the quantity, such as 7.42, or in its smallest unit if the option `balances` of the service is `smallest`.',
   hostname: 'The hostname of the twin.',
   payee_hostname: "The hostname of the payee's twin.",
   descriptor: 'The line on the receipt, such as `ACME.WEATHER.CALL`.',

@@ -3,6 +3,10 @@
 /** What `limit` means in a list that is whole without it. */
 export const WHOLE_LIST_LIMIT = 'How many to return, from 1 to 100. Without `limit` and `after`, the answer has all.'
 
+/** How many items a plan allows, where an account creates one. */
+export const ITEM_LIMITS =
+  'The plan of the account limits its active items: 25 in Free, 500 in Growth. One more gets `plan_limit_reached`.'
+
 type Fields = Readonly<Record<string, string>>
 
 /**

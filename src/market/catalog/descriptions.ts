@@ -1,11 +1,10 @@
-import type { TextsOf } from '../../http/openapi/texts.js'
+import { ITEM_LIMITS, type TextsOf } from '../../http/openapi/texts.js'
 import type { catalogRoutes } from './routes.js'
 
 export const catalogTexts: TextsOf<typeof catalogRoutes> = {
   operations: {
     listCatalogItems: 'Anybody may call this.',
-    createCatalogItem:
-      'For the access token of an account. Send an `Idempotency-Key`, so that a retry does not create a second item.',
+    createCatalogItem: `For the access token of an account. Send an \`Idempotency-Key\`, so that a retry does not create a second item. ${ITEM_LIMITS} With \`active: false\`, it does not count.`,
     readCatalogItem:
       'Anybody may read a public item. Private, inactive and archived items need the token of their account.',
     updateCatalogItem: 'For the account of the item. Omitted fields stay unchanged. A retry changes nothing more.',

@@ -20,7 +20,7 @@ export const twinTexts: TextsOf<typeof twinRoutes> = {
   components: {
     Twin: {
       is: 'A wallet and merchant account in one.',
-      key: 'The secret key of the twin. Null for everybody but its owner.',
+      key: 'The secret key of the twin. Null for everybody but its owner. No operation takes it yet.',
     },
   },
 }

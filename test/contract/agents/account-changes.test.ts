@@ -1,4 +1,5 @@
 import { expect, it, test } from 'vitest'
+import { routes } from '../../../src/routes.js'
 import type { Writer } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
@@ -124,7 +125,7 @@ contract('applyAccountChange', (start) => {
     const { agent, seller } = business
     const fields = {
       name: 'Weather',
-      business_name: 'Weather House',
+      businessName: 'Weather House',
       business_address: '1 Main Street\nOslo',
       billing_email: 'bills@example.test',
       tax_number: 'NO 123',
@@ -132,9 +133,24 @@ contract('applyAccountChange', (start) => {
     const approval_id = await approvedChange(call, business, { kind: 'update_account', ...fields })
     const { body } = await applyChange(call, agent, approval_id)
     expect(body.result).toEqual({ account: { id: seller.id, ...fields } })
-    const { name, ...profile } = fields
-    expect((await call('GET', '/v4/billing/profile', seller)).body).toEqual(profile)
-    expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ name, businessName: 'Weather House' })
+    const { name, businessName, ...profile } = fields
+    expect((await call('GET', '/v4/billing/profile', seller)).body).toEqual({ business_name: businessName, ...profile })
+    expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ name, businessName })
+  })
+
+  it('takes each name that PUT /v4/account takes, and clears it', async () => {
+    const { call } = await start()
+    const business = await newBusiness(call)
+    const { agent, seller } = business
+    const names = Object.keys(routes.updateAccount.body?.shape ?? {})
+    expect(names.length).toBeGreaterThan(1)
+    for (const name of names)
+      for (const value of ['Weather', null]) {
+        const change = { kind: 'update_account', [name]: value }
+        const { body } = await applyChange(call, agent, await approvedChange(call, business, change))
+        expect(body.result).toEqual({ account: { id: seller.id, [name]: value } })
+        expect((await call('GET', '/v4/account', seller)).body).toMatchObject({ [name]: value })
+      }
   })
 
   it("is in the account's log with the app as actor", async () => {

@@ -7,10 +7,14 @@ import type { Reader } from '../../../storage/storage.js'
 import { type ChangeKind, fieldsOf } from './kind.js'
 import { listed } from './wording.js'
 
+const { business_name: _, ...addressFields } = profileFields
+
+/** The names of `PUT /v4/account`, and the addresses of a billing profile. */
 const schema = z.strictObject({
   kind: z.literal('update_account'),
   name: z.optional(AccountName),
-  ...profileFields,
+  businessName: z.optional(AccountName),
+  ...addressFields,
 })
 
 export type UpdateAccount = z.output<typeof schema>
@@ -21,14 +25,15 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
   steps: [
     {
       name: 'name',
-      async make(tx, { accountId, change: { name }, actor, at }) {
-        if (name !== undefined) await updateAccount(tx, accountId, { name, actor, at })
+      async make(tx, { accountId, change: { name, businessName }, actor, at }) {
+        if (name !== undefined || businessName !== undefined)
+          await updateAccount(tx, accountId, { name, businessName, actor, at })
         return undefined
       },
     },
     {
       name: 'profile',
-      async make(tx, { accountId, change: { kind: _, name: __, ...profile }, actor, at }) {
+      async make(tx, { accountId, change: { kind: _, name: __, businessName: ___, ...profile }, actor, at }) {
         if (fieldsOf({ kind: '', ...profile }).length > 0) await updateBillingProfile(tx, accountId, profile, at, actor)
         return undefined
       },
@@ -57,7 +62,7 @@ export const updateAccountKind: ChangeKind<UpdateAccount> = {
 
 /** The current values of the changed fields. An agent reads nothing else of a business. */
 async function namedFields(tx: Reader, id: number, change: UpdateAccount): Promise<Readonly<Record<string, unknown>>> {
-  const { name } = await accountOf(tx, id)
-  const business: Record<string, unknown> = { name, ...(await profileOf(tx, id)) }
+  const { name, business_name: businessName } = await accountOf(tx, id)
+  const business: Record<string, unknown> = { name, businessName, ...(await profileOf(tx, id)) }
   return Object.fromEntries(fieldsOf(change).map(([field]) => [field, business[field]]))
 }

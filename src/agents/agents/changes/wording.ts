@@ -3,6 +3,7 @@ import type { DigitalQuantityRow } from '../../../money/digital-quantities/digit
 import { toUnits } from '../../../money/ledger/amount.js'
 
 const labels: Readonly<Record<string, string>> = {
+  businessName: 'business name',
   descriptor: 'receipt line',
   service_method: 'method',
   external_endpoint: 'endpoint',

@@ -10,7 +10,6 @@ import { grantedTo } from './seller-tools.js'
 import { type Json, type ToolCall, tool } from './tool.js'
 
 type Change = Json & { readonly kind: string }
-
 const ChangeShape = z.record(z.string(), z.unknown())
 const Changed = z.object({ approval_id: z.string(), change: ChangeShape, result: z.record(z.string(), z.unknown()) })
 
@@ -58,7 +57,7 @@ const registerTool = tool({
   name: 'register_tool',
   title: 'Sell a tool',
   description:
-    'Sell calls of an endpoint of the business: creates a catalog item and a tool of the business’s own MCP server. The user must approve it first. Without approval, this returns the arguments for request_approval.',
+    'Sell calls of an endpoint of the business: creates a catalog item and a tool of the business’s own MCP server. The plan of the business limits its active items: 25 in Free, 500 in Growth. The user must approve it first. Without approval, this returns the arguments for request_approval.',
   input: z.object({
     ...fields,
     name: text('1 to 64 characters.'),
@@ -108,7 +107,7 @@ const requestAccountChange = tool({
   name: 'request_account_change',
   title: 'Propose a change of the business',
   description:
-    'Ask the user to approve a change of the business: `update_item`, `create_item`, `rename_wallet` or `update_account`, with the fields of each. Show the user the `url` of the result. When they have approved, call apply_account_change.',
+    'Ask the user to approve a change of the business: `update_item`, `create_item`, `rename_wallet` or `update_account`, with the fields of each. `update_account` takes `name` and `businessName`, as PUT /v4/account does, `business_address`, `billing_email` and `tax_number`. Show the user the `url` of the result. When they have approved, call apply_account_change.',
   input: z.object({ change: ChangeShape.check(z.describe('`kind`, and the fields to change.')) }),
   output: ApprovalShape,
   hints: {},
