@@ -94,14 +94,14 @@ function answering(request: Request, place: Place): NonNullable<FetchSource['Res
     constructor(body?: BodyInit | null, init?: ResponseInit) {
       const headers = cookieFor(place.base, init)
       // Without it, the end of the connection ends the body, so one that fails midway would look whole.
-      if (body instanceof ReadableStream && isOnTheWay(request)) headers.set('transfer-encoding', 'chunked')
+      const isUnmeasured = body instanceof ReadableStream && !headers.has('content-length')
+      if (isUnmeasured && isOnTheWay(request)) headers.set('transfer-encoding', 'chunked')
       super(body instanceof ReadableStream ? abortable(body, request) : body, { ...init, headers })
       const cookie = headers.get('set-cookie')
       if (!isPage || cookie === null) return
       if (takesCookies(request, place)) place.jar.keep(cookie)
-      // The network adds a User-Agent, so this answer goes there. happy-dom's Response has dropped what its client waits for.
-      if (request.headers.has('user-agent') && !this.headers.has('set-cookie'))
-        this.headers.append('set-cookie', cookie)
+      // The Response of happy-dom has dropped what its client waits for.
+      if (isOnTheWay(request) && !this.headers.has('set-cookie')) this.headers.append('set-cookie', cookie)
     }
   }
 }

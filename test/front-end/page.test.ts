@@ -57,6 +57,15 @@ test('a cookie hidden from scripts is sent back to its own service, if the reque
   expect(sent()).toEqual([null, null, 'session_id=ms_1', null, 'session_id=ms_1', here])
 })
 
+test('a cookie for scripts reaches a client that stores it', async () => {
+  noting(here, 'theme=dark; Path=/')
+  await fetch('/theme')
+  expect(document.cookie).toBe('theme=dark')
+  noting(here, 'theme=dark; Path=/; Max-Age=0')
+  await fetch('/theme')
+  expect(document.cookie).toBe('')
+})
+
 test('a request that omits credentials carries no cookie, where MSW shows that it does', async () => {
   const sent = noting(`${here}/omit`, session('ms_3', '/omit'))
   await fetch('/omit/x')
