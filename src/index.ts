@@ -14,7 +14,7 @@ export interface ServiceOptions extends Omit<AssemblyOptions, 'storage'> {
   storage?: Storage
 }
 
-/** Creates a service. Every option has a default. */
+/** Creates a service. Every option has a default. Throws an Error where WebCrypto is missing. */
 export function createService(options: ServiceOptions = {}): Service {
   // Spreading would make an empty object of what is none, such as a promise.
   checkOptions('createService', options)

@@ -5,7 +5,7 @@ import { LimitedMap } from './base/memo.js'
 import { Parts } from './base/parts.js'
 import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
 import { required } from './base/required.js'
-import { keyring, randomHex } from './base/secrets.js'
+import { checkWebCrypto, keyring, randomHex } from './base/secrets.js'
 import { SharedPlaces } from './base/shared-places.js'
 import { collections } from './collections.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
@@ -109,11 +109,15 @@ const table = new RouteTable(features)
 /** The ports and settings of each service. */
 const contexts = new WeakMap<Service, ServiceContext>()
 
-/** Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option. */
+/**
+ * Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option, and an
+ * Error where WebCrypto is missing.
+ */
 export function assembleService(options: AssemblyOptions): Service {
   checkOptions('createService', options)
   if (options.storage === undefined)
     throw new TypeError('createService needs a storage here, such as indexedDbStorage(). That of farthing has its own.')
+  checkWebCrypto()
   return assemble(options)
 }
 

@@ -81,3 +81,11 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
     },
   }
 }
+
+/** Throws an Error without `crypto.subtle`, which browsers have only in secure contexts, and jsdom never. The first write needs it. */
+export function checkWebCrypto(): void {
+  if (globalThis.crypto?.subtle) return
+  throw new Error(
+    'A service needs WebCrypto, but crypto.subtle is missing here. In a browser, open the page over https or from localhost. In Jest with jsdom, give the environment Node\'s crypto, as the guide "Test a front end with MSW" shows.',
+  )
+}
