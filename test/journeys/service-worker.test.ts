@@ -13,6 +13,7 @@ type Register = typeof register
 const { page, site } = journey()
 const own = workerSite({
   '/own/below/worker.js': ['text/javascript', () => own.scripts.worker],
+  '/own/module.js': ['text/javascript', () => `${own.scripts.worker}\nvoid import.meta.url`],
   '/own/failing.js': ['text/javascript', () => 'throw new Error("on purpose")'],
 })
 let origin: string
@@ -86,11 +87,29 @@ describe('register', () => {
         return register(script).then(String, (error: Error) => error.message)
       }, script)
     expect(await refusal('below/worker.js')).toMatch(/^This page is out of the worker's scope, http:.*\/own\/below\/:/)
-    expect(await refusal('failing.js')).toMatch(/ServiceWorker/)
+    expect(await refusal('failing.js')).toMatch(
+      /^The worker failing.js cannot be registered. .*ServiceWorker.* format iife: import.meta, and import and export at the top, work only with { type: 'module' }.$/,
+    )
     await shown.evaluate(() => Object.defineProperty(navigator, 'serviceWorker', { value: undefined }))
     expect(await refusal('worker.js')).toBe(
       'No service worker can run here: serve the page over https, or from localhost.',
     )
+  })
+
+  test('takes an ES module as one only with its type, and says so', async () => {
+    const shown = await page()
+    await openSite(shown, origin)
+    const registered = (options?: RegistrationOptions) =>
+      shown.evaluate((options) => {
+        const { register } = globalThis as unknown as { register: Register }
+        return register('module.js', options).then(
+          () => 'registered',
+          (error: Error) => error.message,
+        )
+      }, options)
+    expect(await registered()).toMatch(/^The worker module.js cannot be registered. .* in the format iife: import.meta/)
+    expect(await registered({ type: 'module' })).toBe('registered')
+    expect((await ask(shown, 'pay/v4/dq')).status).toBe(200)
   })
 
   test('reports a newer worker, which continues with the same state', async () => {
