@@ -1,0 +1,5 @@
+export default {
+  testEnvironment: './jest-environment.js',
+  // Node loads the modules as they are.
+  transform: {},
+}
