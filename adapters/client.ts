@@ -1,5 +1,5 @@
 import { type Connection, perform } from './client/call.js'
-import { type ClientIdentity, type Exchange, nobody, type Signer, signerOf } from './client/credentials.js'
+import { anonymous, type ClientIdentity, type Exchange, type Signer, signerOf } from './client/credentials.js'
 import { endpointsOf, isGrade } from './client/grades.js'
 import { groupsOf } from './client/groups.js'
 import type { Grade } from './client/interface.js'
@@ -29,12 +29,12 @@ export interface ClientOptions<G extends Grade = Grade> {
 
 /** A client of a service: its operations in groups, such as `payments.create`. */
 export type Client<G extends Grade = 'designed'> = Groups<G> & {
-  /** A client of the same service that calls as somebody. It gets and refreshes the tokens that it needs. */
+  /** A client of the same service that calls as someone. It gets and refreshes the tokens that it needs. */
   as(identity: ClientIdentity): Client<G>
 }
 
 /**
- * Creates a client of a service in process, or of one at a URL. It calls as nobody until `as()`. A refusal is thrown as a
+ * Creates a client of a service in process, or of one at a URL. It calls as anonymous until `as()`. A refusal is thrown as a
  * `Refusal`. Throws a TypeError for a wrong target or option.
  */
 export function client<const G extends Grade = 'designed'>(
@@ -45,7 +45,7 @@ export function client<const G extends Grade = 'designed'>(
   if (!isGrade(evidence)) throw new TypeError('evidence must be "documented", "observed", "named" or "designed".')
   const learned = { takesKeys: true }
   const connection: Connection = { target: targetOf(target, fetch), evidence, retries, controlToken, learned }
-  return clientAs(connection, nobody, new Map()) as Client<G> // Made from the same table as its type.
+  return clientAs(connection, anonymous, new Map()) as Client<G> // Made from the same table as its type.
 }
 
 function clientAs(connection: Connection, signer: Signer, signers: Map<string, Signer>): object {
@@ -67,7 +67,7 @@ function exchangeWith(connection: Connection): Exchange {
   return async (authorization) => {
     const fields = authorization.startsWith('Basic') ? { grant_type: 'client_credentials' } : {}
     const sent = { parameters: [], fields, options: {} }
-    return (await perform(connection, { ...nobody, basic: authorization }, endpoint, sent)) as Awaited<
+    return (await perform(connection, { ...anonymous, basic: authorization }, endpoint, sent)) as Awaited<
       ReturnType<Exchange>
     > // By the route table.
   }

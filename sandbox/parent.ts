@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
 /** How often it looks whether its parent lives, in milliseconds. */
-const LOOK_MS = 500
+const PARENT_CHECK_MS = 500
 
 /**
  * Resolves when the package manager that started this process has ended, even by SIGKILL, which it cannot pass on.
@@ -19,7 +19,7 @@ export function packageManagerEnded(): Promise<void> {
       if (process.ppid === ppid && watched.every(isAlive)) return
       clearInterval(looking)
       resolve()
-    }, LOOK_MS)
+    }, PARENT_CHECK_MS)
     looking.unref()
   })
 }

@@ -194,7 +194,7 @@ function addEventCommands(root: Command): void {
     })
   withAccount(root.command('trigger'))
     .summary('make an event happen in a running sandbox')
-    .description('Make an event happen in a running sandbox, such as payment.created: somebody pays for something.')
+    .description('Make an event happen in a running sandbox, such as payment.created: someone pays for something.')
     .argument('<type>')
     .option('--control-token <token>', 'token of a sandbox on another machine')
     .action(async (type: string, flags: TextFlags) => {
@@ -214,7 +214,7 @@ function addJournalCommands(root: Command): void {
     .option('--status <number>', 'only requests that were answered with this status')
     .option('--principal <name>', 'only requests of this caller, such as account:1 or user:2')
     .option('--q <text>', 'only requests with this text in their path, a body, the code or the id')
-    .option('--limit <number>', 'print at most so many (default: 20)')
+    .option('--limit <number>', 'print at most this many (default: 20)')
     .addOption(new Option('--as <format>', 'write them for another tool').choices(['curl', 'http', 'har', 'vitest']))
     .option('--from <id>', 'first request to write (default: the oldest of the last ones)')
     .option('--to <id>', 'last request to write (default: the newest)')
@@ -231,7 +231,7 @@ function addJournalCommands(root: Command): void {
     })
   withSandbox(root.command('explain'))
     .summary('say why a running sandbox answered a request as it did')
-    .description('Say why a running sandbox answered a request as it did, and print the call that mends a refusal.')
+    .description('Say why a running sandbox answered a request as it did, and print the call that fixes a refusal.')
     .argument('[id]', 'an X-Request-ID, last or last-error', 'last-error')
     .option('--json', 'print the explanation as one line of JSON')
     .action(async (id: string, flags: ExplainFlags) =>

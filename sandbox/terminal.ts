@@ -6,7 +6,7 @@ import { visibleFailure, visibleLine, visibleText } from '../src/base/text/visib
 export const printLine = (line: string): void => void process.stdout.write(`${visibleLine(line)}\n`)
 
 /** Prints lines of a result. */
-export const printLines = (lines: readonly string[]): void => void process.stdout.write(linesOf(lines))
+export const printLines = (lines: readonly string[]): void => void process.stdout.write(visibleLines(lines))
 
 /** Prints a document whose line breaks are its own: an export, a script, indented JSON. */
 export const printText = (text: string): void => void process.stdout.write(visibleText(text))
@@ -21,4 +21,4 @@ export const printToStderr = (message: string): void => void process.stderr.writ
 export const printFailure = (failure: unknown): void =>
   void process.stderr.write(`farthing: ${visibleFailure(failure)}\n`)
 
-const linesOf = (lines: readonly string[]): string => lines.map((line) => `${visibleLine(line)}\n`).join('')
+const visibleLines = (lines: readonly string[]): string => lines.map((line) => `${visibleLine(line)}\n`).join('')

@@ -8,7 +8,7 @@ import { leases } from './jobs/leases/lease.js'
 import { Deliveries } from './jobs/outbox/deliveries.js'
 import { outbox } from './jobs/outbox/outbox.js'
 import { type Loop, runLoop } from './jobs/retries/loop.js'
-import { Turns } from './jobs/retries/turns.js'
+import { Mutex } from './jobs/retries/mutex.js'
 import { runDueTimers } from './jobs/schedule/run.js'
 import { timers } from './jobs/schedule/timer.js'
 import { Watches } from './jobs/watches/watches.js'
@@ -110,21 +110,21 @@ export function runInBackground(
   })
   const deliveries = new Deliveries(deliveryHandlers, service, () => deliveryLoop.wake())
   const feed = new WebhookFeed(service)
-  const turns = new Turns()
+  const mutex = new Mutex()
   const isStopped = () => given.sandbox?.clock.mode === 'manual'
   const inStep = async (round: () => Promise<number | undefined>): Promise<number | undefined> =>
     processes && !(await processes.isInStep()) ? undefined : round()
   const looped = (name: string, round: () => Promise<number | undefined>) =>
-    runLoop({ name, round: () => inStep(() => (isStopped() ? turns.take(round) : round())) }, service)
+    runLoop({ name, round: () => inStep(() => (isStopped() ? mutex.run(round) : round())) }, service)
   const feedLoop = looped('webhooks', () => feed.round())
   const timerLoop = looped('timers', () => runDueTimers(timerJobs, service))
   const deliveryLoop = looped('deliveries', () => deliveries.round())
   const loops: readonly Loop[] = [feedLoop, timerLoop, deliveryLoop]
-  /** Failed rounds are tried again at once, because nobody knows how much real time passes between two calls. */
+  /** Failed rounds are tried again at once, because it is unknown how much real time passes between two calls. */
   async function settle(): Promise<void> {
     for (let tries = 0; tries < MOST_SETTLING_TRIES; tries++) {
       for (const loop of loops) while (loop.running()) await loop.running()
-      for (const loop of loops) loop.hurry()
+      for (const loop of loops) loop.retryNow()
       if (!loops.some((loop) => loop.running())) return
     }
   }

@@ -154,7 +154,7 @@ export const optionsOf = {
  * name for an unknown one. An undefined option counts as absent.
  */
 export function checkOptions(called: OptionTaker, given: unknown): void {
-  if (!isObject(given)) throw new TypeError(`${called} takes its options as an object, not ${shown(given)}.`)
+  if (!isObject(given)) throw new TypeError(`${called} takes its options as an object, not ${valueText(given)}.`)
   if (isPromise(given)) throw new TypeError(`The options of ${called} are a promise. Await it.`)
   const table: Readonly<Record<string, Option>> = optionsOf[called]
   for (const name of Object.keys(given)) {
@@ -171,7 +171,8 @@ function checkOption(name: string, { schema, expects, isSecret, isSwitch }: Opti
   if (isPromise(value)) throw new TypeError(`${name} is a promise. Await it: ${name}: await ….`)
   // A function decides for each URL.
   if (name === 'allowUpstream' && typeof value === 'function') return
-  if (isSwitch && !isObject(value)) throw new TypeError(`${name} must be true, false or an object, not ${shown(value)}`)
+  if (isSwitch && !isObject(value))
+    throw new TypeError(`${name} must be true, false or an object, not ${valueText(value)}`)
   if (expects === undefined) {
     const fault = describeFault(schema, value, name)
     if (fault !== undefined) throw new TypeError(fault)
@@ -182,7 +183,7 @@ function checkOption(name: string, { schema, expects, isSecret, isSwitch }: Opti
   const at = error.issues[0]?.path[0]
   const wrong = Array.isArray(value) && typeof at === 'number' ? value[at] : value
   const rule = schema.def.type === 'array' && wrong === value ? `a list, each element ${expects}` : expects
-  throw new TypeError(`${name} must be ${rule}${isSecret ? '' : `, not ${shown(wrong)}`}`)
+  throw new TypeError(`${name} must be ${rule}${isSecret ? '' : `, not ${valueText(wrong)}`}`)
 }
 
 function isServiceUrl(address: string): boolean {
@@ -193,7 +194,7 @@ function isServiceUrl(address: string): boolean {
 const isPromise = (value: unknown): boolean => typeof (value as PromiseLike<unknown> | null)?.then === 'function'
 
 /** A value in an error message. */
-function shown(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)

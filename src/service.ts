@@ -9,8 +9,8 @@ import { checkWebCrypto, keyring, randomHex } from './base/secrets.js'
 import { SharedPlaces } from './base/shared-places.js'
 import { collections } from './collections.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
+import { recordDeadLetter } from './composition/dead-letter-events.js'
 import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
-import { recordUnsettled } from './composition/unsettled-events.js'
 import { authenticate } from './consent/callers/caller.js'
 import { features } from './features.js'
 import type { NamedSnapshot, PastMoment, SeededClient, ServiceContext } from './http/context.js'
@@ -30,9 +30,9 @@ import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
 import { countStored } from './identity/users/stored-bytes.js'
 import { generationOf, users } from './identity/users/user.js'
+import { type DeadLetter, listDeadLetters, retryDeadLetter } from './jobs/dead-letters/dead-letter.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
-import { listUnsettled, retryUnsettled, type Unsettled } from './jobs/unsettled/unsettled.js'
 import { checkForSale, isSoldByItem } from './market/catalog/for-sale.js'
 import { schemaHistory } from './migrations/schema.js'
 import { testProcessor } from './money/cards/test-processor.js'
@@ -84,10 +84,10 @@ export interface Service {
   readonly sandbox: Sandbox & AgentControls & SnapshotControls & ForkControls
   /**
    * Work that failed too often, such as recording that a card was charged. It waits for you. A sandbox shows it at
-   * `/_sandbox/unsettled`.
+   * `/_sandbox/dead-letters`.
    */
-  readonly unsettled: {
-    list(): Promise<Unsettled[]>
+  readonly deadLetters: {
+    list(): Promise<DeadLetter[]>
     /** Tries the work once more. Throws `not_found`. */
     retry(id: string): Promise<void>
   }
@@ -197,9 +197,9 @@ function assemble(options: AssemblyOptions, parent?: ServiceContext, at?: number
       if (!sandbox) throw new Error('This service has no sandbox. Create it with { sandbox: true }.')
       return sandbox
     },
-    unsettled: {
-      list: () => ready().then(() => context.storage.read(listUnsettled)),
-      retry: (id) => ready().then(() => context.storage.write((tx) => retryUnsettled(tx, id, context.clock.now()))),
+    deadLetters: {
+      list: () => ready().then(() => context.storage.read(listDeadLetters)),
+      retry: (id) => ready().then(() => context.storage.write((tx) => retryDeadLetter(tx, id, context.clock.now()))),
     },
     ready,
     close({ withinMs = context.limits.closeMs } = {}) {
@@ -330,8 +330,8 @@ function contextOf(
     onDisconnect,
     onFirstProof,
     onSignIn,
-    recordUnsettled: (tx, work) =>
-      recordUnsettled(tx, work, context.clock.now()).catch((cause: unknown) =>
+    recordDeadLetter: (tx, work) =>
+      recordDeadLetter(tx, work, context.clock.now()).catch((cause: unknown) =>
         context.log.error(`${work.id} waits for an operator, and its event could not be written`, cause),
       ),
   }

@@ -70,8 +70,12 @@ test('the index lists every decision, and each has its three parts', () => {
   }
 })
 
-test('the glossary lists every term once', () => {
-  const terms = tableRows(read('docs/glossary.md'), 'term').map(([term = '']) => term.trim())
-  expect(terms.length).toBeGreaterThan(60)
+test('the glossary has at most 40 words, each once, and names files that exist', () => {
+  const text = read('docs/glossary.md')
+  const terms = tableRows(text, 'term').map(([term = '']) => term.trim())
+  expect(terms.length).toBeGreaterThan(20)
+  expect(terms.length).toBeLessThanOrEqual(40)
   expect(terms.filter((term, at) => terms.indexOf(term) !== at)).toEqual([])
+  const paths = [...text.matchAll(/`((?:src|adapters)\/[^`]+)`/g)].map(([, path = '']) => path)
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
 })

@@ -42,7 +42,7 @@ interface Pair {
 /** Gets a pair for an `Authorization` header. Rejects with a `Refusal`. */
 export type Exchange = (authorization: string) => Promise<Pair>
 
-export const nobody: Signer = { sign: async () => ({ headers: {} }) }
+export const anonymous: Signer = { sign: async () => ({ headers: {} }) }
 
 /** Throws a TypeError if these are no credentials. */
 export function signerOf(identity: ClientIdentity, exchange: Exchange): Signer {

@@ -79,15 +79,17 @@ function readArguments({ path, takes }: Endpoint, name: string, args: readonly u
   names.forEach((parameter, at) => {
     if (!isPathValue(parameters[at]))
       throw new TypeError(
-        `Argument ${at + 1} of ${name} is its ${parameter}: a text or a number, not ${shown(parameters[at])}.`,
+        `Argument ${at + 1} of ${name} is its ${parameter}: a text or a number, not ${argumentText(parameters[at])}.`,
       )
   })
   const rest = args.slice(names.length)
   const fields = takes ? rest.shift() : undefined
   if (takes === 'text' ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
-    throw new TypeError(`The fields of ${name} are ${takes === 'text' ? 'a text' : 'an object'}, not ${shown(fields)}.`)
+    throw new TypeError(
+      `The fields of ${name} are ${takes === 'text' ? 'a text' : 'an object'}, not ${argumentText(fields)}.`,
+    )
   const [options = {}, ...more] = rest
-  if (!isRecord(options)) throw new TypeError(`The options of ${name} are an object, not ${shown(options)}.`)
+  if (!isRecord(options)) throw new TypeError(`The options of ${name} are an object, not ${argumentText(options)}.`)
   const unknownName = Object.keys(options).find((option) => !optionNames.has(option))
   if (unknownName !== undefined) throw new TypeError(`${name} has no option "${unknownName}".`)
   if (more.length > 0) throw new TypeError(`${name} takes at most ${args.length - more.length} arguments.`)
@@ -101,4 +103,4 @@ const isPathValue = (value: unknown): boolean =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const shown = (value: unknown): string => (typeof value === 'string' ? `"${value}"` : typeof value)
+const argumentText = (value: unknown): string => (typeof value === 'string' ? `"${value}"` : typeof value)

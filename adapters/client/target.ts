@@ -29,12 +29,12 @@ export function targetOf(target: InProcess | string | URL, fetchOption: Fetch | 
 
 function addressOf(url: string | URL): string {
   const page = typeof location === 'undefined' ? undefined : location.href
-  const { protocol, origin, pathname } = parsed(url, page)
+  const { protocol, origin, pathname } = parsedUrl(url, page)
   if (protocol !== 'http:' && protocol !== 'https:') throw notAnAddress(url)
   return origin + pathname.replace(/\/+$/, '')
 }
 
-function parsed(url: string | URL, page: string | undefined): URL {
+function parsedUrl(url: string | URL, page: string | undefined): URL {
   try {
     return new URL(url, page)
   } catch {

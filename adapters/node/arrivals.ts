@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { WaitingRequests } from '../../src/core.js'
-import { Surplus } from './surplus.js'
+import { LoadShedding } from './load-shedding.js'
 
 /** A request that the server has read. */
 export interface Arrival {
@@ -38,7 +38,7 @@ export class Arrivals<A extends Arrival> {
   readonly #begin: (arrival: A) => unknown
   readonly #urgent: A[] = []
   readonly #line: A[] = []
-  readonly #surplus = new Surplus<A>()
+  readonly #shed = new LoadShedding<A>()
   #isTurnSet = false
   #isReleaseSet = false
 
@@ -48,8 +48,8 @@ export class Arrivals<A extends Arrival> {
 
   add(arrival: A): void {
     if (URGENT.test(arrival.req.url ?? '') && this.#urgent.length < LINE) this.#urgent.push(arrival)
-    else if (!this.#surplus.first && this.#enter(arrival)) this.#line.push(arrival)
-    else this.#surplus.add(arrival)
+    else if (!this.#shed.first && this.#enter(arrival)) this.#line.push(arrival)
+    else this.#shed.add(arrival)
     this.#goOn()
   }
 
@@ -62,7 +62,7 @@ export class Arrivals<A extends Arrival> {
   }
 
   #goOn(): void {
-    const { first } = this.#surplus
+    const { first } = this.#shed
     if (!this.#isTurnSet && (this.#urgent.length + this.#line.length > 0 || (first && this.#hasRoom(first)))) {
       this.#isTurnSet = true
       setImmediate(this.#takeTurn)
@@ -87,16 +87,16 @@ export class Arrivals<A extends Arrival> {
 
   /** Lets as many of the surplus into the line as it has room for. */
   #fillLine(): void {
-    for (let next = this.#surplus.first; next && this.#enter(next); next = this.#surplus.first)
-      this.#line.push(this.#surplus.take(next))
+    for (let next = this.#shed.first; next && this.#enter(next); next = this.#shed.first)
+      this.#line.push(this.#shed.take(next))
   }
 
   readonly #release = (): void => {
     this.#isReleaseSet = false
     this.#fillLine()
     for (let n = 0; n < RELEASED; n++) {
-      const { first } = this.#surplus
-      if (first) this.#begin(this.#surplus.take(first))
+      const { first } = this.#shed
+      if (first) this.#begin(this.#shed.take(first))
     }
     this.#goOn()
   }

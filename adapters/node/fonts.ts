@@ -18,7 +18,7 @@ export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
   let opened: Promise<readonly FontPart[]> | undefined
   return {
     async find(characters) {
-      opened ??= Promise.all(packages.map(partsOf)).then((parts) => parts.flat())
+      opened ??= Promise.all(packages.map(readFontParts)).then((parts) => parts.flat())
       const wanted = new Set(characters.map((character) => character.codePointAt(0) ?? 0))
       const files: string[] = []
       for (const { file, ranges } of await opened) {
@@ -40,8 +40,8 @@ interface FontPart {
 
 const require = createRequire(import.meta.url)
 
-async function partsOf(name: string): Promise<FontPart[]> {
-  const index = placeOf(name)
+async function readFontParts(name: string): Promise<FontPart[]> {
+  const index = fontFolder(name)
   if (index === undefined) return []
   const rangesByPart: object = JSON.parse(await readFile(index, 'utf8'))
   const id = name.slice(name.indexOf('/') + 1)
@@ -51,7 +51,7 @@ async function partsOf(name: string): Promise<FontPart[]> {
   }))
 }
 
-function placeOf(name: string): string | undefined {
+function fontFolder(name: string): string | undefined {
   try {
     return require.resolve(`${name}/unicode.json`)
   } catch {

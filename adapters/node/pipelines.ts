@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 
-/** From so many requests under way on, a connection is not read until one of them is answered. */
+/** From this many requests under way on, a connection is not read until one of them is answered. */
 const PAUSED_FROM = 16
 
 /** A connection with more is closed: one read of it, which nothing can stop, may bring two thousand. */
-const MOST = 256
+const MOST_PIPELINED = 256
 
 /** Node resumes a connection after each answer. */
 function pauseAgain(this: Socket): void {
@@ -18,7 +18,7 @@ export class Pipelines {
   /** Counts one more. Returns false, and closes the connection, if it has sent too many. */
   enter(socket: Socket): boolean {
     const count = (this.#counts.get(socket) ?? 0) + 1
-    if (count > MOST) {
+    if (count > MOST_PIPELINED) {
       socket.destroy()
       return false
     }

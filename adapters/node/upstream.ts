@@ -29,7 +29,7 @@ export function nodeUpstream({
     async fetch(request) {
       const url = new URL(request.url)
       const addresses = await addressesOf(url, lookup)
-      // One refused address is enough: somebody may have added it to the name on purpose.
+      // One refused address is enough: someone may have added it to the name on purpose.
       if (addresses.length === 0 || !addresses.every(({ address }) => request.mayConnect(address)))
         throw new Error('the address of the upstream service is refused')
       request.signal.throwIfAborted()

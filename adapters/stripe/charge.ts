@@ -33,7 +33,7 @@ export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<Ch
   const card = stripeName(charge)
   if (!card) return { status: 'declined', reason: UNKNOWN_METHOD }
   const known = await findIntent(stripe, charge.id)
-  if (known) return resultOf(known) ?? confirm(stripe, known, charge)
+  if (known) return intentResult(known) ?? confirm(stripe, known, charge)
   const created = await createIntent(stripe, charge, { amount, ...card }).catch((error: unknown) => {
     if (isRefusal(error)) return refused(error)
     throw error
@@ -74,16 +74,16 @@ async function confirm(stripe: Stripe, { id }: Stripe.PaymentIntent, charge: Car
       { off_session: true, expand },
       { idempotencyKey: `${charge.id}_confirm` },
     )
-    return resultOf(confirmed) ?? unsettled(confirmed)
+    return intentResult(confirmed) ?? unsettled(confirmed)
   } catch (error) {
     if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
     const isRefused = isRefusal(error)
     if (!isRefused && !isBreakdown(error)) throw error
     const now = await stripe.paymentIntents.retrieve(id, { expand })
-    const result = resultOf(now)
+    const result = intentResult(now)
     if (result) return result
     const cancelled = await stripe.paymentIntents.cancel(id, isRefused ? { cancellation_reason: REFUSED } : {})
-    return isRefused ? refused(error) : (resultOf(cancelled) ?? unsettled(cancelled))
+    return isRefused ? refused(error) : (intentResult(cancelled) ?? unsettled(cancelled))
   }
 }
 
@@ -91,7 +91,7 @@ async function confirm(stripe: Stripe, { id }: Stripe.PaymentIntent, charge: Car
 const REFUSED = 'abandoned'
 
 /** The result of a PaymentIntent. Undefined if it is not confirmed yet. */
-function resultOf(intent: Stripe.PaymentIntent): ChargeResult | undefined {
+function intentResult(intent: Stripe.PaymentIntent): ChargeResult | undefined {
   const { status, last_payment_error, cancellation_reason } = intent
   if (status === 'succeeded') return charged(expanded(intent.latest_charge, 'latest_charge'))
   if (status === 'canceled') return cancellation_reason === REFUSED ? refused({}) : { status: 'unavailable' }

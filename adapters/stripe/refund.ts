@@ -3,7 +3,7 @@ import type { CardRefund, RefundResult } from '../../src/core.js'
 import { stripeAmount } from './amount.js'
 import { isRefusal, refusalReason } from './failure.js'
 
-/** Errors that pass: when the account has money again, or when Stripe lists a refund that somebody has just created by hand. */
+/** Errors that pass: when the account has money again, or when Stripe lists a refund that someone has just created by hand. */
 const PASSING = ['balance_insufficient', 'insufficient_funds', 'charge_already_refunded']
 
 /**
@@ -17,7 +17,7 @@ export async function refundCharge(stripe: Stripe, refund: CardRefund): Promise<
   try {
     const { data } = await stripe.refunds.list({ charge: refund.charge_id, limit: 100 })
     const earlier = data.find(({ metadata }) => metadata?.farthing_refund === refund.id) ?? allGiven(data, amount)
-    return resultOf(earlier ?? (await createRefund(stripe, refund, amount)))
+    return refundResult(earlier ?? (await createRefund(stripe, refund, amount)))
   } catch (error) {
     if (!isRefusal(error) || PASSING.includes(error.code ?? '')) throw error
     return { status: 'refused', reason: refusalReason(error) }
@@ -36,7 +36,7 @@ const createRefund = (stripe: Stripe, { id, charge_id }: CardRefund, amount: num
 /** A pending refund counts too: it is on its way. */
 const isGiven = ({ status }: Stripe.Refund): boolean => status === 'succeeded' || status === 'pending'
 
-function resultOf(refund: Stripe.Refund): RefundResult {
+function refundResult(refund: Stripe.Refund): RefundResult {
   if (isGiven(refund)) return { status: 'refunded', refund_id: refund.id }
   return { status: 'refused', reason: (refund.failure_reason ?? `refund ${refund.status}`).replaceAll('_', ' ') }
 }

@@ -25,7 +25,7 @@ export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardTo
       },
       { idempotencyKey: id },
     )
-    return resultOf(customer, intent)
+    return setupResult(customer, intent)
   } catch (error) {
     if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
     if (isRefusal(error)) return { status: 'declined', reason: refusalReason(error) }
@@ -33,7 +33,7 @@ export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardTo
   }
 }
 
-function resultOf({ id: customer }: Stripe.Customer, { status, payment_method }: Stripe.SetupIntent): SaveResult {
+function setupResult({ id: customer }: Stripe.Customer, { status, payment_method }: Stripe.SetupIntent): SaveResult {
   if (status !== 'succeeded') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
   const { id, card } = expanded(payment_method, 'payment_method')
   if (!card) return { status: 'declined', reason: 'no card' }

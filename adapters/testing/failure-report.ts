@@ -3,13 +3,13 @@ import type { Service } from 'farthing'
 type Requests = Service['sandbox']['requests']
 type Entry = Awaited<ReturnType<Requests['read']>>
 type Explanation = Awaited<ReturnType<Requests['explain']>>
-type ExampleCall = NonNullable<Explanation['mend']>['example']
+type ExampleCall = NonNullable<Explanation['fix']>['example']
 
 /** What the service of a failed test did. */
 export interface FailureReport {
   /** The last entries of the journal, the newest last. */
   readonly entries: string
-  /** Why the service refused the last request that it refused, and the call that mends it. */
+  /** Why the service refused the last request that it refused, and the call that fixes it. */
   readonly explanation: string | undefined
   /** Both, with what they are. */
   readonly text: string
@@ -29,7 +29,7 @@ export async function reportFailure({ sandbox }: Pick<Service, 'sandbox'>): Prom
   // The failure of the test says more than that its service is closed already.
   const explained = refused && (await sandbox.requests.explain(refused.id).catch(() => undefined))
   const entries = requests.slice(0, MOST_LINES).reverse().map(lineOf).join('\n')
-  const explanation = explained && linesOf(explained).join('\n')
+  const explanation = explained && explanationLines(explained).join('\n')
   return {
     entries,
     explanation,
@@ -49,17 +49,17 @@ function lineOf(entry: Entry): string {
   const { at, origin, method, path, operation_id, status, code, principal } = entry
   const call = isWork(entry) ? [origin, operation_id] : [method, path, status ?? 'no answer']
   const outcome = [at.slice(11, 23), ...call, code].filter((part) => part !== undefined).join(' ')
-  return shown(`${outcome}${principal === null ? '' : `, by ${principal}`}`)
+  return oneLine(`${outcome}${principal === null ? '' : `, by ${principal}`}`)
 }
 
-function linesOf({ verdict, sentences, mend, docs }: Explanation): string[] {
+function explanationLines({ verdict, sentences, fix, docs }: Explanation): string[] {
   return [
     verdict,
     ...sentences,
-    ...(mend ? [`To mend it, send ${callOf(mend.example)}`] : []),
-    ...(mend?.next ? [`Then send ${callOf(mend.next)}`] : []),
+    ...(fix ? [`To fix it, send ${callOf(fix.example)}`] : []),
+    ...(fix?.next ? [`Then send ${callOf(fix.next)}`] : []),
     `See ${docs}`,
-  ].map(shown)
+  ].map(oneLine)
 }
 
 function callOf({ method, path, as, headers, body }: ExampleCall): string {
@@ -71,4 +71,4 @@ function callOf({ method, path, as, headers, body }: ExampleCall): string {
 const indented = (lines: string): string => lines.replace(/^/gm, '  ')
 
 /** On one line, and without what a terminal would obey. */
-const shown = (text: string): string => text.replace(/\p{C}+/gu, ' ')
+const oneLine = (text: string): string => text.replace(/\p{C}+/gu, ' ')

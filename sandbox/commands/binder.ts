@@ -35,7 +35,7 @@ export async function importBinderFile({ file, twin, data, json }: BinderFile): 
     const csv = counted(createReadStream(file), (length) => (bytes.read += length))
     const imported = await service.sandbox.importBinder({ hostname: twin, csv, onProgress })
     progress.end()
-    printLines(json ? [JSON.stringify(imported)] : shown(imported))
+    printLines(json ? [JSON.stringify(imported)] : importReport(imported))
   } catch (error) {
     progress.end()
     if (error instanceof Problem) throw new Refusal(`cannot import ${file}: ${error.message}`, { cause: error })
@@ -55,7 +55,7 @@ async function* counted(
   }
 }
 
-function shown({ hostname, rows, delegates, stand_ins, digital_quantities }: ImportedBinder): string[] {
+function importReport({ hostname, rows, delegates, stand_ins, digital_quantities }: ImportedBinder): string[] {
   const quantities = digital_quantities.map(
     ({ dq, opening, balance, is_new }) =>
       `  ${dq}: balance ${balance}${opening > 0 ? `, after an opening balance of ${opening}` : ''}${is_new ? ' (a new digital quantity)' : ''}`,

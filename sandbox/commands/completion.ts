@@ -59,14 +59,14 @@ function knownOption({ long = '', short, flags, description, argChoices }: Optio
 const flagsOf = ({ long, short }: KnownOption): string[] => [`--${long}`, ...(short ? [`-${short}`] : [])]
 
 /** In single quotes, which all three shells read alike. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const lines = (...parts: (string | readonly string[])[]): string => `${parts.flat().join('\n')}\n`
 
 function bash(commands: readonly KnownCommand[]): string {
   const names = commands.map(({ name }) => name)
   const fill = (value: Suggestion): string => {
-    if (typeof value !== 'string') return `_farthing_words ${quoted(value.join(' '))}`
+    if (typeof value !== 'string') return `_farthing_words ${shellWord(value.join(' '))}`
     return { file: '_farthing_lines -f', command: '_farthing_lines -c', text: ':' }[value]
   }
   const values = new Map(
@@ -115,13 +115,13 @@ function zsh(commands: readonly KnownCommand[]): string {
     options.flatMap((option) =>
       flagsOf(option).map((flag) => {
         const takes = option.value ? `:${option.long}:${action(option.value)}` : ''
-        return quoted(`*${flag}[${escaped(option.help)}]${takes}`)
+        return shellWord(`*${flag}[${escaped(option.help)}]${takes}`)
       }),
     )
   const ofCommand = commands.map((command) => {
-    const given = command.arguments.map((value, place) => quoted(`${place + 2}:argument:${action(value)}`))
-    const more = command.arguments.includes('command') ? [quoted('*::argument:_normal')] : []
-    const first = command.name === 'start' ? quoted('1:command:->command') : quoted(`1:command:(${command.name})`)
+    const given = command.arguments.map((value, place) => shellWord(`${place + 2}:argument:${action(value)}`))
+    const more = command.arguments.includes('command') ? [shellWord('*::argument:_normal')] : []
+    const first = command.name === 'start' ? shellWord('1:command:->command') : shellWord(`1:command:(${command.name})`)
     const rest = command.arguments.includes('command') ? [] : given
     return `    ${command.name}) _arguments ${[...optionSpecs(command), first, ...rest, ...more].join(' ')} ;;`
   })
@@ -131,7 +131,7 @@ function zsh(commands: readonly KnownCommand[]): string {
     '_farthing() {',
     '  local command=start word state',
     '  local -a commands',
-    `  commands=(${commands.map(({ name, help }) => quoted(`${name}:${escaped(help)}`)).join(' ')})`,
+    `  commands=(${commands.map(({ name, help }) => shellWord(`${name}:${escaped(help)}`)).join(' ')})`,
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a list of zsh.
     '  for word in ${words[2,CURRENT-1]}; do',
     `    case $word in (${commands.map(({ name }) => name).join('|')}) command=$word; break ;; esac`,
@@ -148,16 +148,23 @@ function zsh(commands: readonly KnownCommand[]): string {
 function fish(commands: readonly KnownCommand[]): string {
   const names = commands.map(({ name }) => name).join(' ')
   const takes = (value: Suggestion): string =>
-    typeof value === 'string' ? { file: '-r -F', command: '-x', text: '-x' }[value] : `-x -a ${quoted(value.join(' '))}`
+    typeof value === 'string'
+      ? { file: '-r -F', command: '-x', text: '-x' }[value]
+      : `-x -a ${shellWord(value.join(' '))}`
   const ofCommand = (command: KnownCommand): string[] => {
     const others = commands.filter((other) => other !== command).map(({ name }) => name)
-    const when = `-n ${quoted(
+    const when = `-n ${shellWord(
       command.name === 'start'
         ? `not __fish_seen_subcommand_from ${others.join(' ')}`
         : `__fish_seen_subcommand_from ${command.name}`,
     )}`
     const options = command.options.map(({ long, short, help, value }) =>
-      [`complete -c farthing ${when} -l ${long}`, short && `-s ${short}`, value && takes(value), `-d ${quoted(help)}`]
+      [
+        `complete -c farthing ${when} -l ${long}`,
+        short && `-s ${short}`,
+        value && takes(value),
+        `-d ${shellWord(help)}`,
+      ]
         .filter(Boolean)
         .join(' '),
     )
@@ -166,7 +173,7 @@ function fish(commands: readonly KnownCommand[]): string {
     return [...options, ...given]
   }
   const argument = (value: Suggestion): string => {
-    if (typeof value !== 'string') return `-a ${quoted(value.join(' '))}`
+    if (typeof value !== 'string') return `-a ${shellWord(value.join(' '))}`
     return { file: '-F', command: `-a '(__fish_complete_subcommand)'`, text: '' }[value]
   }
   return lines(
@@ -174,7 +181,7 @@ function fish(commands: readonly KnownCommand[]): string {
     'complete -c farthing -f',
     commands.map(
       ({ name, help }) =>
-        `complete -c farthing -n ${quoted(`not __fish_seen_subcommand_from ${names}`)} -a ${name} -d ${quoted(help)}`,
+        `complete -c farthing -n ${shellWord(`not __fish_seen_subcommand_from ${names}`)} -a ${name} -d ${shellWord(help)}`,
     ),
     commands.flatMap(ofCommand),
   )

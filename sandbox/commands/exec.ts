@@ -31,7 +31,7 @@ type Ended = { code: number } | { signal: NodeJS.Signals }
 
 function run(command: string, args: readonly string[], sandbox: RunningSandbox): Promise<Ended> {
   const isWindows = process.platform === 'win32'
-  const child = spawn(command, isWindows ? args.map(quoted) : args, {
+  const child = spawn(command, isWindows ? args.map(quotedArgument) : args, {
     stdio: 'inherit',
     env: {
       ...process.env,
@@ -64,5 +64,5 @@ function endWithSignal(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal)
 }
 
-const quoted = (argument: string): string =>
+const quotedArgument = (argument: string): string =>
   /[\s"]/.test(argument) ? `"${argument.replaceAll('"', '\\"')}"` : argument

@@ -68,7 +68,7 @@ function controlRefusal(url: string, cause: unknown): unknown {
 const isRedirect = (cause: unknown): cause is Error =>
   cause instanceof TypeError && / redirects to /.test(cause.message)
 
-/** Nobody answers there, or somebody else does. */
+/** Nobody answers there, or someone else does. */
 export const unreachable = (url: string, cause: unknown): Refusal =>
   new Refusal(
     cause instanceof SyntaxError

@@ -6,7 +6,7 @@ export const article = {
     'For seven centuries the smallest coin in the realm bought the smallest things. Then nobody could be bothered.',
   opening: [
     'A farthing was a fourth of a penny, and its name says so: a fourth-ing. Before it was a coin it was a pair of cuts: people quartered a silver penny along the cross on its back and spent the pieces.',
-    'What kept it alive was not its value but what it was for. There were things worth less than a penny, and somebody had to be able to pay for them.',
+    'What kept it alive was not its value but what it was for. There were things worth less than a penny, and someone had to be able to pay for them.',
   ],
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { sandboxTools } from '../../src/sandbox/tools/tool-list.js'
 import { referencePages } from '../reference/pages.js'
 
-/** A page of the documentation, for somebody who reads files. */
+/** A page of the documentation, for someone who reads files. */
 interface Page {
   /** Below `docs/`. */
   readonly path: string
@@ -109,8 +109,8 @@ ${configuration}
 
 ## When a call fails
 
-1. Call \`last_error\`. It says what was sent, why it was refused, and which call mends it.
-2. Change the code as the mending call shows: compare what was sent with \`mend.example\`. Do not only send the mending call by hand.
+1. Call \`last_error\`. It says what was sent, why it was refused, and which call fixes it.
+2. Change the code as the fixing call shows: compare what was sent with \`fix.example\`. Do not only send the fixing call by hand.
 3. Run the code again, and look with \`search_requests\` whether it now succeeds. \`explain\` says why for any entry, and \`replay_diff\` sends one again and compares.
 
 ## Test the rare cases

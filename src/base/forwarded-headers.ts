@@ -10,7 +10,7 @@ const NAMES: ReadonlySet<string> = new Set([
 const FAMILIES =
   /^(?:x-forwarded(?:-|$)|x-original-|x-envoy-|x-appengine-user-|fly-|x-nf-|x-vercel-|tailscale-|x-akamai-|x-proxy-)|(?:^|-)(?:(?:client|socket|remote|real|user)?ip(?:v[46])?|(?:remote|client|external|peer|real)-?addr(?:ess)?)$/
 
-/** The headers that show that a request was passed on for somebody who may be anywhere. */
+/** The headers that show that a request was passed on for someone who may be anywhere. */
 export const forwardedHeaders = (names: Iterable<string>): string[] =>
   [...names].filter((name) => isForwarded(name.toLowerCase()))
 

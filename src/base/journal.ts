@@ -16,7 +16,7 @@ export interface Entry {
   readonly status: number | null
   /** The code of a refusal. */
   readonly code?: string
-  /** Who called: `account:1`, `user:2`, `agent:3` and so on. Null for nobody. */
+  /** Who called: `account:1`, `user:2`, `agent:3` and so on. Null for calls without credentials. */
   readonly principal: string | null
   /** The address that called. Absent if the call did not come over a network. */
   readonly client_address?: string

@@ -38,19 +38,19 @@ export interface Message<Result = unknown> {
   readonly due_set_at: number | null
   /** Who tries it now. Null or absent if nobody does. */
   readonly claim?: DeliveryClaim | null
-  /** It leaves before other messages of its kind, because somebody waits for it. Absent otherwise. */
+  /** It leaves before other messages of its kind, because someone waits for it. Absent otherwise. */
   readonly lane?: 'awaited'
   /** Whose places it takes in its lane: who caused it. Absent: those of its address. */
   readonly owner?: string
   /** The messages of one queue are on their way a few at a time. Absent: it has no queue. */
   readonly queue?: string
   /** Its queue, while it is claimed and takes one of the queue's places. Absent otherwise. */
-  readonly taken_in?: string
+  readonly slot_of?: string
   /**
    * What it waits in, while it is set aside: its queue, whose places are all taken, or the turn of its owner, who may take
    * no more places of its lane now. Then `due_at` is null. Absent otherwise.
    */
-  readonly waits_in?: string
+  readonly queued_in?: string
   /** When it was due before it was set aside. Absent otherwise. */
   readonly waits_since?: number
   /** From this time on it is useless and is not sent. Null: it is always sent. */

@@ -9,7 +9,7 @@ export interface TraceParent {
 
 export interface NewSpan {
   readonly name: string
-  /** `server`: it answers a request. `client`: it calls somebody else. */
+  /** `server`: it answers a request. `client`: it calls someone else. */
   readonly kind: 'server' | 'client' | 'internal'
   readonly attributes?: SpanAttributes
   /** What it is a part of. Default: whatever is active where it begins. */

@@ -2,7 +2,7 @@ import type { ServiceContext } from '../http/context.js'
 import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import type { ControlKind } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
-import { Turns } from '../jobs/retries/turns.js'
+import { Mutex } from '../jobs/retries/mutex.js'
 import { redateAllTimers, runTimerSlice, type TimerJobs } from '../jobs/schedule/run.js'
 import { nextTimerDue } from '../jobs/schedule/timer.js'
 import type { WebhookFeed } from '../jobs/webhooks/feed.js'
@@ -24,29 +24,29 @@ export interface MovedWork {
 
 /** Moves of a sandbox's clock, one after the other. */
 export class ClockMoves {
-  readonly #turns = new Turns()
+  readonly #mutex = new Mutex()
 
   constructor(readonly work: MovedWork) {}
 
   /** `store` writes down where the clock is. */
   add(target: () => number, store: () => Promise<void>): Promise<void> {
-    return this.#turns.take(() => this.#move(target, store))
+    return this.#mutex.run(() => this.#move(target, store))
   }
 
   /** Runs a job between two moves, while no round runs in any process. */
   rest<T>(job: () => Promise<T>, kind: ControlKind): Promise<T> {
-    return this.#turns.take(() => this.#resting(job, kind))
+    return this.#mutex.run(() => this.#resting(job, kind))
   }
 
   /** Runs a job that all processes follow. No work needs to rest for it. */
   share<T>(job: () => Promise<T>): Promise<T> {
     const { processes } = this.work
-    return processes ? this.#turns.take(() => processes.together('faults', job)) : job()
+    return processes ? this.#mutex.run(() => processes.together('faults', job)) : job()
   }
 
   /** Resolves when no move runs. */
   finish(): Promise<void> {
-    return this.#turns.take(async () => {})
+    return this.#mutex.run(async () => {})
   }
 
   #move(target: () => number, store: () => Promise<void>): Promise<void> {

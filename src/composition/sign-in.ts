@@ -11,7 +11,7 @@ import { moveCartsAtSignIn } from '../market/carts/cart.js'
 import { moveCheckoutsAtSignIn } from '../market/checkout/payer.js'
 import { claimInvitations } from '../payments/transfers/invitation.js'
 
-/** What features do when somebody signs in, in this order. */
+/** What features do when someone signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 
 /** What features end when an app is disconnected. */

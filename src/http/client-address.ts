@@ -19,10 +19,10 @@ export function clientAddress(
 }
 
 /** An IPv6 address with an IPv4 part, in brackets, and a port. */
-const LONGEST = 53
+const LONGEST_ADDRESS = 53
 
 /** Without its port, and an IPv4 address as itself. */
 function plainAddress(text = ''): string | undefined {
-  const [, v4, v6] = text.length > LONGEST ? [] : (ADDRESS.exec(text) ?? [])
+  const [, v4, v6] = text.length > LONGEST_ADDRESS ? [] : (ADDRESS.exec(text) ?? [])
   return v4 ?? v6?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -112,12 +112,12 @@ export interface ServiceContext {
   isSoldByItem(tx: Reader, hash: string): Promise<boolean>
   /** What features end when a user first proves their email. */
   readonly onFirstProof: readonly OnFirstProof[]
-  /** What features do when somebody signs in, in the transaction that signs them in. */
+  /** What features do when someone signs in, in the transaction that signs them in. */
   readonly onSignIn: readonly OnSignIn[]
   /** What features end when an app is disconnected. */
   readonly onDisconnect: readonly OnDisconnect[]
   /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
-  recordUnsettled(tx: Writer, parked: UnsettledWork): Promise<void>
+  recordDeadLetter(tx: Writer, parked: DeadLetterSource): Promise<void>
 }
 
 /** Where a call comes from, for limits of what people do before anybody knows them. */
@@ -182,7 +182,7 @@ export interface OnFirstProof extends EndedKind {
 export type OnDisconnect = (tx: Writer, ended: { readonly connectionId: number; readonly at: number }) => Promise<void>
 
 /** Work that failed too often: a timer's job, or recording the outcome of a message. */
-export interface UnsettledWork {
+export interface DeadLetterSource {
   /** `timer:1` or `message:1`. */
   readonly id: string
   /** The kind of a timer, or the kind and purpose of a message, such as `card_topup`. */

@@ -17,15 +17,15 @@ export interface FaultAction {
   /** Answers with this status, and with `body` as JSON, or as text if it is a string. */
   readonly status?: number | undefined
   readonly body?: unknown
-  /** Waits for so many milliseconds. */
+  /** Waits for this many milliseconds. */
   readonly delay_ms?: number | undefined
   /** Closes the connection without an answer. */
   readonly drop?: true | undefined
   /** Does the same once more. The caller gets the second answer. */
   readonly duplicate?: true | undefined
-  /** Sends so many bytes of the body, then closes the connection. */
+  /** Sends this many bytes of the body, then closes the connection. */
   readonly truncate?: number | undefined
-  /** Sends so many bytes of the body a second. */
+  /** Sends this many bytes of the body a second. */
   readonly drip?: number | undefined
   /** The code with which a call of a port fails, such as `ENOSPC`. */
   readonly error?: string | undefined
@@ -50,7 +50,7 @@ export interface Fault {
   readonly do: FaultAction
   /** How often it happens. Default: always. */
   readonly times?: number | undefined
-  /** Only every so manieth match: 3 is the third, the sixth and so on. */
+  /** Only every nth match: 3 matches the third, the sixth and so on. */
   readonly every?: number | undefined
   /** How likely it is, from 0 to 1. Default: 1. */
   readonly probability?: number | undefined
@@ -100,7 +100,7 @@ export interface FaultyRequest {
   readonly header: string | null
   /** Whether the caller takes a body. */
   readonly takesBody: boolean
-  /** Who calls: `account:1`. Null for nobody. */
+  /** Who calls: `account:1`. Null for calls without credentials. */
   principal(): Promise<string | null>
   /** Does what it asks. May be called twice. */
   run(): Promise<FaultyAnswer>

@@ -4,7 +4,7 @@ import type { Principal } from './route.js'
 const LONGEST_ID = 64
 
 /**
- * What the journal and faults call a caller: `account:1`, `user:2`, `agent:3`. Null for nobody. A guest is known only by a
+ * What the journal and faults call a caller: `account:1`, `user:2`, `agent:3`. Null for calls without credentials. A guest is known only by a
  * session's id, which is a secret.
  */
 export function principalName(principal: Principal | undefined): string | null {

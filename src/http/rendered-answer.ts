@@ -128,7 +128,7 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
   if (session) headers['x-session-id'] = session
   const id = incoming.recording?.id
   if (id) headers['x-request-id'] = id
-  // A page of another origin must not set the cookie, or it could sign its visitor in as somebody else.
+  // A page of another origin must not set the cookie, or it could sign its visitor in as someone else.
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
   else if (incoming.provenUser !== undefined) setDeviceCookie(headers, incoming, service)

@@ -49,7 +49,7 @@ function sentBy(input: FetchInput, init: RequestInit | undefined, base: string):
 const changed = (request: Request, init: RequestInit | undefined): Request =>
   request instanceof Request
     ? new Request(request, init)
-    : new Request((request as Request).url, { ...partsOf(request), ...init })
+    : new Request((request as Request).url, { ...requestParts(request), ...init })
 
 /** Members of a `FetchSource` that no `init` has. */
 const RUNTIME_FACTS: readonly (keyof FetchSource)[] = ['peerAddress', 'Response', 'ending', 'url']
@@ -57,7 +57,7 @@ const RUNTIME_FACTS: readonly (keyof FetchSource)[] = ['peerAddress', 'Response'
 const BODY_OF_GET =
   'A GET request cannot have a body in fetch. Send its fields as query parameters, such as ?twin_id=1.'
 
-const partsOf = ({ method, headers, body, signal }: Request) => ({
+const requestParts = ({ method, headers, body, signal }: Request) => ({
   method,
   headers,
   signal,

@@ -6,7 +6,7 @@ export const moneySteps: readonly MigrationStep[] = [
   { what: 'Says of each reservation of supply whose limits it counts against.', migrate: fillReservations },
 ]
 
-/** Nobody knows who caused an older one. It ends within days. */
+/** It is unknown who caused an older one. It ends within days. */
 function fillReservations(tx: Writer): Promise<void> {
   return changeRows(tx, olderRows('reservations'), (reservation) => withMissing(reservation, { maker: null }))
 }

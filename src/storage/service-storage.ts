@@ -18,9 +18,9 @@ export interface StorageObserver {
   before?(tx: Reader): Promise<void>
   /** A read has ended, well or not. `retries`: how often its body ran again. */
   hasRead?(reads: number, retries: number): void
-  /** A write has landed, or nobody knows whether it has. */
+  /** A write has landed, or it is unknown whether it has. */
   hasWritten?(commit: CommitRecord): void
-  /** The whole state was replaced, or nobody knows whether it was. */
+  /** The whole state was replaced, or it is unknown whether it was. */
   hasImported?(): void
   /** A fault of a sandbox happens to a write. */
   noteFault?(faultId: string): void

@@ -7,23 +7,23 @@ import { isObject } from './unknown.js'
  * read one after the other, so a state may be larger than the longest text that an engine has.
  */
 
-const PIECE = 1 << 16
+const CHARACTERS_PER_CHUNK = 1 << 16
 const ROWS = ',"rows":{'
 const END = '}}'
 
 /** Yields the document in pieces of about 64 KiB. */
 export function* stateText({ rows, ...head }: State): Generator<string> {
   let piece = ''
-  for (const line of linesOf(head, rows)) {
+  for (const line of stateLines(head, rows)) {
     piece += line
-    if (piece.length < PIECE) continue
+    if (piece.length < CHARACTERS_PER_CHUNK) continue
     yield piece
     piece = ''
   }
   yield piece
 }
 
-function* linesOf(head: Omit<State, 'rows'>, rows: State['rows']): Generator<string> {
+function* stateLines(head: Omit<State, 'rows'>, rows: State['rows']): Generator<string> {
   yield `${JSON.stringify(head).slice(0, -1)}${ROWS}`
   let comma = ''
   for (const [name, list] of Object.entries(rows)) {

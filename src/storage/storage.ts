@@ -227,7 +227,7 @@ export class StorageFull extends StorageUnavailable {
   override name = 'StorageFull'
 }
 
-/** The storage failed during a write, so nobody knows whether the write was stored. */
+/** The storage failed during a write, so it is unknown whether the write was stored. */
 export class OutcomeUnknown extends StorageUnavailable {
   override name = 'OutcomeUnknown'
 }

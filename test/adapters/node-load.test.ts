@@ -1,7 +1,7 @@
 import { connect, Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Arrival, Arrivals } from '../../adapters/node/arrivals.js'
-import { Surplus } from '../../adapters/node/surplus.js'
+import { LoadShedding } from '../../adapters/node/load-shedding.js'
 import { type Served, serve } from '../../adapters/node.js'
 import { WaitingRequests } from '../../src/http/waiting-requests.js'
 
@@ -93,7 +93,7 @@ describe('when more come than may wait,', () => {
 })
 
 test('a request beyond the surplus ends its connection, and an ended connection leaves it', () => {
-  const surplus = new Surplus()
+  const surplus = new LoadShedding()
   const [many, one, late] = [new Socket(), new Socket(), new Socket()]
   for (let n = 0; n < 9_999; n++) surplus.add({ req: { socket: many } })
   expect(many.isPaused()).toBe(true)

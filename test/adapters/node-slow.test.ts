@@ -20,7 +20,7 @@ const start = async (handler: Parameters<typeof serve>[0], requestMs: number) =>
   return served
 }
 
-/** A connection that sends nothing by itself, and reads nothing unless somebody listens. */
+/** A connection that sends nothing by itself, and reads nothing unless someone listens. */
 function open({ url }: Served): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { beforeAll, expect, inject, test } from 'vitest'
 
-/** One run of Playwright in the project of somebody who uses `farthing/playwright`, with the browser of these tests. */
+/** One run of Playwright in the project of someone who uses `farthing/playwright`, with the browser of these tests. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const config = join(root, 'test/support/playwright-project/playwright.config.mjs')
@@ -56,7 +56,7 @@ test('a test that fails has its journal and the explanation of its last refusal 
   const { status, attachments = [] } = resultOf('fails after a payment was refused') ?? {}
   expect(status).toBe('failed')
   const textOf = (name: string) => atob(attachments.find((each) => each.name === name)?.body ?? '')
-  expect(textOf('explanation')).toContain('To mend it, send POST /_sandbox/fund with {')
+  expect(textOf('explanation')).toContain('To fix it, send POST /_sandbox/fund with {')
   expect(textOf('journal')).toMatch(/POST \/v4\/payment\/\S+ 402 insufficient_funds, by user:2$/)
   expect(JSON.parse(textOf('journal.json'))).toMatchObject({
     requests: [{ operation_id: 'createAccountToken' }, { operation_id: 'createPayment', status: 402 }],

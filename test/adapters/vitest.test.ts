@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { farthingTest } from '../../adapters/vitest.js'
 import type { Report, ReportedTest } from '../support/vitest-project/vitest.config.js'
 
-/** One run of Vitest in the project of somebody who uses `farthing/vitest`. Some of its tests fail on purpose. */
+/** One run of Vitest in the project of someone who uses `farthing/vitest`. Some of its tests fail on purpose. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const config = join(root, 'test/support/vitest-project/vitest.config.ts')
@@ -55,13 +55,13 @@ test('a test that fails gets its journal and the explanation of its last refusal
     { operation_id: 'createAccountToken' },
     { operation_id: 'createPayment', status: 402 },
   ])
-  expect(explanation).toMatchObject({ facts: { missing: 0.15 }, mend: { operation_id: 'fundTwin' } })
+  expect(explanation).toMatchObject({ facts: { missing: 0.15 }, fix: { operation_id: 'fundTwin' } })
 
   const [, ...failures] = printed.split(' FAIL  ')
   const shown = failures.find((text) => text.includes('fails after a payment was refused'))
   expect(shown).toMatch(/POST \/v4\/payment\/\S+ 402 insufficient_funds, by user:2\n/)
   expect(shown).toContain('0.150 USD is missing.')
-  expect(shown).toContain('To mend it, send POST /_sandbox/fund with {')
+  expect(shown).toContain('To fix it, send POST /_sandbox/fund with {')
 })
 
 test('a failure of a hook gets its journal too, and so does a test that closed its service', () => {

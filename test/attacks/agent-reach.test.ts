@@ -122,7 +122,7 @@ const reach: Readonly<Record<string, Reach>> = {
       ].map((more): Try => ['POST', '/v4/paywall', { amount: 1, destination: item.hostname, ...more }]),
   },
   createCheckout: {
-    may: 'make a link at which somebody pays',
+    may: 'make a link at which someone pays',
     tries: ({ item }) => [['POST', '/v4/checkout', { catalog_item_id: item.id, arguments: { city: 'Oslo' } }]],
   },
   readUserinfo: { may: 'read the claims that the user allowed', tries: () => [['GET', '/v4/oidc/me']] },
@@ -158,7 +158,7 @@ const tools: Readonly<Record<string, string>> = {
   transfer_to_agent: 'move what the user approved for it',
   catalog_search: 'read what everybody may',
   agent_checkout: "buy from the agents' wallet, up to the user's threshold or with an approval for it",
-  guest_checkout: 'make a link at which somebody pays',
+  guest_checkout: 'make a link at which someone pays',
   purchase_history: "read the user's receipts, as the consent page says",
   request_approval: 'ask the user',
   approval_status: 'read its own requests',

@@ -13,7 +13,7 @@ import { ask } from '../support/scenes/second-factor.js'
 import { newPayer, newSeller, newSession } from '../support/scenes/world.js'
 import { useFileStorages } from '../support/storage/file-storages.js'
 
-/** Somebody who can read a developer's files, or is handed one of them: a backup, a bug report, a shared folder. */
+/** Someone who can read a developer's files, or is handed one of them: a backup, a bug report, a shared folder. */
 
 const files = useFileStorages()
 const running: Service[] = []
@@ -33,7 +33,7 @@ async function closeAll(): Promise<void> {
   for (const service of running.splice(0)) await service.close()
 }
 
-/** Signs somebody in, and asks somebody else by mail to answer a request. Gives what the mails hold that must stay secret. */
+/** Signs someone in, and asks someone else by mail to answer a request. Gives what the mails hold that must stay secret. */
 async function mailSecrets(call: Call): Promise<string[]> {
   const payer = await newPayer(call, await newSeller(call))
   await ask(call, payer)

@@ -153,23 +153,23 @@ test('a settlement that throws stops neither the clock nor other work, and final
   expect((await service.sandbox.outbox({ to: other.email })).messages[0]?.status).toBe('sent')
   // The processor has said what it did: it is not asked again.
   expect(asked).toHaveLength(1)
-  const { unsettled } = (await call('GET', '/_sandbox/unsettled')).body
+  const { unsettled } = (await call('GET', '/_sandbox/dead-letters')).body
   expect(unsettled).toMatchObject([
     { id: expect.stringMatching(/^message:\d+$/), kind: 'card', subject: 'Charge 5.000 USD' },
   ])
-  expect(await service.unsettled.list()).toHaveLength(1)
+  expect(await service.deadLetters.list()).toHaveLength(1)
   const { token } = await again(call, payer)
   const { events } = (await call('GET', '/v4/events?type=payment.unsettled', { token })).body
   expect(events).toMatchObject([{ actor: 'service', data: { unsettled: unsettled[0].id } }])
   // Emptying the inbox forgets no charge.
   await service.sandbox.emptyOutbox()
-  const retry = `/_sandbox/unsettled/${unsettled[0].id}/retry`
+  const retry = `/_sandbox/dead-letters/${unsettled[0].id}/retry`
   expect((await call('POST', retry)).status).toBe(204)
   await service.sandbox.advance('1s')
-  expect(await service.unsettled.list()).toHaveLength(1)
+  expect(await service.deadLetters.list()).toHaveLength(1)
   expect(asked).toHaveLength(1)
   for (const id of ['message:999', 'message:2', 'timer:1', 'nothing'])
-    expectProblem(await call('POST', `/_sandbox/unsettled/${id}/retry`), 404, 'not_found')
+    expectProblem(await call('POST', `/_sandbox/dead-letters/${id}/retry`), 404, 'not_found')
   await expectSoundLedger(call)
 })
 
@@ -184,15 +184,15 @@ test('settles a charge that waits for an operator after supply arrives, and char
   const link = await newCheckout(call, { seller, item })
   expectProblem(await withCard(call, link, await guest(call)), 502, 'upstream_failed')
   await service.sandbox.advance('6d')
-  const [parked] = await service.unsettled.list()
+  const [parked] = await service.deadLetters.list()
   expect(parked).toMatchObject({ kind: 'card' })
   const { token } = await again(call, seller)
   const { refunds } = (await call('GET', '/v4/checkout/refunds', { token })).body
   const settle = `/v4/checkout/refunds/${refunds[0].id}/settle`
   expect((await call('POST', settle, { token, body: { outcome: 'returned' } })).status).toBe(200)
-  await service.unsettled.retry(parked?.id ?? '')
+  await service.deadLetters.retry(parked?.id ?? '')
   await service.sandbox.advance('1s')
-  expect(await service.unsettled.list()).toEqual([])
+  expect(await service.deadLetters.list()).toEqual([])
   expect(await balanceOf(call, (await again(call, payer)).token, payer.hostname)).toBe(5)
   // Once for the top-up, once for the guest.
   expect(asked).toHaveLength(2)

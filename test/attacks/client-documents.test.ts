@@ -56,7 +56,7 @@ describe('documents of apps', () => {
     expect(fetched).toHaveLength(200)
   })
 
-  it('of a shared host are fetched for others, while somebody asks for bogus ones', async () => {
+  it('of a shared host are fetched for others, while someone asks for bogus ones', async () => {
     const { from } = await start()
     for (let n = 0; n < 25; n++) await ask(from(ONE), `https://shared.example.test/bogus${n}`)
     expectProblem(await ask(from(ONE), 'https://shared.example.test/app'), 429, 'too_many_fetches')

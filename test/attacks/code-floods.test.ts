@@ -74,7 +74,7 @@ const asks: Record<string, (world: Call) => Promise<(call: Call) => Promise<Answ
 }
 
 const fillIn = async (call: Call, path: string): Promise<Answer> =>
-  call('POST', path, { session: await newGuest(call), form: { answer: 'continue', email: 'somebody@example.test' } })
+  call('POST', path, { session: await newGuest(call), form: { answer: 'continue', email: 'someone@example.test' } })
 
 describe('codes that one network asks for', () => {
   it('are fifty unused ones in a quarter of an hour, for however many addresses', async () => {
@@ -96,7 +96,7 @@ describe('codes that one network asks for', () => {
     expect((await askFor(from('2606:4700:0:1::1'), MOST)).status).toBe(202)
   })
 
-  it('are not counted behind a private address, nor once somebody has signed in with them', async () => {
+  it('are not counted behind a private address, nor once someone has signed in with them', async () => {
     const { call, from } = start()
     const answers = await flood(from('10.0.0.7'), MOST + 1)
     expect(answers.every(({ status }) => status === 202)).toBe(true)

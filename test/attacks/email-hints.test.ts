@@ -7,7 +7,7 @@ import { authorization, locationOf, newAgent, newApp } from '../support/scenes/o
 const { call } = attackedEach()
 const EMAIL = 'ada@example.test'
 
-/** Pages that take an id token, as somebody without a session sees them. */
+/** Pages that take an id token, as someone without a session sees them. */
 const pages: Record<string, (app: { id: string }, parameters: Record<string, string>) => Promise<string>> = {
   async authorizeOidc(app, parameters) {
     const begun = await call('GET', authorization(app, parameters))

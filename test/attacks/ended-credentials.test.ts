@@ -12,7 +12,7 @@ import { registerDevice } from '../support/scenes/second-factor.js'
 import { newPayer, newSeller, newSession, type Payer } from '../support/scenes/world.js'
 
 /**
- * What somebody tries whose credential has ended while an answer was still open. No alarm rings in these services: what ends
+ * What someone tries whose credential has ended while an answer was still open. No alarm rings in these services: what ends
  * an answer is the end of the credential, and not that it looks again after a while.
  */
 

@@ -48,7 +48,7 @@ async function start({ limits, status = 200, ...options }: Started = {}) {
 
 const FULL = Array<number>(50).fill(99)
 
-test('one payment of a free cart of 50 lines of 99 makes no call to the server of somebody else', async () => {
+test('one payment of a free cart of 50 lines of 99 makes no call to the server of someone else', async () => {
   const { called, seller, payer, item, pay } = await start()
   const answer = await pay(payer, await item(seller, 0), FULL)
   expectProblem(answer, 429, 'too_many_calls')

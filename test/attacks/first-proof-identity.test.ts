@@ -56,7 +56,7 @@ const SAME: Readonly<Record<string, string>> = {
   ),
 }
 
-it('an app takes the owner of an address for somebody else than the impostor who used it', async () => {
+it('an app takes the owner of an address for someone else than the impostor who used it', async () => {
   const scene = await impostor()
   const { call, session, proves } = scene
   const app = await newConfidentialApp(call)

@@ -16,7 +16,7 @@ import { newGuest, verify } from '../support/scenes/sign-in.js'
 import { send, walletOf } from '../support/scenes/transfers.js'
 import { basic, defaultDq, newCommodity, newPayer, newSeller, type Payer } from '../support/scenes/world.js'
 
-/** A service that is no sandbox, where somebody made a user for a victim's address and the victim then signs in. */
+/** A service that is no sandbox, where someone made a user for a victim's address and the victim then signs in. */
 
 const VICTIM = 'victim@example.test'
 

@@ -9,7 +9,7 @@ import { messageIn, send } from '../support/mcp/mcp.js'
 import { HOSTILE, hostileService, sendHostileText, textsIn, unseenIn } from '../support/scenes/foreign-text.js'
 
 /**
- * Somebody whose text reaches a sandbox: a page that a browser shows, a seller, an endpoint. It wants to write into the
+ * Someone whose text reaches a sandbox: a page that a browser shows, a seller, an endpoint. It wants to write into the
  * terminal, into files, and into what a coding agent reads.
  */
 

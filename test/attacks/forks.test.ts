@@ -293,7 +293,7 @@ test('a replay runs at the time and with the key of the state that it returns to
   const commodity = await newCommodity(call, seller)
   const payer = await newPayer(call, seller, { balance: 5 })
   const paid = await pay(call, payer, commodity)
-  // Without the key, nobody knows how it signs.
+  // Without the key, it is unknown how it signs.
   const { id } = await newWebhook(call, seller)
   const read = await call('GET', `/v4/webhooks/${id}`, { token: seller.token })
   expect(read.body.signature).toBe('hmac-sha256')

@@ -7,7 +7,7 @@ import { type CallOptions, caller } from '../support/api.js'
 import { newDelegate, newPersona, twinIdOf } from '../support/scenes/personas.js'
 import { newReader, newSeller, newTwin } from '../support/scenes/world.js'
 
-/** Somebody who gives delegates to a twin without its owner's consent, and everybody who asks what it holds. */
+/** Someone who gives delegates to a twin without its owner's consent, and everybody who asks what it holds. */
 
 const GIVEN = 1200
 /** More than one transaction reads. */
@@ -49,7 +49,7 @@ async function start() {
   return { storage, call, stranger, victim, hostname, persona, read, give }
 }
 
-test('a persona gives a twin of somebody else at most 100 delegates a day', async () => {
+test('a persona gives a twin of someone else at most 100 delegates a day', async () => {
   const { call, stranger, persona, give } = await start()
   for (let n = 0; n < 100; n++) expect((await give()).status).toBe(201)
   const more = await give()

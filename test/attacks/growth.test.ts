@@ -22,7 +22,7 @@ const service = createService({ sandbox: true, limits: { newPerDay: NEW_PER_DAY 
 const call: Call = caller({ url: service.baseUrl, fetch: service.fetch })
 afterAll(() => service.close())
 
-/** Somebody with all that a limit can count: an account, its user, and an agent of that user. */
+/** Someone with all that a limit can count: an account, its user, and an agent of that user. */
 interface Owner {
   readonly seller: Seller
   readonly user: Payer

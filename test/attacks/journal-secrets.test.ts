@@ -7,7 +7,7 @@ import { takeTour, type WatchOptions } from '../support/examples/tour.js'
 import { newItem, purchase, putParameters } from '../support/scenes/catalog.js'
 import { newPayer, newSeller } from '../support/scenes/world.js'
 
-/** Somebody who is shown a journal or an export of it: a bug report, a log, a coding agent. */
+/** Someone who is shown a journal or an export of it: a bug report, a log, a coding agent. */
 
 test('the journal shows no secret value in the address of an upstream call', async () => {
   const service = createService({

@@ -19,7 +19,7 @@ import {
 } from '../support/scenes/oidc.js'
 import { basic, newPayer, newSeller } from '../support/scenes/world.js'
 
-/** Retries with an Idempotency-Key at the token endpoints, by the caller and by somebody who has only the key. */
+/** Retries with an Idempotency-Key at the token endpoints, by the caller and by someone who has only the key. */
 
 const KEY = 'a-key-of-the-client'
 

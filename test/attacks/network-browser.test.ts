@@ -8,7 +8,7 @@ import { launchBrowser } from '../support/browser/browser.js'
 import { parts, signIn } from '../support/scenes/journey.js'
 import { startProxy, startTarget } from '../support/scenes/strangers.js'
 
-/** What a website can do to a sandbox, in a browser that takes names of somebody else's for this machine. */
+/** What a website can do to a sandbox, in a browser that takes names of someone else's for this machine. */
 
 const TOKEN = 'a-token-of-twenty-four-1'
 let browser: Browser

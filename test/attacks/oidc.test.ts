@@ -216,7 +216,7 @@ describe('an app that meddles with another', () => {
   })
 })
 
-describe('somebody with the URL of another person’s interaction', () => {
+describe('someone with the URL of another person’s interaction', () => {
   it('cannot consent for them or take over their progress', async () => {
     const app = await newApp(call)
     const path = await startInteraction(call, app)

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const running of open.splice(0)) await running.close()
 })
 
-/** A seller who makes a user for somebody else's address, and somebody who sends value to that address. */
+/** A seller who makes a user for someone else's address, and someone who sends value to that address. */
 async function impostor(email: string = VICTIM) {
   const running = await inProcess.start({})
   open.push(running)
@@ -135,7 +135,7 @@ describe("whoever creates a user for another person's address", () => {
   })
 
   it('has no proven address after a seed with email_verified: false', async () => {
-    const { call, rich } = await impostor('somebody@example.test')
+    const { call, rich } = await impostor('someone@example.test')
     await call('POST', '/_sandbox/seed', {
       body: {
         users: [
@@ -154,7 +154,7 @@ describe("whoever creates a user for another person's address", () => {
 
 describe("whoever registers an account with another person's address", () => {
   it('makes that person an owner only after they sign in with a mailed code', async () => {
-    const { call, rich } = await impostor('somebody@example.test')
+    const { call, rich } = await impostor('someone@example.test')
     const body = { dq: await defaultDq(call), email: VICTIM }
     const { account, user } = (await call('POST', '/v4/account/register', { body })).body
     expect((await send(call, rich, { address: VICTIM, amount: 7 })).body.status).toBe('invited')
@@ -173,7 +173,7 @@ describe("whoever registers an account with another person's address", () => {
   })
 
   it('keeps the credentials of the account', async () => {
-    const { call } = await impostor('somebody@example.test')
+    const { call } = await impostor('someone@example.test')
     const body = { dq: await defaultDq(call), email: VICTIM }
     const [, { client_id, client_secret }] = (await call('POST', '/v4/account/register', { body })).body.account.secrets
     await newSession(call, VICTIM)

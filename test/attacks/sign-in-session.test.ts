@@ -106,7 +106,7 @@ describe('the id that a session had before sign-in', () => {
     expect(await told(second.before)).toBe(false)
   })
 
-  it('does not lead to the new session when the user signs in as somebody else', async () => {
+  it('does not lead to the new session when the user signs in as someone else', async () => {
     const { call } = await started()
     const first = await newSession(call, EMAIL)
     await askCode(call, first, 'eve@example.test')

@@ -19,7 +19,7 @@ const waiting = (count) =>
     kind: 'mail',
     to: `reader-${n}@example.test`,
     subject: 'An invitation',
-    text: 'Somebody sends you 2.50 USD.',
+    text: 'Someone sends you 2.50 USD.',
     created_at: 1,
     status: 'pending',
     attempts: 0,

@@ -6,7 +6,7 @@ import { prepare, startServer } from './http.mjs'
 
 const FEW = 32
 const MANY = 2000
-/** How often somebody looks at the service in the middle of it. */
+/** How often someone looks at the service in the middle of it. */
 const LOOK_MS = 50
 
 async function run(server, request, { connections, seconds }) {

@@ -123,7 +123,7 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
   ],
   repair: async (given) => [
     ['repair', given.file, `${given.file}.repaired`],
-    ['repair', await written(given, 'torn.json', HOSTILE), `${given.file}.mended`],
+    ['repair', await written(given, 'torn.json', HOSTILE), `${given.file}.fixed`],
   ],
   openapi: async () => [['openapi'], ['openapi', '--base-url', HOSTILE]],
   diff: async (given) => [

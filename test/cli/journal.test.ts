@@ -55,14 +55,14 @@ async function refusalOf(call: Promise<unknown>): Promise<string> {
 }
 
 describe('farthing explain', () => {
-  test('says why the last refused request was refused, and what mends it', async () => {
+  test('says why the last refused request was refused, and what fixes it', async () => {
     const { outside, lines, refused } = await start()
     await explain('last-error', {}, outside)
     expect(lines[0]).toBe(`${refused} POST /v4/payment/${song} → 409 price_changed, by user:1`)
-    expect(lines.join('\n')).toMatch(/To mend it, send POST \/v4\/payment\/.* as user:1 with .*0\.99/)
+    expect(lines.join('\n')).toMatch(/To fix it, send POST \/v4\/payment\/.* as user:1 with .*0\.99/)
     lines.length = 0
     await explain(refused, { json: true }, outside)
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ entry: { id: refused }, mend: {} }])
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ entry: { id: refused }, fix: {} }])
   })
 })
 

@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }))
 
-/** As somebody, and by no settings of this machine. */
+/** As someone, and by no settings of this machine. */
 const author = Object.fromEntries(
   ['AUTHOR', 'COMMITTER'].flatMap((role) => [
     [`GIT_${role}_NAME`, 'Ada'],

@@ -23,7 +23,7 @@ async function files(): Promise<Record<string, string>> {
   return found
 }
 
-/** A sandbox in which somebody has paid. */
+/** A sandbox in which someone has paid. */
 async function startPaid(): Promise<{ sandbox: Sandbox; pay: () => Promise<number> }> {
   const sandbox = await start(['--data', 'data.json'])
   const call = calling(sandbox)

@@ -27,7 +27,7 @@ test('the requests reach every operation but those that replace the state', () =
   expect(operations.length).toBeGreaterThan(200)
 })
 
-test('no hostile request fails, hangs, reads too much, breaks the ledger or shows what is somebody else’s', {
+test('no hostile request fails, hangs, reads too much, breaks the ledger or shows what is someone else’s', {
   timeout: 8 * 3_600_000,
 }, async () => {
   await fc.assert(

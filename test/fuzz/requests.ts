@@ -90,7 +90,7 @@ const hostile = fc.oneof(fc.constantFrom<unknown>(...hostileTexts), fc.constantF
 
 const usualTexts = ['A', 'USD', 'Ada', 'client.note', 'https://app.example.test/', '2031-05-01T12:00:00Z', '1m']
 
-/** Which of the known values: mostly one of the first, which are the caller's, and often one of somebody else's. */
+/** Which of the known values: mostly one of the first, which are the caller's, and often one of someone else's. */
 const pick = () => fc.oneof(fc.nat(5), fc.nat(99))
 
 /** A value of a field: mostly one that is known or fits its schema. */

@@ -50,7 +50,7 @@ function check(request: FuzzedRequest, answer: Answer, sent: Sent, world: World)
   const own = JSON.stringify(sent)
   const shown = answer.text + JSON.stringify([...answer.headers])
   const leaked = world.secrets.filter((secret) => shown.includes(secret) && !own.includes(secret))
-  expect(leaked, `${what} shows nothing of somebody else`).toEqual([])
+  expect(leaked, `${what} shows nothing of someone else`).toEqual([])
 }
 
 function built({ values, ...request }: FuzzedRequest, operation: (typeof operations)[number], world: World) {

@@ -39,7 +39,7 @@ describe('The interop vectors', () => {
     const without = (isShown: (status: number) => boolean) =>
       wanted.filter(({ id }) => !shown.get(id)?.some(isShown)).map(({ id }) => id)
     // Work must first fail for a day.
-    expect(without((status) => status < 400)).toEqual(['retryUnsettledWork'])
+    expect(without((status) => status < 400)).toEqual(['retryDeadLetter'])
     const open = wanted.filter(({ auth, scope }) => scope || auth.includes('none') || auth.includes('guest'))
     const refuses = without((status) => status >= 400 && status < 500)
     expect(refuses.filter((id) => !open.some((route) => route.id === id))).toEqual([])

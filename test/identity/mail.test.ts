@@ -135,7 +135,7 @@ test('nothing but the gate writes a mail', async () => {
   expect(writers.toSorted()).toEqual(['identity/mail/send-mail.ts', 'jobs/outbox/outbox.ts'])
   // The queue of messages itself, and no feature.
   expect(putters.filter((file) => !file.startsWith('jobs/outbox/')).toSorted()).toEqual([
-    'jobs/unsettled/unsettled.ts',
+    'jobs/dead-letters/dead-letter.ts',
     'sandbox/controls/bootstrap.ts',
   ])
   // Each kind is one that something sends. That of requests is named beside its owner.

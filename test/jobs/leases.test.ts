@@ -45,7 +45,7 @@ describe('What a process has claimed', () => {
     expect(isHeld(claim, { at: NOW, ended }, asking)).toBe(false)
   })
 
-  test('is held if nobody knows which processes are there', async () => {
+  test('is held if it is unknown which processes are there', async () => {
     expect([...(await findEnded([claim.holder], processOf('b')))]).toEqual([])
   })
 })

@@ -95,16 +95,16 @@ test('a job that always throws is retried with growing delays, and finally waits
   expect(tries).toBe(4)
   await service.sandbox.advance('30d')
   expect(tries).toBe(16)
-  const parked = await service.unsettled.list()
+  const parked = await service.deadLetters.list()
   expect(parked).toMatchObject([{ kind: 'test', subject: 'broken', parkedAt: expect.any(Number) }])
   const id = parked[0]?.id ?? ''
   for (const left of [1, 0]) {
-    await service.unsettled.retry(id)
+    await service.deadLetters.retry(id)
     await service.sandbox.advance('1s')
-    expect(await service.unsettled.list()).toHaveLength(left)
+    expect(await service.deadLetters.list()).toHaveLength(left)
   }
   expect(tries).toBe(18)
-  await expect(service.unsettled.retry(id)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(service.deadLetters.retry(id)).rejects.toMatchObject({ code: 'not_found' })
   await service.close()
 })
 

@@ -140,8 +140,8 @@ test('410 disables a webhook at once, ends what waits, and a change enables it a
   await until(async () => (await read()).disabled_reason === 'gone')
   await writeEvent(call, seller, 'client.missed')
   receivers.answering = () => 204
-  await call('PUT', `/v4/webhooks/${id}`, { token: seller.token, body: { description: 'mended' } })
-  expect(await read()).toMatchObject({ status: 'enabled', disabled_reason: null, description: 'mended' })
+  await call('PUT', `/v4/webhooks/${id}`, { token: seller.token, body: { description: 'fixed' } })
+  expect(await read()).toMatchObject({ status: 'enabled', disabled_reason: null, description: 'fixed' })
   await advance('1d')
   await writeEvent(call, seller, 'client.later')
   await until(() => received.length === 3)

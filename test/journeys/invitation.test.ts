@@ -10,7 +10,7 @@ import { newReader, newSeller } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 
-/** Somebody who was invited by mail, and the address in it. */
+/** Someone who was invited by mail, and the address in it. */
 async function invited(body: object = { memo: 'For the concert on Friday' }) {
   const { url, call } = await host()
   const payer = await newReader(call, await newSeller(call), { balance: 10, email: 'grace@example.test' })

@@ -109,7 +109,7 @@ test('texts and styles of a hostile page cannot inject markup or rules into the 
 
 test('a cookie of the same site does not decide who pays', async () => {
   const service = await host()
-  const session = await newSession(service.call, 'somebody-else@example.test')
+  const session = await newSession(service.call, 'someone-else@example.test')
   const page = await newPage()
   await page.context().addCookies([{ name: 'session_id', value: session, url: service.url }])
   await page.goto(`${service.url}/shop`)

@@ -113,7 +113,7 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
     expect(failures).toEqual([])
   })
 
-  test('creates a payment link for somebody else, and learns how to buy and sell', async () => {
+  test('creates a payment link for someone else, and learns how to buy and sell', async () => {
     shop = await newMcpShop()
     const client = await shop.client(era)
     const link = await done(client, 'guest_checkout', { catalog_item_id: shop.item.id, arguments: OSLO })

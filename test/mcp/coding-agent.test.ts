@@ -44,21 +44,21 @@ const run = async (source: string) =>
   }
 
 /** The fields that a call must send otherwise, by what the tools say. */
-function changesOf({ entry, mend }: any): [string, unknown, unknown][] {
+function changesOf({ entry, fix }: any): [string, unknown, unknown][] {
   const sent: Record<string, unknown> = JSON.parse(entry.request)
-  const wanted: Record<string, unknown> = mend.example.body
+  const wanted: Record<string, unknown> = fix.example.body
   return Object.keys(sent).flatMap((field) =>
     wanted[field] === sent[field] ? [] : [[field, sent[field], wanted[field]] as [string, unknown, unknown]],
   )
 }
 
-/** Mends source as the last error says: it replaces the value that was sent by the value that the service wants. */
-async function mend(tools: Client, source: string): Promise<{ source: string; failed: any }> {
+/** Fixes source as the last error says: it replaces the value that was sent by the value that the service wants. */
+async function fix(tools: Client, source: string): Promise<{ source: string; failed: any }> {
   const failed = await done(tools, 'last_error')
   const changes = changesOf(failed)
   expect(changes, 'what the explanation changes').toHaveLength(1)
-  const mended = changes.reduce((text, [, was, is]) => text.replaceAll(` ${was}\n`, ` ${is}\n`), source)
-  return { source: mended, failed }
+  const fixed = changes.reduce((text, [, was, is]) => text.replaceAll(` ${was}\n`, ` ${is}\n`), source)
+  return { source: fixed, failed }
 }
 
 /** Puts a statement of the source above the loop that it is in. */
@@ -91,20 +91,20 @@ async function start() {
   return { call, seller, item, tools, order, balance: () => balanceOf(call, payer.token, payer.hostname) }
 }
 
-it('a scripted agent finds and mends a stale price in a shop, with the tools alone', async () => {
+it('a scripted agent finds and fixes a stale price in a shop, with the tools alone', async () => {
   const { call, seller, item, tools, order, balance } = await start()
   expect((await changeItem(call, seller, item, { price: 0.3 })).status).toBe(200)
 
   const planted = await run(KIOSK)
   await expect(planted.sell(order)).rejects.toThrow('could not sell')
-  const { source, failed } = await mend(tools, KIOSK)
+  const { source, failed } = await fix(tools, KIOSK)
   expect(failed).toMatchObject({ entry: { code: 'price_changed', status: 409 }, facts: { seen: 0.25, price: 0.3 } })
   const { results } = await done(tools, 'docs_search', { query: failed.entry.code, limit: 1 })
   expect(results).toMatchObject([{ kind: 'error', title: 'price_changed' }])
   expect(source).toContain('const COST = 0.3\n')
 
-  const mended = await run(source)
-  expect(await mended.sell(order)).toBe('the article')
+  const fixed = await run(source)
+  expect(await fixed.sell(order)).toBe('the article')
   const { requests } = await done(tools, 'search_requests', { operation_id: 'createPayment' })
   expect(requests.map(({ status }: { status: number }) => status)).toEqual([202, 409])
   expect(await done(tools, 'replay_diff', { id: requests[0].id })).toMatchObject({ diff: [], effects: { same: true } })
@@ -116,7 +116,7 @@ it('a scripted agent finds and mends a stale price in a shop, with the tools alo
   expect(await balance()).toBe(0.7)
 })
 
-it('a scripted agent finds and mends a shop that charges twice when an answer is lost, with the tools alone', async () => {
+it('a scripted agent finds and fixes a shop that charges twice when an answer is lost, with the tools alone', async () => {
   const { tools, order, balance } = await start()
   const payments = async (limit: number): Promise<any[]> =>
     (await done(tools, 'search_requests', { operation_id: 'createPayment', limit })).requests
@@ -140,10 +140,10 @@ it('a scripted agent finds and mends a shop that charges twice when an answer is
   expect(second.idempotency_key).not.toBe(first.idempotency_key)
 
   const [, making = ''] = /^ *(const key = .*)$/m.exec(RETRYING_KIOSK) ?? []
-  const mended = aboveLoop(RETRYING_KIOSK, making)
+  const fixed = aboveLoop(RETRYING_KIOSK, making)
   await done(tools, 'rewind', { to: before[0].id })
   expect(await balance()).toBe(1)
-  await sellWithLostAnswer(mended)
+  await sellWithLostAnswer(fixed)
   const [retry, lost] = await payments(2)
   expect(retry).toMatchObject({ status: 202, caused: [], caused_by: lost.id, idempotency_key: lost.idempotency_key })
   const { facts: afterwards } = await done(tools, 'explain', { id: retry.id })

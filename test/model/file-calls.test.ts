@@ -29,7 +29,7 @@ async function live(prepare: (disk: VirtualDisk, life: Life) => void): Promise<{
   return { disk, life }
 }
 
-/** Files that only somebody who is at work needs. */
+/** Files that only someone who is at work needs. */
 const TEMPORARY = /\.next$|\.lock|\.takeover/
 /** Of these, what a process that dies may leave for a while. */
 const LEFT_BEHIND = /\.lock$|data\.json(\.previous|\.key)?\.next$|\.takeover/

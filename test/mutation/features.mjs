@@ -23,7 +23,7 @@ export const features = {
     'contract/market/paywall',
     'attacks/card-supply',
     'attacks/clock-jumps',
-    'contract/jobs/unsettled',
+    'contract/jobs/dead-letters',
     'storage/storage-calls',
   ],
   'money/cards': [
@@ -39,7 +39,7 @@ export const features = {
     'attacks/card-declines',
     'attacks/refused-refunds',
     'attacks/outcomes',
-    'contract/jobs/unsettled',
+    'contract/jobs/dead-letters',
     'contract/sandbox/controls',
   ],
   'money/twins': [

@@ -6,7 +6,7 @@ import { UserAgent } from '../support/browser/user-agent.js'
 import { type App, asClient, claimsIn, headerOf, refreshWith, VERIFIER } from '../support/scenes/oidc.js'
 import { RelyingParty, RP_CALLBACK } from '../support/scenes/relying-party.js'
 
-/** What somebody might try against the provider, over HTTP, each with the refusal that it meets. */
+/** What someone might try against the provider, over HTTP, each with the refusal that it meets. */
 
 let rp: RelyingParty
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('PKCE', () => {
     expect((await asClient(rp.host.call, app, 'token', form)).body.error).toBe('invalid_target')
   })
 
-  it('that somebody removed from an authorization request makes its code useless', async () => {
+  it('that someone removed from an authorization request makes its code useless', async () => {
     const app = await rp.register()
     const code = rp.codeIn(await new UserAgent(rp.host).authorize(rp.address(app, NO_PKCE)))
     const { status, body } = await rp.exchange(app, code)
@@ -176,7 +176,7 @@ describe('a token', () => {
     expect((await rp.fetch(`/me?access_token=${tokens.access_token}`)).status).toBe(401)
   })
 
-  it('that somebody forged is refused: alg none, HS256 with the public key, ES256 with another key', async () => {
+  it('that someone forged is refused: alg none, HS256 with the public key, ES256 with another key', async () => {
     const { tokens } = await rp.signIn()
     const payload = new TextEncoder().encode(JSON.stringify(claimsIn(tokens.access_token)))
     const header = headerOf(tokens.access_token)

@@ -155,7 +155,7 @@ describe('a document is refused', () => {
     ['that is no JSON', () => new Response('{', json)],
     ['that is no UTF-8', () => new Response(new Uint8Array([34, 255, 34]), json)],
     [
-      'that somebody uploaded as a page',
+      'that someone uploaded as a page',
       () => new Response(JSON.stringify(DOCUMENT), { headers: { 'content-type': 'text/html' } }),
     ],
     [

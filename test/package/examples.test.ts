@@ -9,7 +9,7 @@ import { npm } from '../clients/support/toolchain.js'
 import { browserCommand } from '../support/browser/browser.js'
 import { packed, project } from './packed.js'
 
-/** Each folder of `examples/` is a project of its own. It runs as if somebody had copied it, with the packed package. */
+/** Each folder of `examples/` is a project of its own. It runs as if someone had copied it, with the packed package. */
 
 const folder = fileURLToPath(new URL('../../examples', import.meta.url))
 const examples = readdirSync(folder, { withFileTypes: true })

@@ -55,7 +55,7 @@ export async function project(context: TestContext, wanted: readonly string[], f
   }
 }
 
-/** What somebody left in the folder who tried it there. */
+/** What someone left in the folder who tried it there. */
 const UNCOPIED = /[\\/](node_modules|\.next|dist|package-lock\.json)$/
 
 /** The variables that this run itself has for its tests and its npm script, which a project of others would not have. */

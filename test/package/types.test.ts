@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'vitest'
 import { packed, project } from './packed.js'
 
-/** A strict project of somebody who has no types of Node, checks the declarations of libraries too, and imports all we export. */
+/** A strict project of someone who has no types of Node, checks the declarations of libraries too, and imports all we export. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tarball = packed()

@@ -15,7 +15,7 @@ function start(storage: Storage) {
   return { service, call: caller({ url: service.baseUrl, fetch: service.fetch }) }
 }
 
-/** A storage as somebody else would write it: it promises no more than it must. */
+/** A storage as someone else would write it: it promises no more than it must. */
 function foreign(parts: Partial<Storage> = {}): Storage {
   const { fork: _, watchCommits: __, ...base } = memoryStorage()
   return { ...base, name: 'foreign', exclusive: false, ...parts }

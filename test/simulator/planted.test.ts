@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 
-/** Defects that somebody might add, each as a patch of the sources. Its first line says what it does. */
+/** Defects that someone might add, each as a patch of the sources. Its first line says what it does. */
 const folder = 'test/simulator/planted'
 const patches = readdirSync(folder).filter((name) => name.endsWith('.patch'))
 

@@ -43,10 +43,10 @@ test(
     keepResults(run)
     if (SEEDS < ENOUGH) return
     expect(run.sightings.missing()).toEqual([])
-    expect(run.uncalled(routeList.map(({ id }) => id)), 'somebody calls each operation').toEqual([])
+    expect(run.uncalled(routeList.map(({ id }) => id)), 'someone calls each operation').toEqual([])
     // Some controls need a journal, or work that has failed for days.
     const forPeople = routeList.filter(({ path }) => !path.startsWith('/_sandbox')).map(({ id }) => id)
-    expect(run.unsuccessful(forPeople), 'each operation succeeds for somebody').toEqual([])
+    expect(run.unsuccessful(forPeople), 'each operation succeeds for someone').toEqual([])
   },
   300_000 + SEEDS * 2000,
 )

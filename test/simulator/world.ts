@@ -12,7 +12,7 @@ import type { Follower } from './properties/followers.js'
 import type { Asked, Records } from './properties/records.js'
 import type { Sightings } from './properties/sightings.js'
 
-/** Somebody who calls the service. */
+/** Someone who calls the service. */
 export interface Person {
   /** Such as `reader 2`. */
   readonly name: string
@@ -57,7 +57,7 @@ export interface WorldParts {
   readonly sightings: Sightings
   /** A process that takes requests now. Undefined while there is none. */
   findProcess(draws: Draws): SimulatedProcess | undefined
-  /** Somebody whom nobody waits for has seen a promise broken. */
+  /** Someone whom nobody waits for has seen a promise broken. */
   onBroken(error: Error): void
 }
 
@@ -116,7 +116,7 @@ export class World {
     const { asked, tries = asked || method === 'GET' ? 6 : 1 } = options
     for (let tried = 1; ; tried++) {
       const told = await this.#send(method, path, options)
-      const isOpen = told.isLost || isUnsettled(told)
+      const isOpen = told.isLost || isDeadLetter(told)
       if (asked && isOpen) asked.isUncertain = true
       if (!told.isLost && told.headers.has('idempotent-replayed')) this.sightings.see('a retry finds its first effect')
       if (!isOpen || tried >= tries) return told
@@ -146,7 +146,7 @@ export class World {
     this.records.keepSecret(who.token, who.name, 'an access token')
   }
 
-  /** Follows somebody's events at one process for a while, or until that ends. */
+  /** Follows someone's events at one process for a while, or until that ends. */
   async follow(by: Person, follower: Follower, ms: number): Promise<void> {
     const process = this.#parts.findProcess(this.#parts.draws)
     const headers = { accept: 'text/event-stream', 'last-event-id': String(follower.last) }
@@ -205,7 +205,7 @@ export class World {
 }
 
 /** Whether an answer leaves open what has happened. Then the same request is sent again. */
-const isUnsettled = ({ status, body }: Answer): boolean =>
+const isDeadLetter = ({ status, body }: Answer): boolean =>
   status === 503 || body?.code === 'idempotency_in_progress' || body?.code === 'outcome_unknown'
 
 /** A stream breaks off when the storage fails, and its reader connects again. */

@@ -41,7 +41,7 @@ test('A view shows what it has read with the changes since then over it, like th
         change(now, steps)
         view.apply(changesOf(steps))
       }
-      // Somebody else has written, so it reads all of it again.
+      // Someone else has written, so it reads all of it again.
       for (const { steps } of after.toReversed()) change(stored, steps)
       await view.refresh()
       for (const { steps } of after)
@@ -97,7 +97,7 @@ test('Others have committed if a number appears that is neither told nor on its 
   // Older snapshots, too.
   watch.notice(3)
   expect(told).toEqual([{ rows }])
-  // One that failed gives its number to somebody else.
+  // One that failed gives its number to someone else.
   watch.tell(rows, 5)
   watch.settle(5, false)
   watch.notice(5)

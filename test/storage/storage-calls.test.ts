@@ -152,7 +152,7 @@ const plainLists = [
   'listRegistrations',
   'listSessions',
   'listTwinQuantities',
-  'listUnsettledWork',
+  'listDeadLetters',
 ]
 
 /** Lists that no test here fills: refunds that failed, the delegates of all twins, whose query names one twin, and codes, faults, forks, snapshots and the journal, which no storage has. */

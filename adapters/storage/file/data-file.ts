@@ -172,20 +172,20 @@ async function keepAside(file: string, aside: string): Promise<void> {
   await replaceFile(next, aside)
 }
 
-const PIECE = 1 << 16
+const CHARACTERS_PER_WRITE = 1 << 16
 
 function* piecesOf(snapshot: Snapshot, long: LongFields | undefined): Generator<string> {
   let piece = ''
-  for (const line of linesOf(snapshot, long)) {
+  for (const line of snapshotLines(snapshot, long)) {
     piece += line
-    if (piece.length < PIECE) continue
+    if (piece.length < CHARACTERS_PER_WRITE) continue
     yield piece
     piece = ''
   }
   yield piece
 }
 
-function* linesOf({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
+function* snapshotLines({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
   const whole = new ChecksumOfLines()
   const added = (line: string): string => {
     whole.add(Number.parseInt(line[0] === '[' ? line.slice(2, 10) : line.slice(-11, -3), 16))

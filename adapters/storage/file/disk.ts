@@ -91,14 +91,14 @@ function removeNow(file: string): void {
   }
 }
 
-const PIECE = 1 << 20
+const BYTES_PER_READ = 1 << 20
 
 /**
  * Writes part of a file to the disk that is in it already. A sync alone does not do that if an earlier one failed: the
  * system has forgotten what it should have written.
  */
 export async function writeAgain(handle: FileHandle, from: number, to: number): Promise<void> {
-  const piece = Buffer.allocUnsafe(Math.min(PIECE, Math.max(0, to - from)))
+  const piece = Buffer.allocUnsafe(Math.min(BYTES_PER_READ, Math.max(0, to - from)))
   for (let at = from; at < to; ) {
     const { bytesRead } = await handle.read(piece, 0, Math.min(piece.length, to - at), at)
     if (bytesRead === 0) break

@@ -75,7 +75,7 @@ export async function readFirstJournal(
   file: string,
   { store, commit }: Pick<FirstSnapshot, 'store' | 'commit'>,
 ): Promise<JournaledCommit[]> {
-  const [header, ...commits] = linesOf(file, await bytesOf(file))
+  const [header, ...commits] = parsedLines(file, await bytesOf(file))
   if (!header) return []
   if (header.journal !== FORMAT || header.store !== store)
     throw new StorageDamaged(file, 1, 'this journal does not continue the data file beside it')
@@ -99,7 +99,7 @@ async function bytesOf(file: string): Promise<Buffer> {
   })
 }
 
-function linesOf(file: string, bytes: Buffer): Record<string, unknown>[] {
+function parsedLines(file: string, bytes: Buffer): Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = []
   let start = 0
   for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', start)) {

@@ -255,7 +255,7 @@ export class Journal {
     }
   }
 
-  /** Removes what a failed write left. Returns false if nobody knows whether it is on the disk. */
+  /** Removes what a failed write left. Returns false if it is unknown whether it is on the disk. */
   async #takeBack({ handle, end }: OpenPart): Promise<boolean> {
     try {
       await handle.truncate(end)

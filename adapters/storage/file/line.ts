@@ -112,7 +112,7 @@ export function isTorn({ bytes, end, isWhole }: ReadLine): boolean {
   return false
 }
 
-const PIECE = 1 << 20
+const BYTES_PER_LINE_READ = 1 << 20
 
 /** Reads a file line by line, in lists of those that each piece of the file holds. Throws like `open`. */
 export async function* readLines(file: string): AsyncGenerator<readonly ReadLine[]> {
@@ -122,8 +122,8 @@ export async function* readLines(file: string): AsyncGenerator<readonly ReadLine
     let number = 0
     let end = 0
     for (;;) {
-      const piece = Buffer.allocUnsafe(PIECE)
-      const { bytesRead } = await handle.read(piece, 0, PIECE)
+      const piece = Buffer.allocUnsafe(BYTES_PER_LINE_READ)
+      const { bytesRead } = await handle.read(piece, 0, BYTES_PER_LINE_READ)
       if (bytesRead === 0) break
       const bytes =
         rest.length === 0 ? piece.subarray(0, bytesRead) : Buffer.concat([rest, piece.subarray(0, bytesRead)])

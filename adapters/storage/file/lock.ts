@@ -8,7 +8,7 @@ import { PRIVATE, syncFile } from './disk.js'
 import { StorageLocked } from './errors.js'
 
 export interface Lock {
-  /** Throws `StorageLocked` if a different process has taken the lock, or somebody removed it. */
+  /** Throws `StorageLocked` if a different process has taken the lock, or someone removed it. */
   check(): void
   /** If the lock cannot be removed, this process may take it again, and others may when this process ends. */
   release(): Promise<void>

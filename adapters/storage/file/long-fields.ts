@@ -54,7 +54,7 @@ export class LongFields {
     return this.open(collection, stored)
   }
 
-  /** The row of a line. Its long fields are read from their files when somebody asks for them. */
+  /** The row of a line. Its long fields are read from their files when someone asks for them. */
   open(collection: string, line: Row): Row {
     const digests = digestsOf(line)
     if (!digests) return line

@@ -40,7 +40,7 @@ export async function appendJournalPart(file: string, part: JournalPart): Promis
   const line = Buffer.from(objectLine(part))
   const handle = await open(file, 'r+')
   try {
-    await writeAt(handle, line, await placeOf(handle, line))
+    await writeAt(handle, line, await findOffset(handle, line))
   } finally {
     await handle.close()
   }
@@ -52,7 +52,7 @@ const LONGEST_NAME = 1024
  * Where a line belongs: after the last whole line, or at its own place. A write that failed may have left half a line
  * there, which is removed.
  */
-async function placeOf(handle: FileHandle, line: Buffer): Promise<number> {
+async function findOffset(handle: FileHandle, line: Buffer): Promise<number> {
   const { size } = await handle.stat()
   const start = Math.max(0, size - LONGEST_NAME)
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(LONGEST_NAME), 0, LONGEST_NAME, start)

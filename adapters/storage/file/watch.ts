@@ -36,7 +36,7 @@ function changeOf({ file, identity }: WatchedFile): string | undefined {
   const stats = statNow(file)
   if (stats === 'unknown') return undefined
   if (!stats) return `${file} was deleted by a different program`
-  return nameOf(stats) === identity ? undefined : `${file} was replaced by a different program`
+  return inodeKey(stats) === identity ? undefined : `${file} was replaced by a different program`
 }
 
 /** Undefined if there is no such file. */
@@ -50,6 +50,6 @@ function statNow(file: string): BigIntStats | undefined | 'unknown' {
 }
 
 /** Distinguishes a file from another one that gets its name while the handle is open. */
-export const identityOf = async (handle: FileHandle): Promise<string> => nameOf(await handle.stat({ bigint: true }))
+export const identityOf = async (handle: FileHandle): Promise<string> => inodeKey(await handle.stat({ bigint: true }))
 
-const nameOf = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`
+const inodeKey = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`

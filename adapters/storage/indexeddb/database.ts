@@ -241,7 +241,7 @@ export class Database {
   }
 }
 
-/** Rejects with `StorageUnavailable` if a job is not done in so many ms. It goes on all the same. */
+/** Rejects with `StorageUnavailable` if a job is not done in this many ms. It goes on all the same. */
 async function inTime<T>(job: Promise<T>, ms: number, message: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {

@@ -2,7 +2,7 @@ import { OutcomeUnknown, StorageFull, StorageUnavailable } from '../../../src/st
 
 /**
  * Turns an error of IndexedDB into one of the storage, and returns other errors unchanged. `isCommitted` says that the
- * transaction was committing, so that nobody knows whether its writes are stored.
+ * transaction was committing, so it is unknown whether its writes are stored.
  */
 export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
   if (!(cause instanceof DOMException)) return cause

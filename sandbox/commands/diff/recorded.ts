@@ -51,20 +51,20 @@ function readEntry(entry: unknown): RecordedEntry | undefined {
     ...{ method, status, isJson },
     url: new URL(url),
     body: isObject(postData) ? fieldsIn(postData) : undefined,
-    answer: isJson ? parsed(content.encoding === 'base64' ? decoded(content.text) : content.text) : undefined,
+    answer: isJson ? parsedAnswer(content.encoding === 'base64' ? decoded(content.text) : content.text) : undefined,
   }
 }
 
 /** The fields of a body: JSON, or a form. */
 function fieldsIn({ mimeType, text, params }: Json): unknown {
-  if (/json/.test(String(mimeType))) return parsed(text)
+  if (/json/.test(String(mimeType))) return parsedAnswer(text)
   if (!/form-urlencoded/.test(String(mimeType))) return undefined
   if (typeof text === 'string') return Object.fromEntries(new URLSearchParams(text))
   const pairs = Array.isArray(params) ? params.filter(isObject) : []
   return Object.fromEntries(pairs.map(({ name, value }) => [String(name), value]))
 }
 
-function parsed(text: unknown): unknown {
+function parsedAnswer(text: unknown): unknown {
   try {
     return typeof text === 'string' && text !== '' ? JSON.parse(text) : undefined
   } catch {

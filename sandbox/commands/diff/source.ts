@@ -17,7 +17,7 @@ export async function readSource(place: string): Promise<Source> {
   const isUrl = /^https?:\/\//i.test(place)
   const text = isUrl ? await download(place) : await readText(place)
   const name = isUrl ? place : basename(place)
-  return sourceOf(await parsed(name, text), name)
+  return sourceOf(await parseDocument(name, text), name)
 }
 
 async function download(url: string): Promise<string> {
@@ -36,7 +36,7 @@ async function download(url: string): Promise<string> {
 }
 
 /** JSON begins with a brace. Anything else may be YAML. */
-async function parsed(name: string, text: string): Promise<unknown> {
+async function parseDocument(name: string, text: string): Promise<unknown> {
   const plain = text.replace(/^\ufeff/, '').trimStart()
   const isJson = plain.startsWith('{')
   try {

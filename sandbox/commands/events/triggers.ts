@@ -8,7 +8,7 @@ const PRICE = 0.25
 /** The port of a service that no machine has any more. */
 const NOBODY_LISTENS = 'http://127.0.0.1:9/'
 
-/** What triggers need: an account that sells, and somebody who pays. */
+/** What triggers need: an account that sells, and someone who pays. */
 export class World {
   constructor(readonly connected: Connected) {}
 
@@ -103,7 +103,7 @@ async function buy(world: World, endpoint?: string): Promise<unknown> {
   return payer.purchases.create.try(id, {})
 }
 
-/** The account sends value to somebody who is not there yet. */
+/** The account sends value to someone who is not there yet. */
 async function invite({ account, connected }: World) {
   const { twins } = await account.twins.list()
   const [primary] = twins

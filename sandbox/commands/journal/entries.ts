@@ -51,7 +51,7 @@ async function* newestEntries(running: RunningService, query: EntryQuery): Async
   }
 }
 
-/** At most so many entries that match, oldest first. */
+/** At most this many entries that match, oldest first. */
 export async function lastEntries(running: RunningService, query: EntryQuery, most: number): Promise<Entry[]> {
   const found: Entry[] = []
   for await (const entry of newestEntries(running, query)) if (found.push(entry) === most) break

@@ -9,7 +9,7 @@ export interface ExplainFlags extends ServiceFlags {
   readonly json?: boolean | undefined
 }
 
-/** Prints why a running sandbox answered a request as it did, and what mends it. Throws `Refusal`. */
+/** Prints why a running sandbox answered a request as it did, and what fixes it. Throws `Refusal`. */
 export async function explain(
   given: string,
   { json = false, ...flags }: ExplainFlags,

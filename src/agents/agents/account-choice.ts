@@ -9,7 +9,7 @@ import type { AccountRow } from '../../identity/accounts/account.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type AccountChoiceRow, accountChoices } from './account-choice-row.js'
 
-const LIFETIME = 15 * 60_000
+const CHOICE_LINK_MS = 15 * 60_000
 
 /** Creates a link at which the user chooses a business account. Throws `not_choosable`. */
 export async function offerAccountChoice(
@@ -20,7 +20,7 @@ export async function offerAccountChoice(
   if ((await grantableAccounts(tx, user_id)).length === 0) throw problem('not_choosable')
   const at = clock.now()
   const token = base64url(random.bytes(32))
-  const expires_at = at + LIFETIME
+  const expires_at = at + CHOICE_LINK_MS
   const row: AccountChoiceRow = {
     id: await tx.nextId('account_choices'),
     token_digest: digest(token),
@@ -36,7 +36,7 @@ export async function offerAccountChoice(
 export async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
   const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!row) throw problem('not_found')
-  if (!isCurrent(row.expires_at, LIFETIME, at) || !(await findConnection(tx, row.connection_id)))
+  if (!isCurrent(row.expires_at, CHOICE_LINK_MS, at) || !(await findConnection(tx, row.connection_id)))
     throw problem('link_expired')
   return row
 }

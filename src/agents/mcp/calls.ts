@@ -31,7 +31,7 @@ export async function callTool(
   try {
     const approval = await answeredApproval(loaded, visit, { name, args }, context)
     if (typeof approval === 'object') return approval
-    return resultOf(await called(found, args, { ...visit, approvalId: approval }))
+    return callToolResult(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     if (error.code !== 'approval_required') return refusalOf(withUrl(error, visit.service))
@@ -57,7 +57,7 @@ async function offerOrCall(loaded: Sdk, { tool, args, visit, refused }: RefusedC
     ;({ refusal, approval } = await offer())
   }
   if (approval?.status !== 'approved') return refusalOf(refusal)
-  return resultOf(await called(tool, args, { ...visit, approvalId: approval.approval_id }))
+  return callToolResult(await called(tool, args, { ...visit, approvalId: approval.approval_id }))
 }
 
 interface RefusedCall {
@@ -83,7 +83,7 @@ async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']
   }
 }
 
-function resultOf(answer: object): sdk.CallToolResult {
+function callToolResult(answer: object): sdk.CallToolResult {
   const structuredContent = plainAnswer(answer)
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
 }
@@ -91,7 +91,7 @@ function resultOf(answer: object): sdk.CallToolResult {
 /** Adds to a refusal which tool to call next. */
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
   const next = nextOf(code, fields)
-  return { ...resultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
+  return { ...callToolResult({ ...body, ...(next !== undefined && { next }) }), isError: true }
 }
 
 function nextOf(code: string, { approval, url }: Problem['fields']): string | undefined {

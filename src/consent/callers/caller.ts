@@ -119,7 +119,7 @@ function authorizationOf({ headers, formToken }: SentCredentials): string | null
 /** Reads the credentials of a token request (Micro Payment Service Interface, section 4.1). */
 function exchangePrincipal(authorization: string | null): Principal {
   if (!authorization) throw problem('credentials_missing', { headers: { 'www-authenticate': 'Basic, Bearer' } })
-  const { scheme, credentials } = partsOf(authorization)
+  const { scheme, credentials } = schemeAndCredentials(authorization)
   if (scheme === 'bearer') return { kind: 'refresh', refresh_token: credentials }
   if (scheme !== 'basic') throw problem('scheme_refused')
   const pair = decodeBase64(credentials)
@@ -130,7 +130,7 @@ function exchangePrincipal(authorization: string | null): Principal {
 }
 
 /** The scheme of an `Authorization` header, in lower case, and what comes after it. */
-function partsOf(authorization: string): { scheme: string; credentials: string } {
+function schemeAndCredentials(authorization: string): { scheme: string; credentials: string } {
   const end = authorization.search(/\s|$/)
   return { scheme: authorization.slice(0, end).toLowerCase(), credentials: authorization.slice(end).trim() }
 }
@@ -153,7 +153,7 @@ async function authenticateToken(
   { authorization, ...asked }: PresentedToken,
   context: Context,
 ): Promise<Principal> {
-  const { scheme, credentials: accessToken } = partsOf(authorization)
+  const { scheme, credentials: accessToken } = schemeAndCredentials(authorization)
   if (scheme !== 'bearer' || accessToken === '' || /\s/.test(accessToken))
     throw problem('bearer_required', { detail: tokenSource(auth), ...challenge(asked, context) })
   // Only tokens of agents are JWTs, and only JWTs contain a dot.

@@ -37,8 +37,8 @@ export function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: 
         subject: letter.what === 'add' ? 'Confirm a new device' : 'Confirm the removal of a device',
         text: [
           letter.what === 'add'
-            ? `Somebody who is signed in as you wants to add ${named}, and approve requests on it.`
-            : `Somebody who is signed in as you wants to remove ${named}, on which you approve requests.`,
+            ? `Someone who is signed in as you wants to add ${named}, and approve requests on it.`
+            : `Someone who is signed in as you wants to remove ${named}, on which you approve requests.`,
           'Approve or reject this on one of your devices.',
           `If you have no device at hand, you can confirm it with this link from ${minuteText(letter.from)}:\n${letter.link}`,
           'If this was not you, open the link now and reject it.',

@@ -4,7 +4,7 @@ import { isCurrent } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-const LIFETIME = 60_000
+const AUTHORIZATION_CODE_MS = 60_000
 /** How long a used code is stored. Its tokens live no longer, so any reuse that matters is noticed. */
 const STORED_FOR = 25 * 3_600_000
 
@@ -51,13 +51,13 @@ export async function issueCode(
   { random }: Pick<ServiceContext, 'random'>,
 ): Promise<string> {
   const code = base64url(random.bytes(32))
-  tx.put(oidcCodes, { id: digest(code), ...facts, expires_at: at + LIFETIME, family_id: null })
+  tx.put(oidcCodes, { id: digest(code), ...facts, expires_at: at + AUTHORIZATION_CODE_MS, family_id: null })
   return code
 }
 
 /** Whether a code can still be exchanged. */
 export const isAuthorizationCodeCurrent = ({ expires_at }: OidcCodeRow, at: number): boolean =>
-  isCurrent(expires_at, LIFETIME, at)
+  isCurrent(expires_at, AUTHORIZATION_CODE_MS, at)
 
 export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
 

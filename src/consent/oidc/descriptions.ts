@@ -65,7 +65,7 @@ export const oidcTexts: TextsOf<typeof oidcRoutes> = {
     expires_in: 'How many seconds the access token lasts.',
     id_token: 'The id token: who the user is, as a signed JWT.',
     active: 'Whether the token is valid. If not, nothing else is shown.',
-    sub: 'Identifies the user to apps. It changes once at most: when the email of a user whom somebody else created is first proven.',
+    sub: 'Identifies the user to apps. It changes once at most: when the email of a user whom someone else created is first proven.',
     aud: 'The resource or app that the token is for.',
     iss: 'The issuer of the token.',
     exp: 'When the token expires, in Unix seconds.',

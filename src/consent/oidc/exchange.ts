@@ -132,7 +132,7 @@ const grantOf = ({
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
 /**
- * RFC 7636 section 4.6. A verifier without a challenge is wrong too: somebody removed the challenge from the authorization
+ * RFC 7636 section 4.6. A verifier without a challenge is wrong too: someone removed the challenge from the authorization
  * request (RFC 9700 section 2.1.1).
  */
 function matchesChallenge(verifier: string | undefined, { code_challenge }: OidcCodeRow): boolean {
@@ -183,7 +183,7 @@ function chooseAudience(granted: string | null, asked: string | undefined, conte
   return narrower ?? granted ?? issuerOf(context)
 }
 
-/** Somebody stole the code or refresh token, so the whole family is revoked (RFC 9700 section 4.14.2). */
+/** Someone stole the code or refresh token, so the whole family is revoked (RFC 9700 section 4.14.2). */
 async function revokeReused(
   tx: Writer,
   stolen: FamilyMember & Pick<OidcTokenRow, 'user_id' | 'client_id'>,

@@ -77,9 +77,9 @@ export async function grantedAuthority(tx: Reader, { delegate, party, at }: Auth
   const row = await tx.get(delegates, delegate)
   const { spend = null } = row ?? {}
   if (!row || !spend || !(await isParty(tx, row, spend.party, party)))
-    throw refused('The delegate is unknown, or does not let you spend.')
-  if (!(await isDelegateValid(tx, row))) throw refused('The delegate was revoked.')
-  if (spend.expires_at !== null && spend.expires_at <= at) throw refused('The spending authority has expired.')
+    throw delegateRefused('The delegate is unknown, or does not let you spend.')
+  if (!(await isDelegateValid(tx, row))) throw delegateRefused('The delegate was revoked.')
+  if (spend.expires_at !== null && spend.expires_at <= at) throw delegateRefused('The spending authority has expired.')
   const { twin_id } = await personaOf(tx, row.persona)
   return { delegate: row.id, spend, twin: await getExisting(tx, twins, twin_id), at }
 }
@@ -90,14 +90,14 @@ export async function countSpending(
   { delegate, spend, at }: GrantedAuthority,
   { dq, amount }: SpentAmount,
 ): Promise<void> {
-  if (spend.dq !== dq) throw refused('The spending authority is for a different digital quantity.')
+  if (spend.dq !== dq) throw delegateRefused('The spending authority is for a different digital quantity.')
   if (amount === 0n) return
   const counter = await counterAt(tx, { delegate, spend, at })
   const left = BigInt(spend.limit) - BigInt(counter.spent)
   if (amount > left) {
     const { decimals, shortcode } = await quantityOf(tx, spend.dq)
     const until = spend.period === null ? '' : ` for this ${spend.period}`
-    throw refused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
+    throw delegateRefused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
   }
   putSpent(tx, counter, BigInt(counter.spent) + amount)
 }
@@ -112,7 +112,7 @@ export async function spendAuthority(tx: Writer, claim: AuthorityClaim & SpentAm
   return authority.twin
 }
 
-const refused = (detail: string) => problem('delegate_refused', { detail })
+const delegateRefused = (detail: string) => problem('delegate_refused', { detail })
 
 async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: Party): Promise<boolean> {
   if ('public_secret' in named)

@@ -17,7 +17,7 @@ import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
 import type { Detail, StandingTerms } from './detail.js'
 import { requestMail, requestPush } from './wording.js'
 
-const LIFETIME = 2 * 60_000
+const REQUEST_MS = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000
 /** How long after the approval the action can spend it. */
 const SPENDABLE_FOR = 5 * 60_000
@@ -128,7 +128,7 @@ export async function requireSecondFactor(
   await spendRequest(tx, { asker, userId, at })
   const asked = await activeDevicesOf(tx, userId)
   const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
-  const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : LIFETIME))
+  const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : REQUEST_MS))
   const request: AuthenticationRequestRow = {
     id: await tx.nextId('authentication_requests'),
     user_id: userId,

@@ -8,7 +8,7 @@ import type { AuthenticationRequestRow } from './request.js'
 
 /** As long as the request that the user approved can be listed. */
 export const STANDING_DAYS = 30
-const LIFETIME = STANDING_DAYS * DAY
+const STANDING_APPROVAL_MS = STANDING_DAYS * DAY
 
 /** What a user approved for later payments too. The id is `USER:PAYEE TWIN:DIGITAL QUANTITY`. */
 export interface StandingApprovalRow extends StandingTerms {
@@ -49,7 +49,7 @@ export function createStandingApproval(
     ...terms,
     request_id,
     created_at: at,
-    expires_at: at + LIFETIME,
+    expires_at: at + STANDING_APPROVAL_MS,
   })
 }
 
@@ -68,7 +68,8 @@ const isInForce = async (
   tx: Reader,
   { expires_at, user_id, generation }: StandingApprovalRow,
   at: number,
-): Promise<boolean> => isCurrent(expires_at, LIFETIME, at) && generation === (await generationOf(tx, `user:${user_id}`))
+): Promise<boolean> =>
+  isCurrent(expires_at, STANDING_APPROVAL_MS, at) && generation === (await generationOf(tx, `user:${user_id}`))
 
 /** What stands since the user approved this request. Undefined if nothing does, or no longer. */
 export async function standingOf(

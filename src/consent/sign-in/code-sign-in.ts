@@ -104,7 +104,7 @@ async function requestDeviceApproval(
   service: ServiceContext,
 ): Promise<AuthenticationRequestRow | undefined> {
   const user = await userByEmail(tx, code.email)
-  // Until the address is proven, the device may belong to somebody who does not read its mail.
+  // Until the address is proven, the device may belong to someone who does not read its mail.
   if (
     !user ||
     !isProven(user) ||
@@ -112,7 +112,7 @@ async function requestDeviceApproval(
     (await isSessionOfUser(tx, sessionId, user.id, at))
   )
     return undefined
-  // Counts separately, so that somebody who reads the user's mail cannot use up the user's own requests.
+  // Counts separately, so that someone who reads the user's mail cannot use up the user's own requests.
   const order = { userId: user.id, action: 'sign_in', asker: 'sign_in', sessionId, at }
   const request = await requireSecondFactor(tx, { ...order, detail: { email: code.email, ...detail } }, service)
   bindCode(tx, code, request.id)

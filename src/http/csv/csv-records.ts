@@ -26,7 +26,7 @@ export class CsvMalformed extends Error {
 const MAX_RECORD_BYTES = 65_536
 
 /** How many characters are parsed at once. Other calls run between two such pieces. */
-const PIECE = 65_536
+const CHARACTERS_PER_PARSE = 65_536
 
 /** Text, whole or in pieces. Bytes are UTF-8. */
 export type CsvSource = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
@@ -54,23 +54,23 @@ export async function* csvRecords(csv: CsvSource): AsyncGenerator<CsvRecord[]> {
     for (const piece of inPieces(typeof chunk === 'string' ? chunk : utf8.decode(chunk, { stream: true }))) {
       parser.write(piece)
       hasBegun = true
-      yield parsed(parser)
+      yield readParsed(parser)
       if (failure) throw malformed(failure)
       await letOthersRun()
     }
   // The parser cannot end without having begun.
   if (!hasBegun) return
   parser.end()
-  const last = parsed(parser)
+  const last = readParsed(parser)
   await ended
-  yield [...last, ...parsed(parser)]
+  yield [...last, ...readParsed(parser)]
   if (failure) throw malformed(failure)
 }
 
 /** Never cuts a surrogate pair. */
 function* inPieces(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
-    const end = at + PIECE
+    const end = at + CHARACTERS_PER_PARSE
     const isPair = /[\uD800-\uDBFF]/.test(text.charAt(end - 1))
     const cut = isPair ? end - 1 : end
     yield text.slice(at, cut)
@@ -79,7 +79,7 @@ function* inPieces(text: string): Generator<string> {
 }
 
 /** Takes what the parser has read so far. It parses while it is written to, because its buffer is always emptied. */
-function parsed(parser: { read(): { record: string[]; info: InfoRecord } | null }): CsvRecord[] {
+function readParsed(parser: { read(): { record: string[]; info: InfoRecord } | null }): CsvRecord[] {
   const records: CsvRecord[] = []
   for (let next = parser.read(); next; next = parser.read()) records.push({ line: next.info.lines, cells: next.record })
   return records

@@ -12,7 +12,7 @@ const MOST_OPERATIONS = 8
 /** The page that explains an error. It needs no script. */
 export function errorPage(explained: ExplainedError, service: { readonly baseUrl: string }): Reply<never> {
   const { code, status, error, docs, meaning, causes, fixes, fields, operations } = explained
-  return shown(
+  return documentReply(
     `${code} · farthing`,
     <main>
       <p class="kicker">
@@ -60,7 +60,7 @@ export function errorPage(explained: ExplainedError, service: { readonly baseUrl
 /** The page that lists all errors by their status. */
 export function errorListPage(errors: readonly ListedError[]): Reply<never> {
   const statuses = [...new Set(errors.map(({ status }) => status))]
-  return shown(
+  return documentReply(
     'Errors · farthing',
     <main>
       <h1 class="words">Errors</h1>
@@ -94,7 +94,7 @@ export function errorListPage(errors: readonly ListedError[]): Reply<never> {
 
 /** The page for a code that does not exist. */
 export const unknownErrorPage = ({ message, status }: Problem, service: { readonly baseUrl: string }): Reply<never> =>
-  shown(
+  documentReply(
     'No such error · farthing',
     <main>
       <h1 class="words">No such error</h1>
@@ -106,7 +106,7 @@ export const unknownErrorPage = ({ message, status }: Problem, service: { readon
     status,
   )
 
-const shown = (title: string, body: VNode, status?: number): Reply<never> =>
+const documentReply = (title: string, body: VNode, status?: number): Reply<never> =>
   page({
     ...{ title, body, styles: [cardStyle, errorStyle] },
     ...(status !== undefined && { status }),

@@ -35,9 +35,9 @@ export interface ExplainingService {
 
 /** Every error code, by its HTTP status. */
 export const listErrors = (service: Pick<ExplainingService, 'baseUrl'>): ListedError[] =>
-  problemCodes.map((code) => listed(code, service)).sort((a, b) => a.status - b.status)
+  problemCodes.map((code) => listedError(code, service)).sort((a, b) => a.status - b.status)
 
-const listed = (code: ProblemCode, service: Pick<ExplainingService, 'baseUrl'>): ListedError => ({
+const listedError = (code: ProblemCode, service: Pick<ExplainingService, 'baseUrl'>): ListedError => ({
   code,
   status: problemStatus(code),
   error: problemSentence(code),
@@ -50,7 +50,7 @@ export function explainError(code: ProblemCode, service: ExplainingService): Exp
     ({ route, version }) => version === route.versions?.[0] && errorsOf(route).includes(code),
   )
   return {
-    ...listed(code, service),
+    ...listedError(code, service),
     ...{ meaning, causes, fixes },
     fields: (fieldsOfCode[code] ?? []).map((name) => {
       const { type, description } = problemFields[name]

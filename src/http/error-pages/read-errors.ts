@@ -64,10 +64,10 @@ export const errorCodeRoutes = (list: () => readonly Route[]) =>
   })
 
 /** Longer names are nobody's typing error. */
-const LONGEST = 64
+const LONGEST_CODE = 64
 
 function unknownCode(code: string, baseUrl: string): Problem {
-  const hint = code.length > LONGEST ? '' : suggestName(code, problemCodes)
+  const hint = code.length > LONGEST_CODE ? '' : suggestName(code, problemCodes)
   return problem('not_found', { detail: `No error has this code.${hint} ${docsOf(undefined, { baseUrl })} lists all.` })
 }
 

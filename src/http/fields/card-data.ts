@@ -95,7 +95,7 @@ const isAsciiLetter = (char: number): boolean =>
   (char >= 97 && char <= 122) || (char >= 65 && char <= 90) || char === 95
 
 const SHORTEST = 13
-const LONGEST = 19
+const LONGEST_CARD_NUMBER = 19
 
 interface LastDigit {
   readonly digit: number
@@ -105,9 +105,9 @@ interface LastDigit {
 /** Adds a group to the last digits of a row, and keeps as many as a card number may have. */
 function takeGroup(last: LastDigit[], text: string, start: number, end: number): void {
   // A longer group is in no card number, and none goes across it.
-  if (end - start > LONGEST) last.length = 0
+  if (end - start > LONGEST_CARD_NUMBER) last.length = 0
   else for (let at = start; at < end; at++) last.push({ digit: text.charCodeAt(at) - 48, beginsGroup: at === start })
-  if (last.length > LONGEST) last.splice(0, last.length - LONGEST)
+  if (last.length > LONGEST_CARD_NUMBER) last.splice(0, last.length - LONGEST_CARD_NUMBER)
 }
 
 /** Whether a card number ends with the last digit (Luhn check, ISO/IEC 7812-1). */

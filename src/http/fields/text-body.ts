@@ -36,9 +36,9 @@ async function* decoded(
   for await (const chunk of complete(chunks)) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge()
-    yield textOf(() => utf8.decode(chunk, { stream: true }))
+    yield decodeText(() => utf8.decode(chunk, { stream: true }))
   }
-  yield textOf(() => utf8.decode())
+  yield decodeText(() => utf8.decode())
 }
 
 async function* complete(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -49,7 +49,7 @@ async function* complete(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function textOf(decode: () => string): string {
+function decodeText(decode: () => string): string {
   try {
     return decode()
   } catch (cause) {

@@ -7,7 +7,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { ServiceContext } from '../context.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
 
-const LIFETIME = 24 * 3_600_000
+const KEY_MS = 24 * 3_600_000
 
 /** A stored answer. The id is a digest of caller, method, path and Idempotency-Key. */
 export interface IdempotencyRow {
@@ -58,7 +58,7 @@ export interface KeyedRequest {
   readonly path: string
   readonly fields: object
   /** Whether a stored answer may be sent again. May throw a problem to answer with instead. */
-  stands(tx: Writer, stored: RenderedAnswer): Promise<boolean>
+  isStillValid(tx: Writer, stored: RenderedAnswer): Promise<boolean>
 }
 
 type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
@@ -83,9 +83,9 @@ export async function findStoredAnswer(
   isDead: IsDead = () => false,
 ): Promise<AnswerPlace | RenderedAnswer> {
   const at = context.clock.now()
-  const place = placeOf(request)
+  const place = answerPlace(request)
   const kept = await storedAnswerAt(tx, place, { at, isDead }, context)
-  if (kept && (await request.stands(tx, kept))) return replayed(kept)
+  if (kept && (await request.isStillValid(tx, kept))) return replayed(kept)
   return place
 }
 
@@ -98,7 +98,7 @@ export interface AnswerPlace {
   readonly body_digest: string
 }
 
-const placeOf = ({ caller, method, path, key, fields }: KeyedRequest): AnswerPlace => ({
+const answerPlace = ({ caller, method, path, key, fields }: KeyedRequest): AnswerPlace => ({
   id: digest(canonicalJson([caller, method, path, key])),
   body_digest: digest(canonicalJson(fields)),
 })
@@ -166,7 +166,7 @@ async function putAnswer(
   const seal = (answer: RenderedAnswer) => keys.seal(writeAnswer(answer), id)
   let sealed = outcome && (await seal(outcome.answer))
   if (outcome && sealed !== null && !(await outcome.fits(tx, sealed.length))) sealed = await seal(outcome.notKept())
-  const expires_at = at + LIFETIME
+  const expires_at = at + KEY_MS
   const open =
     claim === null
       ? { claim, claimed_until: null, attended: false }

@@ -56,21 +56,21 @@ export function operation(route: Route, version: Version | undefined, parts: Par
     ...(onlyBody && {
       requestBody: requestBody(
         { bodyOptional: true },
-        schemas.reference(onlyBody, { id, name: nameOf(id, 'Body') }),
+        schemas.reference(onlyBody, { id, name: componentName(id, 'Body') }),
         recorded(onlyBody, example?.query, least),
       ),
     }),
     ...(body && {
       requestBody: requestBody(
         route,
-        schemas.reference(body, { id, name: nameOf(id, 'Body') }),
+        schemas.reference(body, { id, name: componentName(id, 'Body') }),
         recorded(body, example?.body, least),
       ),
     }),
     ...(route.text && { requestBody: textBody(route.text.type) }),
     responses: {
       ...answers(route, parts),
-      ...refusals(route, nameOf(id, 'Error'), schemas, isGraded(route) ? least : 'designed'),
+      ...refusals(route, componentName(id, 'Error'), schemas, isGraded(route) ? least : 'designed'),
     },
   }
 }
@@ -79,7 +79,7 @@ export function operation(route: Route, version: Version | undefined, parts: Par
  * The name of a component that only one operation has: its id, and `Body`, `Answer`, `Waiting` (the answer 202 of a call
  * that must be repeated) or `Error`.
  */
-const nameOf = (id: string, part: 'Body' | 'Answer' | 'Waiting' | 'Error'): string =>
+const componentName = (id: string, part: 'Body' | 'Answer' | 'Waiting' | 'Error'): string =>
   `${id[0]?.toUpperCase()}${id.slice(1)}${part}`
 
 /** The publishable secret is a security scheme. */
@@ -143,7 +143,9 @@ function answers(route: Route, parts: Parts): DocumentPart {
       '202': {
         description: 'Not done yet. Wait for the named request, then repeat the call.',
         ...successHeaders(route),
-        content: { 'application/json': { schema: schemas.reference(waits, { id, name: nameOf(id, 'Waiting') }) } },
+        content: {
+          'application/json': { schema: schemas.reference(waits, { id, name: componentName(id, 'Waiting') }) },
+        },
       },
     }),
     ...(route.isJsonRpc && {
@@ -174,9 +176,9 @@ function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPa
   const isShown = (type: string) => type !== 'application/json' || !result || !isWeakField(result, least)
   const shape = (type: string) =>
     type === 'application/json' && result
-      ? schemas.reference(result, { id, name: nameOf(id, 'Answer') })
+      ? schemas.reference(result, { id, name: componentName(id, 'Answer') })
       : { type: 'string', ...(type === 'application/pdf' && { contentMediaType: type }) }
-  const named = (schema: DocumentPart) => ({ name: nameOf(id, 'Answer'), schema, schemas })
+  const named = (schema: DocumentPart) => ({ name: componentName(id, 'Answer'), schema, schemas })
   const examples = (type: string) =>
     type === 'application/json' && result ? recorded(result, example?.answer, least) : {}
   const own = produces

@@ -89,7 +89,7 @@ export const Facts = ({ facts }: { facts: readonly (readonly [name: string, valu
   </dl>
 )
 
-/** What somebody else wrote, and who. */
+/** What someone else wrote, and who. */
 export const Quotation = ({ by, children }: { by: string; children: string }) => (
   <figure>
     <figcaption>{by}</figcaption>

@@ -126,7 +126,7 @@ export const SignInForms = ({ at: { step, email }, isRefused, outbox, ...options
   }
 }
 
-/** Who is signed in, and the way for somebody else: a button that answers `switch`, unless `another` says otherwise. */
+/** Who is signed in, and the way for someone else: a button that answers `switch`, unless `another` says otherwise. */
 export const SignedInAs = ({ email, another }: { email: string; another?: VNode }) => (
   <form method="post" class="more">
     <span class="muted">Signed in as {email}</span>

@@ -14,7 +14,7 @@ interface FaultyRun {
   readonly service: ServiceContext
   readonly faults: Faults
   /** Finds the caller. */
-  recall(tx: Reader): Promise<Caller>
+  authenticate(tx: Reader): Promise<Caller>
 }
 
 /**
@@ -23,7 +23,7 @@ interface FaultyRun {
  */
 export async function performWithFaults(
   run: () => Promise<RenderedAnswer>,
-  { endpoint, incoming, service, faults, recall }: FaultyRun,
+  { endpoint, incoming, service, faults, authenticate }: FaultyRun,
 ): Promise<RenderedAnswer> {
   const header = incoming.headers.get(FAULT_HEADER)
   if (header !== null) guardControls(incoming, service)
@@ -32,7 +32,7 @@ export async function performWithFaults(
   return engine.perform({
     ...{ operationId: endpoint.route.id, method, path, header },
     takesBody: incoming.request.method !== 'HEAD',
-    principal: () => nameOfCaller(incoming, service, recall),
+    principal: () => nameOfCaller(incoming, service, authenticate),
     run,
     note(faultId, { isLost }) {
       incoming.fault = faultId
@@ -47,10 +47,10 @@ export async function performWithFaults(
 async function nameOfCaller(
   incoming: Incoming,
   { storage }: ServiceContext,
-  recall: FaultyRun['recall'],
+  authenticate: FaultyRun['authenticate'],
 ): Promise<string | null> {
   try {
-    incoming.principal = (await storage.read(recall)).principal
+    incoming.principal = (await storage.read(authenticate)).principal
     return principalName(incoming.principal)
   } catch (error) {
     if (error instanceof Problem) return null

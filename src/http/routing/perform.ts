@@ -28,7 +28,7 @@ import { forSameCaller } from './same-caller.js'
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
 export function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
   const { route } = endpoint
-  permit(endpoint, incoming, service)
+  checkAccess(endpoint, incoming, service)
   const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
   return takesBody ? performRead(endpoint, incoming, service) : performWith(NONE, endpoint, incoming, service)
 }
@@ -84,20 +84,20 @@ async function performWith(
   service: ServiceContext,
 ): Promise<RenderedAnswer> {
   const { route } = endpoint
-  if (route.refusesCardData) checkNoCardData(Object.values(body).map(textOf))
+  if (route.refusesCardData) checkNoCardData(Object.values(body).map(decodedText))
   const fields = decode(route, incoming, body)
   if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, fields)
   const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : NO_TEXT
-  const recall = (tx: Reader) =>
+  const authenticate = (tx: Reader) =>
     service.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
   const endWaiting = admit(route, service)
-  const prepared = { endpoint, incoming, service, fields, text, recall, endWaiting }
+  const prepared = { endpoint, incoming, service, fields, text, authenticate, endWaiting }
   const { faults } = service
   const isFaulty =
     faults && route.scope !== 'sandbox' && (faults.engine !== undefined || incoming.headers.has(FAULT_HEADER))
   try {
     return await (isFaulty
-      ? performWithFaults(() => runPrepared(prepared), { endpoint, incoming, service, faults, recall })
+      ? performWithFaults(() => runPrepared(prepared), { endpoint, incoming, service, faults, authenticate })
       : runPrepared(prepared))
   } finally {
     endWaiting()
@@ -111,18 +111,18 @@ interface PreparedRequest {
   readonly fields: Fields
   readonly text: AsyncIterable<string>
   /** Finds the caller. */
-  recall(tx: Reader): Promise<Caller>
+  authenticate(tx: Reader): Promise<Caller>
   /** Its place in the queue is free: its first transaction is done, or does its last part. */
   endWaiting(): void
 }
 
 /** Authenticates, checks and handles a decoded request. */
 async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
-  const { endpoint, incoming, service, fields, text, recall, endWaiting } = prepared
+  const { endpoint, incoming, service, fields, text, authenticate, endWaiting } = prepared
   const { route } = endpoint
   let principal: Principal | undefined
   const prepare = async (tx: Reader): Promise<Call> => {
-    const caller = await recall(tx)
+    const caller = await authenticate(tx)
     remember(incoming, caller)
     principal = caller.principal
     // A handler may wait for others, such as a seller's server or a person, as long as it likes.
@@ -130,7 +130,7 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     return {
       ...check(endpoint, incoming, fields, caller, service),
       text,
-      isAuthenticated: (later) => succeeds(recall(later)),
+      isAuthenticated: (later) => succeeds(authenticate(later)),
     }
   }
   if (route.read) {
@@ -143,13 +143,13 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     const caller = key === null ? undefined : callerKey(call, route, key)
     incoming.isKeyed = caller !== undefined
     if (key === null || caller === undefined) return undefined
-    const stands = (tx: Writer, { status, body: stored }: RenderedAnswer) =>
+    const isStillValid = (tx: Writer, { status, body: stored }: RenderedAnswer) =>
       route.isStillValid && status < 300 && typeof stored === 'string'
         ? route.isStillValid(tx, call, JSON.parse(stored), service)
         : Promise.resolve(true)
-    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, stands }
+    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, isStillValid }
   }
-  const serviceFor = (call: Call) => forSameCaller(service, call.principal, recall)
+  const serviceFor = (call: Call) => forSameCaller(service, call.principal, authenticate)
   const run = { endpoint, incoming, service, serviceFor, prepare, keyed, isKeyed: key !== null }
   try {
     return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
@@ -180,7 +180,7 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
-function permit(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): void {
+function checkAccess(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): void {
   const { route, evidence, isGraded, takesSession } = endpoint
   if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
   if (incoming.leastEvidence !== 'designed' && isWeaker(evidence, incoming.leastEvidence))
@@ -205,7 +205,7 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
     (route.body && weakField(route.body, body, leastEvidence))
   if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.evidence, { leastEvidence })
   for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
-    if (isWeaker(evidence, leastEvidence) && form.test(String(textOf(params[name]))))
+    if (isWeaker(evidence, leastEvidence) && form.test(String(decodedText(params[name]))))
       throw evidenceRefused(`This form of "${name}"`, evidence, { leastEvidence })
   const queried = Object.keys(incoming.query).find((name) => route.query && name in route.query.shape)
   if (route.queryInBody && source.takesGetBody && queried !== undefined)
@@ -266,9 +266,9 @@ const sentBy = (
     url: incoming.url,
     headers: incoming.headers,
     takesBareCookie,
-    publicSecret: publicSecret === undefined ? undefined : textOf(publicSecret),
+    publicSecret: publicSecret === undefined ? undefined : decodedText(publicSecret),
     retrySecret: () => retrySecretOf(route, incoming, body),
-    formToken: takesFormToken ? textOf(body.access_token) : undefined,
+    formToken: takesFormToken ? decodedText(body.access_token) : undefined,
     resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
     agentScope,
     recognized(principal: Principal) {
@@ -277,7 +277,7 @@ const sentBy = (
   }
 }
 
-const textOf = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
+const decodedText = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
 /** Notes who calls, and makes the answer repeat their session. */
 function remember(incoming: Incoming, { session, principal, provenUser }: Caller): void {

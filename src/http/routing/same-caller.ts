@@ -13,20 +13,20 @@ function userIdOf(principal: Principal): number | null {
 
 /**
  * The service for a handler that opens its own transactions. The user's credentials may end between authentication and
- * the first write, for example by sign-out, so `recall` authenticates again in that write. Throws what `recall` throws,
+ * the first write, for example by sign-out, so `authenticate` authenticates again in that write. Throws what `authenticate` throws,
  * and `sign_in_required` if the session has a different user or none.
  */
 export function forSameCaller(
   service: ServiceContext,
   principal: Principal,
-  recall: (tx: Reader) => Promise<Caller>,
+  authenticate: (tx: Reader) => Promise<Caller>,
 ): ServiceContext {
   const userId = userIdOf(principal)
   if (userId === null) return service
   let isSure = false
   const storage = new ObservedStorage(service.storage, {
     async before(tx) {
-      if (!isSure && userIdOf((await recall(tx)).principal) !== userId) throw problem('sign_in_required')
+      if (!isSure && userIdOf((await authenticate(tx)).principal) !== userId) throw problem('sign_in_required')
     },
     hasWritten() {
       isSure = true

@@ -10,7 +10,7 @@ import type { ClientNetwork } from '../users/new-per-day.js'
 import { provenUserByEmail } from '../users/user.js'
 import { type MailKind, type MailKindName, mailKinds } from './mail-kinds.js'
 
-/** The one way to mail somebody. Nothing else writes mails, so no feature can go around its limits. */
+/** The one way to mail someone. Nothing else writes mails, so no feature can go around its limits. */
 
 const most = { most: 5, windowMs: 15 * 60_000, code: 'too_many_mails' } as const
 

@@ -14,7 +14,7 @@ export const sessionTexts: TextsOf<typeof sessionRoutes> = {
     deleteSessionById: 'For a user, by access token or session. A retry gets `not_found`.',
   },
   fields: {
-    user: 'The signed-in user. Null: nobody is signed in.',
+    user: 'The signed-in user. Null for guests.',
     hash: 'The hash of the commodity or persona of the embed.',
     origin: 'The origin of the page around the embed.',
     sessions: 'The sessions, newest first.',

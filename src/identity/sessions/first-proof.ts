@@ -25,7 +25,7 @@ const ENDED_AT_ONCE = 10
 const ENDED_LATER = 20
 
 /**
- * Records that a user has proven their email for the first time. Somebody else may have used the user until now, so
+ * Records that a user has proven their email for the first time. Someone else may have used the user until now, so
  * everything with which they could act or spend ends with the user's generation, apps know the user by a new subject, and
  * the user gets a mail. What is dead is removed in slices. A sandbox ends nothing, because tests create users through the
  * interface and then sign them in.
@@ -58,7 +58,7 @@ export async function proveEmail(
 }
 
 /**
- * Ends everything with which somebody else could still act for the user. Returns descriptions such as "2 devices", and
+ * Ends everything with which someone else could still act for the user. Returns descriptions such as "2 devices", and
  * "all sessions" of what nobody counts: sessions, and what a timer goes on to remove.
  */
 async function endWhatOthersMade(
@@ -108,7 +108,7 @@ function provenMail({ ended, accounts, baseUrl }: ProvenNews) {
   const parts = ['You signed in with a mailed code for the first time. This email address is now confirmed as yours.']
   if (ended.length > 0)
     parts.push(
-      `Somebody else had set up a wallet for this address before. What they could use it with no longer works: ${ended.join(', ')}.`,
+      `Someone else had set up a wallet for this address before. What they could use it with no longer works: ${ended.join(', ')}.`,
       `If programs of yours used it, make new client credentials: POST ${baseUrl}/v4/user/secrets.`,
     )
   for (const id of accounts)

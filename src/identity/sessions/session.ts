@@ -15,10 +15,10 @@ import { showMailsBefore } from '../users/mail-events.js'
 import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
-const LIFETIME = 24 * 3_600_000
+const SESSION_MS = 24 * 3_600_000
 /**
  * How many sessions of one kind a user may have. Another one ends the oldest of its kind, so programs and pages end no
- * session of somebody who signed in by a code.
+ * session of someone who signed in by a code.
  */
 const MOST_OF_KIND = 100
 
@@ -110,7 +110,7 @@ async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<
   return row.client_id === null || (await tx.get(clients, row.client_id))?.deleted_at === null
 }
 
-const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
+const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, SESSION_MS, at)
 
 /** Returns the session with this id, even if it has expired. */
 export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
@@ -129,7 +129,7 @@ const NEW_USER = { madeBy: null, proven: true, credentials: false }
 
 /**
  * Signs in the user with this email, after they entered a code that was mailed there. Creates the user if there is none.
- * The session gets a new id, so that an id planted by somebody else is useless (session fixation).
+ * The session gets a new id, so that an id planted by someone else is useless (session fixation).
  */
 export async function signIn(
   tx: Writer,
@@ -179,7 +179,7 @@ export async function startSession(
   context: Pick<ServiceContext, 'random' | 'keys'>,
 ): Promise<{ session_id: string; expires_at: number }> {
   const session_id = newSessionId(context)
-  const { page, expiresAt: expires_at } = of ?? { page: null, expiresAt: at + LIFETIME }
+  const { page, expiresAt: expires_at } = of ?? { page: null, expiresAt: at + SESSION_MS }
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
   const { generation } = await getExisting(tx, users, userId)
@@ -283,7 +283,7 @@ export async function listSessions(
       expires_at: seconds(row.expires_at),
     })),
     // No session lasts longer, so those from before have expired too.
-    next: last && last.created_at + LIFETIME <= at ? null : next,
+    next: last && last.created_at + SESSION_MS <= at ? null : next,
   }
 }
 
@@ -314,6 +314,6 @@ export async function readSession(tx: Reader, sessionId: string, at: number) {
   return {
     session_id: sessionId,
     user: isShown ? showUser(user) : null,
-    expires_at: seconds(row?.expires_at ?? at + LIFETIME),
+    expires_at: seconds(row?.expires_at ?? at + SESSION_MS),
   }
 }

@@ -14,7 +14,7 @@ import { networkAt } from '../users/new-per-day.js'
 import { userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
-const LIFETIME = 10 * 60_000
+const CODE_MS = 10 * 60_000
 const TRIES = 5
 const WINDOW = 15 * 60_000
 
@@ -86,7 +86,7 @@ export async function sendSessionCode(
   }
   const id = await tx.nextId('sign_in_codes')
   const code = newCode(to, context)
-  const expires_at = at + LIFETIME
+  const expires_at = at + CODE_MS
   const fresh = { tries: 0, used: false, counted, ...(network && { network }), created_at: at, expires_at }
   tx.put(signInCodes, { id, email: to, session_digest: digest(sessionId), code_mac: mac(id, code, context), ...fresh })
   const text = `Your code is ${code}. It works once, within ten minutes.\n\nIf you did not ask for it, do nothing.`
@@ -165,9 +165,9 @@ export async function checkCode(
 }
 
 /** Whether a code can still be entered. */
-export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, LIFETIME, at)
+export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, CODE_MS, at)
 
-/** Spends a code with which somebody signs in. It no longer counts against the limits of unused ones. */
+/** Spends a code with which someone signs in. It no longer counts against the limits of unused ones. */
 export async function spendCode(tx: Writer, code: SignInCodeRow, context: CodeContext): Promise<void> {
   endCode(tx, code)
   const { counted, network, created_at: at } = code

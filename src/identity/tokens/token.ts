@@ -81,7 +81,7 @@ export async function tokenForClient(
   const isUseless = ({ access_expires_at }: TokenRow) => isAhead(access_expires_at - ACCESS_LIFETIME, at)
   for (const useless of newest.filter(isUseless)) tx.remove(tokens, useless.id)
   const last = newest.find((row) => !isUseless(row))
-  const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? show(last, context) : undefined
+  const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? shownPair(last, context) : undefined
   // After a state moved without its key, the derived token differs from the one that was issued.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
   return issue(tx, client, { at }, context)
@@ -153,10 +153,10 @@ async function issue(
   const owner = `${client.owner_kind}:${client.owner_id}` as const
   const data = { client_id: client.id, expires_at: seconds(row.access_expires_at) }
   await recordEvent(tx, { owners: [owner], type: 'token.issued', actor: client.id, subject: null, data, at })
-  return show(row, context)
+  return shownPair(row, context)
 }
 
-const show = (row: TokenRow, context: TokenContext): TokenPair => ({
+const shownPair = (row: TokenRow, context: TokenContext): TokenPair => ({
   access_token: derived('access token', row.id, context),
   expires_at: seconds(row.access_expires_at),
   refresh_token: derived('refresh token', row.id, context),

@@ -6,13 +6,13 @@ export const eventTypes = {
   // Signing in, and credentials
   sign_in: 'The user signed in. `by` says how, and `origin` names the page of an embed.',
   sign_out: 'A session of the user ended before its time.',
-  sign_in_failed: 'Somebody entered a wrong code for the address of the user.',
+  sign_in_failed: 'Someone entered a wrong code for the address of the user.',
   'token.issued': 'Client credentials, or a refresh token, got a new access token.',
   'token.reused': 'A refresh token was used twice. All tokens from the same sign-in are revoked.',
   'user.email_verified':
     'The user entered a mailed code for the first time. `ended` counts what others could do before.',
   'user.secrets_created': 'The user has new client credentials.',
-  'email.sent': 'A mail that somebody waits for has left the service.',
+  'email.sent': 'A mail that someone waits for has left the service.',
   'email.bounced': 'A mail could not be delivered.',
 
   // The second factor
@@ -60,8 +60,8 @@ export const eventTypes = {
   'purchase.paid': 'A purchase was delivered and paid.',
   'purchase.reversed': 'A purchase was not delivered. Its price went back to the buyer.',
   'transfer.completed': 'A transfer arrived.',
-  'transfer.invited': 'A transfer waits until somebody proves its email address.',
-  'transfer.claimed': 'Somebody proved the email address of a transfer, and has its value.',
+  'transfer.invited': 'A transfer waits until someone proves its email address.',
+  'transfer.claimed': 'Someone proved the email address of a transfer, and has its value.',
   'transfer.cancelled': 'The sender cancelled a transfer that waited.',
   'transfer.expired': 'Nobody claimed a transfer in time. Its value went back to the sender.',
   'transfer.unsettled': 'A transfer could not be returned after many tries, and waits for an operator.',

@@ -185,7 +185,7 @@ async function ownEvent(tx: Reader, owner: Owner, id: number): Promise<EventRow 
   return event?.owner === owner || event?.other === owner ? event : undefined
 }
 
-/** Reads one of the owner's events. Throws `not_found`, even if the event belongs to somebody else. */
+/** Reads one of the owner's events. Throws `not_found`, even if the event belongs to another user. */
 export async function readEvent(tx: Reader, owner: Owner, id: number) {
   const event = await ownEvent(tx, owner, id)
   if (!event) throw problem('not_found')

@@ -4,7 +4,7 @@ import { type Reader, StorageClosed } from '../../storage/storage.js'
 import { type EventRow, findEvents, findMatching, showEvent, sweptUntil } from './event.js'
 import { LONGEST_STREAM_MS, leaving } from './streams.js'
 
-const PIECE = 100
+const EVENTS_PER_READ = 100
 /** Reads again after this time even without a write here, because another process may have written. */
 const PAUSE_MS = 2000
 /** A silent stream sends a comment this often, so that connections stay open. */
@@ -44,7 +44,7 @@ async function* follow(
   let last = following.after
   const look = async (tx: Reader) => {
     if (!(await isAuthenticated(tx))) return undefined
-    if (last !== undefined) return findMatching(tx, { owner, type, past: last, limit: PIECE })
+    if (last !== undefined) return findMatching(tx, { owner, type, past: last, limit: EVENTS_PER_READ })
     const [newest] = await findEvents(tx, { owner, type: undefined, past: undefined, limit: 1, reverse: true })
     return { rows: [], last: newest?.id ?? 0, isMore: false }
   }

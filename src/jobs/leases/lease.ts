@@ -13,7 +13,7 @@ export interface Lease {
   readonly holder: string
   /** Grows with each holder, so a later one has a higher fence. */
   readonly fence: number
-  /** When somebody else may take it, in Unix milliseconds of the service's clock. */
+  /** When someone else may take it, in Unix milliseconds of the service's clock. */
   readonly until: number
 }
 

@@ -156,7 +156,7 @@ class Claiming {
       ...message,
       attempts: message.attempts + 1,
       claim: claimOf(this.#service, until),
-      ...(queue !== undefined && { taken_in: queue }),
+      ...(queue !== undefined && { slot_of: queue }),
     }
     this.#tx.put(outbox, mine)
     this.#sharing?.shares.take(sharerOf(message))

@@ -63,7 +63,7 @@ export interface Outcome<Result = unknown> {
   readonly message: OutboxRow
   /** What the port answered to this try or an earlier one. Undefined if it did not answer. */
   readonly answered: { readonly result: Result } | undefined
-  /** Records how the try ended. Does nothing if somebody else has taken the message over, or it is gone. */
+  /** Records how the try ended. Does nothing if someone else has taken the message over, or it is gone. */
   record(tx: Transaction): Promise<void>
   /** Its transaction has landed, and the journal may know. */
   ended(): void
@@ -186,7 +186,7 @@ async function park(tx: Writer, message: OutboxRow, service: ServiceContext): Pr
   tx.put(outbox, { ...message, ...NOT_DUE, parked_at: service.clock.now() })
   const subject = 'purpose_id' in message ? String(message.purpose_id) : message.to
   const kind = 'purpose' in message ? `${message.kind}_${message.purpose}` : message.kind
-  await service.recordUnsettled(tx, { kind, subject, id: `message:${message.id}` })
+  await service.recordDeadLetter(tx, { kind, subject, id: `message:${message.id}` })
 }
 
 /** Whether a message is still claimed for this try. A sandbox may have emptied its outbox since, or reset. */

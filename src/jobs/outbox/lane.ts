@@ -6,7 +6,7 @@ import { outbox } from './outbox.js'
 
 /**
  * Messages that leave in the order of their due times, a few at a time. A lane that is slow holds up no other one. Mails
- * that somebody waits for have a lane of their own, and take a free place among the other mails too.
+ * that someone waits for have a lane of their own, and take a free place among the other mails too.
  */
 export interface Lane {
   readonly name: 'awaited' | 'mail' | 'push' | 'card' | 'refund' | 'webhook' | 'all'

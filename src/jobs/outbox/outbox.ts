@@ -17,8 +17,8 @@ export const outbox = collection<OutboxRow>()(
     byKind: { fields: ['kind'] },
     byToAndKind: { fields: ['to', 'kind'] },
     byParked: { fields: ['parked_at'] },
-    byTaken: { fields: ['taken_in'] },
-    byWaiting: { fields: ['waits_in', 'waits_since'] },
+    byTaken: { fields: ['slot_of'] },
+    byWaiting: { fields: ['queued_in', 'waits_since'] },
     byStatus: { fields: ['status', 'created_at'] },
   },
   // Mails hold codes and links that approve requests.
@@ -56,7 +56,7 @@ interface NewMessage {
 }
 
 interface NewMail extends NewMessage {
-  /** Whether somebody waits for it, for example to sign in. Default: false. */
+  /** Whether someone waits for it, for example to sign in. Default: false. */
   readonly isAwaited?: boolean
 }
 

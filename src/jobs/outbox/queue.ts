@@ -12,8 +12,8 @@ export class QueuePlaces {
   constructor(readonly tx: Reader) {}
 
   /** Takes a place for a message. Returns false if its queue has none. A message that is taken over keeps its place. */
-  async take({ queue, taken_in }: OutboxRow): Promise<boolean> {
-    if (queue === undefined || taken_in === queue) return true
+  async take({ queue, slot_of }: OutboxRow): Promise<boolean> {
+    if (queue === undefined || slot_of === queue) return true
     const taken = this.#taken.get(queue) ?? (await this.#count(queue))
     this.#taken.set(queue, Math.min(taken + 1, QUEUE_PLACES))
     return taken < QUEUE_PLACES
@@ -25,22 +25,22 @@ export class QueuePlaces {
 }
 
 /** A message that waits until a place is free. Until then no search for due messages reads it. */
-export const setAside = <M extends OutboxRow>(message: M, waits_in: string) => ({
+export const setAside = <M extends OutboxRow>(message: M, queued_in: string) => ({
   ...message,
   due_at: null,
   due_set_at: null,
-  waits_in,
+  queued_in,
   ...(message.due_at !== null && { waits_since: message.due_at }),
 })
 
 /** A message that was set aside and is due again. */
-export function dueAgain({ waits_in: _, waits_since, ...message }: OutboxRow, at: number): OutboxRow {
+export function dueAgain({ queued_in: _, waits_since, ...message }: OutboxRow, at: number): OutboxRow {
   return { ...message, due_at: Math.min(waits_since ?? at, at), due_set_at: at }
 }
 
 /** Frees the place of a message whose try has ended. The message of its queue that waits longest is due again. */
-export async function freePlace(tx: Writer, { taken_in, ...message }: OutboxRow, at: number): Promise<OutboxRow> {
-  if (taken_in !== undefined) await callNext(tx, taken_in, at)
+export async function freePlace(tx: Writer, { slot_of, ...message }: OutboxRow, at: number): Promise<OutboxRow> {
+  if (slot_of !== undefined) await callNext(tx, slot_of, at)
   return message
 }
 

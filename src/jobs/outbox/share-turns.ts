@@ -41,7 +41,7 @@ export async function findTurns(
   let last = after.startsWith(prefix) ? after : prefix
   for (let looked = 0; looked < MOST_LOOKED_AT; looked++) {
     const row = (await firstAfter(tx, prefix, last)) ?? (await firstAfter(tx, prefix, prefix))
-    const turn = row?.waits_in
+    const turn = row?.queued_in
     if (!row || turn === undefined || found.has(turn)) break
     found.set(turn, sharerOf(row))
     last = turn
@@ -54,7 +54,7 @@ export async function findTurns(
 async function firstAfter(tx: Reader, prefix: string, turn: string): Promise<OutboxRow | undefined> {
   const after = [turn, Number.MAX_VALUE, 0]
   const [row] = await tx.find(outbox, { index: 'byWaiting', prefix: [], after, limit: 1 })
-  return row?.waits_in?.startsWith(prefix) ? row : undefined
+  return row?.queued_in?.startsWith(prefix) ? row : undefined
 }
 
 /** How many messages one transaction makes due again. */
@@ -66,7 +66,7 @@ const CALLED_AT_ONCE = 200
  */
 export async function endTurns(tx: Writer, at: number): Promise<boolean> {
   const query = { index: 'byWaiting', prefix: [], after: [ALL, Number.MAX_VALUE, 0], limit: CALLED_AT_ONCE } as const
-  const waiting = (await tx.find(outbox, query)).filter(({ waits_in }) => waits_in?.startsWith(ALL))
+  const waiting = (await tx.find(outbox, query)).filter(({ queued_in }) => queued_in?.startsWith(ALL))
   for (const message of waiting) tx.put(outbox, dueAgain(message, at))
   return waiting.length === CALLED_AT_ONCE
 }

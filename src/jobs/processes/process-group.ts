@@ -9,6 +9,7 @@ import {
   type Writer,
 } from '../../storage/storage.js'
 import { instanceIn, type Lease, leases } from '../leases/lease.js'
+import { Heartbeats } from './heartbeats.js'
 import {
   type Control,
   type ControlKind,
@@ -19,14 +20,13 @@ import {
   readProcessRow,
   withProcesses,
 } from './process-rows.js'
-import { Silences } from './silences.js'
 
 /** How often a process shows that it is alive. */
 const BEAT_MS = 1000
 /** How long it may be silent before others consider it dead. */
 const DEAD_MS = 10_000
 /** How often a control looks whether all have followed, even without a hint. */
-const LOOK_MS = 250
+const FOLLOW_CHECK_MS = 250
 /** How long a control waits for a process that is alive. Later ones follow by themselves. */
 const PATIENCE_MS = 20_000
 /** Before the fence of any control. */
@@ -69,7 +69,7 @@ interface Seen {
 export class ProcessGroup {
   readonly #member: Member
   readonly #work: SharedWork
-  readonly #silences: Silences
+  readonly #heartbeats: Heartbeats
   #others: ReadonlySet<string> = new Set()
   /** The fence of the last step of a control that this process has followed. */
   #followed = 0
@@ -87,7 +87,7 @@ export class ProcessGroup {
   constructor(member: Member, work: SharedWork) {
     this.#member = member
     this.#work = work
-    this.#silences = new Silences(member.alarm, DEAD_MS)
+    this.#heartbeats = new Heartbeats(member.alarm, DEAD_MS)
   }
 
   /** The instance names of the processes that are alive, this one first. */
@@ -107,7 +107,7 @@ export class ProcessGroup {
   async isAlive(instance: string): Promise<boolean> {
     if (instance === this.#member.instance) return !this.#hasLeft
     const row = await this.#member.storage.read((tx) => readProcessRow(tx, instance))
-    return row !== undefined && !this.#silences.isOver(row)
+    return row !== undefined && !this.#heartbeats.isOver(row)
   }
 
   /** Whether this process has followed the last control. A process that hung for long may not have. */
@@ -166,7 +166,7 @@ export class ProcessGroup {
     if (this.#hasLeft) return
     this.#hasLeft = true
     this.#cancelBeat()
-    this.#silences.stop()
+    this.#heartbeats.stop()
     this.#wake()
     await this.#looking
     const { id } = processRow(this.#member, 0)
@@ -187,7 +187,7 @@ export class ProcessGroup {
   #beat(follow: (seen: Seen) => number): Promise<Seen> {
     return this.#member.storage.write(async (tx) => {
       const { rows, control } = await readSeen(tx)
-      const alive = rows.filter((row) => !this.#silences.isOver(row))
+      const alive = rows.filter((row) => !this.#heartbeats.isOver(row))
       for (const row of rows) if (!alive.includes(row)) tx.remove(leases, row.id)
       tx.put(leases, processRow(this.#member, follow({ rows, control })))
       return { rows: alive, control }
@@ -222,8 +222,8 @@ export class ProcessGroup {
   #meet({ rows }: Seen): void {
     const others = rows.filter((row) => this.#isOther(row))
     const before = this.#others
-    this.#others = new Set(others.map(nameOf))
-    this.#silences.hear(others)
+    this.#others = new Set(others.map(instanceOf))
+    this.#heartbeats.record(others)
     for (const name of before)
       if (!this.#others.has(name)) {
         void this.#work.takeOver().catch(this.#logged('could not take over'))
@@ -241,7 +241,7 @@ export class ProcessGroup {
       return true
     }
     if (fence === this.#followed) return false
-    // Nobody knows how far an own control that others have ended had got.
+    // It is unknown how far an own control that others have ended had got.
     const kind = (this.#fence === undefined && control?.kind) || 'state'
     // Nothing needs to rest while faults are armed.
     if (kind !== 'faults') await this.#rest()
@@ -272,7 +272,7 @@ export class ProcessGroup {
 
   /** Follows the others if they have ended the control of this process. */
   async #catchUp(): Promise<void> {
-    for (let looks = PATIENCE_MS / LOOK_MS; this.#fence !== undefined && looks > 0 && !this.#hasLeft; looks--) {
+    for (let looks = PATIENCE_MS / FOLLOW_CHECK_MS; this.#fence !== undefined && looks > 0 && !this.#hasLeft; looks--) {
       await this.#look(() => this.#member.storage.read(readSeen))
       if (this.#fence !== undefined) await this.#nextLook()
     }
@@ -330,10 +330,10 @@ export class ProcessGroup {
       for (;;) {
         const { rows, control } = await this.#member.storage.read(readSeen)
         const others = rows.filter((row) => this.#isOther(row))
-        const late = others.filter((row) => row.fence < fence && !this.#silences.isOver(row))
+        const late = others.filter((row) => row.fence < fence && !this.#heartbeats.isOver(row))
         if (late.length === 0 || control?.fence !== fence || this.#hasLeft) return
-        if (isLate) return this.#member.log.error(`no answer to a control from ${late.map(nameOf).join(', ')}`)
-        this.#silences.hear(others)
+        if (isLate) return this.#member.log.error(`no answer to a control from ${late.map(instanceOf).join(', ')}`)
+        this.#heartbeats.record(others)
         await this.#nextLook()
       }
     } finally {
@@ -349,7 +349,7 @@ export class ProcessGroup {
         this.#waiting.delete(done)
         resolve()
       }
-      const cancel = this.#member.alarm.set(LOOK_MS, done)
+      const cancel = this.#member.alarm.set(FOLLOW_CHECK_MS, done)
       this.#waiting.add(done)
     })
   }
@@ -363,7 +363,7 @@ export class ProcessGroup {
   }
 
   #isOther(row: Lease): boolean {
-    return nameOf(row) !== this.#member.instance
+    return instanceOf(row) !== this.#member.instance
   }
 
   readonly #logged = (what: string) => (cause: unknown) => {
@@ -374,6 +374,6 @@ export class ProcessGroup {
 /** The fence of a control that has ended itself. */
 const endOf = (fence: number): number => fence + 1
 
-const nameOf = ({ holder }: Lease): string => instanceIn(holder)
+const instanceOf = ({ holder }: Lease): string => instanceIn(holder)
 
 const readSeen = async (tx: Reader): Promise<Seen> => ({ rows: await processRows(tx), control: await readControl(tx) })

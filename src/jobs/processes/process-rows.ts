@@ -24,7 +24,7 @@ export const processRow = (
   id: PROCESS + instance,
   holder: `${instance}:${randomHex(random, 8)}`,
   fence,
-  // Until somebody removes it, because the clock of a sandbox may jump.
+  // Until someone removes it, because the clock of a sandbox may jump.
   until: NEVER,
 })
 
@@ -56,7 +56,7 @@ export const controlRow = ({ kind, runBy = '', fence }: Control): Lease => ({
   id: CONTROL,
   holder: `${runBy}:${kind}`,
   fence,
-  // Until somebody removes it, because the clock of a sandbox may jump.
+  // Until someone removes it, because the clock of a sandbox may jump.
   until: NEVER,
 })
 

@@ -4,7 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
-/** How many things of one kind, or bytes, somebody has created today. The id is `kind:subject`. */
+/** How many things of one kind, or bytes, someone has created today. The id is `kind:subject`. */
 export interface DailyCountRow {
   readonly id: string
   readonly count: number

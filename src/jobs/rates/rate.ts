@@ -46,7 +46,7 @@ export interface CountedAttempt {
 }
 
 /**
- * Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Without it, if so many tries
+ * Throws the limit's problem, with `Retry-After` in seconds, if the subject has reached the limit. Without it, if this many tries
  * at once are more than the limit ever allows. Counts nothing.
  */
 export async function checkRate(tx: Reader, limit: RateLimit, counted: CountedAttempt): Promise<void> {

@@ -87,7 +87,7 @@ export async function sweepPiece(
   const removed = new Map<string, number>()
   let next = known
   let left = SWEEP_ROWS
-  const parts = partsOf(collections)
+  const parts = sweepParts(collections)
   const begin = from ? parts.findIndex(({ place }) => isSamePart(place, from)) : 0
   for (const { collection, rule, place } of parts.slice(Math.max(begin, 0))) {
     const here = from && isSamePart(place, from) ? from : place
@@ -108,7 +108,7 @@ interface SweepPart {
   readonly place: SweepPlace
 }
 
-const partsOf = (collections: readonly AnyCollection[]): SweepPart[] =>
+const sweepParts = (collections: readonly AnyCollection[]): SweepPart[] =>
   collections.flatMap((collection) => {
     const rule = collection.retention
     if (!isSwept(rule)) return []

@@ -5,7 +5,7 @@ import { StorageClosed } from '../../storage/storage.js'
 const AGAIN_MS = 100
 const LATEST_AGAIN_MS = 5000
 /** The clock may jump while nothing else happens, so a loop that waits looks this often. */
-const LOOK_MS = 60_000
+const CLOCK_CHECK_MS = 60_000
 
 /** Rounds of work, one after the other. */
 export interface Loop {
@@ -19,7 +19,7 @@ export interface Loop {
   /** Whether its last round failed, and the next one waits. */
   readonly isResting: boolean
   /** Begins a round that waits because the last one failed. */
-  hurry(): void
+  retryNow(): void
   /** Begins at most one more round, if it was woken before. Resolves when none runs. */
   stop(): Promise<void>
 }
@@ -53,7 +53,7 @@ export function runLoop(
     if (running || isResting || isPaused || roundsLeft === 0) return
     running = run().finally(() => {
       running = undefined
-      // Somebody may have woken it since the last round ended.
+      // Someone may have woken it since the last round ended.
       if (isWoken) wake()
     })
   }
@@ -85,7 +85,7 @@ export function runLoop(
   function ringFor(due: number | undefined): void {
     cancelAlarm()
     if (due === undefined || sandbox?.clock.mode === 'manual') return
-    ring(Math.min(Math.max(due - clock.now(), 0), LOOK_MS))
+    ring(Math.min(Math.max(due - clock.now(), 0), CLOCK_CHECK_MS))
   }
 
   function ring(ms: number): void {
@@ -111,7 +111,7 @@ export function runLoop(
     get isResting() {
       return isResting && !isPaused
     },
-    hurry() {
+    retryNow() {
       if (!isResting || isPaused) return
       cancelAlarm()
       isResting = false

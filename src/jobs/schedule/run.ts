@@ -39,7 +39,7 @@ export async function redateAllTimers({ storage, clock }: Pick<ServiceContext, '
 /** A job that has run in a transaction. */
 interface Ran {
   readonly timer: TimerRow
-  /** What it wrote, for the journal. Undefined if nobody knows. */
+  /** What it wrote, for the journal. Undefined if it is unknown. */
   readonly written?: CommitRecord
   /** Why it failed. Undefined if it did not. */
   readonly failure?: { readonly cause: unknown }
@@ -65,10 +65,10 @@ export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: Ser
     const ran = await storage.write(async (tx) => runAll(tx, await dueTimers(tx, dueBy, SLICE), run))
     reportAll(ran, run)
   } catch (cause) {
-    // One of them may have written what the storage refuses, and nobody knows which.
+    // One of them may have written what the storage refuses, and it is unknown which.
     const due = await storage.read((tx) => dueTimers(tx, dueBy, SLICE))
     if (due.length === 0) throw cause
-    for (const timer of due) await runAlone(timer, run)
+    for (const timer of due) await runOne(timer, run)
   }
 }
 
@@ -117,7 +117,7 @@ async function runAll(tx: Writer, due: readonly TimerRow[], run: Run): Promise<R
   return ran
 }
 
-async function runAlone({ id }: TimerRow, run: Run): Promise<void> {
+async function runOne({ id }: TimerRow, run: Run): Promise<void> {
   const { storage } = run
   const { clock } = run.service
   /** Does nothing if another process has run it. */
@@ -161,5 +161,5 @@ async function postpone(tx: Writer, timer: TimerRow, { service, jitter }: Run): 
   }
   const { due_set_at, ...parked } = timer
   tx.put(timers, { ...parked, failures, due_at: null, parked_at: at })
-  await service.recordUnsettled(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
+  await service.recordDeadLetter(tx, { kind: timer.kind, subject: timer.subject, id: `timer:${timer.id}` })
 }

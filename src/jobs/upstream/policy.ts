@@ -31,12 +31,12 @@ const localNames = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'
  */
 export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
   // The URL parser silently removes line breaks, tabs and surrounding spaces.
-  if (/[\s\p{Cc}]/u.test(text)) throw refused('It must not contain white space or control characters.')
+  if (/[\s\p{Cc}]/u.test(text)) throw upstreamRefused('It must not contain white space or control characters.')
   const url = parsedUrl(text)
-  if (!url) throw refused('It must be an absolute URL.')
+  if (!url) throw upstreamRefused('It must be an absolute URL.')
   url.hash = ''
   const fault = plainFault(url) ?? policyFault(url, policy)
-  if (fault !== undefined) throw refused(fault)
+  if (fault !== undefined) throw upstreamRefused(fault)
   return url
 }
 
@@ -44,7 +44,7 @@ export function checkUpstreamUrl(text: string, policy: UpstreamPolicy): URL {
 export function addressRule(policy: UpstreamPolicy, url?: URL): (address: string) => boolean {
   const { allowUpstream, sandbox } = policy
   const list = typeof allowUpstream === 'object' ? allowUpstream : undefined
-  const isNamed = url !== undefined && list?.names.has(nameOf(url)) === true
+  const isNamed = url !== undefined && list?.names.has(hostnameWithoutDots(url)) === true
   const takesAll = typeof allowUpstream === 'function' || takesPrivate(policy) || isNamed
   return (address) => {
     if (isAlwaysRefused(address)) return false
@@ -67,23 +67,24 @@ const framing =
  */
 export function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw refused('The name of a header contains invalid characters.')
-    if (framing.test(name)) throw refused(`The header ${name} cannot be set, because it describes the connection.`)
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw upstreamRefused('The name of a header contains invalid characters.')
+    if (framing.test(name))
+      throw upstreamRefused(`The header ${name} cannot be set, because it describes the connection.`)
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-      throw refused(`The value of the header ${name} contains a line break or another invalid character.`)
+      throw upstreamRefused(`The value of the header ${name} contains a line break or another invalid character.`)
   }
 }
 
-const refused = (detail: string) => problem('upstream_refused', { detail })
+const upstreamRefused = (detail: string) => problem('upstream_refused', { detail })
 
 /** What is wrong with a URL under every policy. */
 function plainFault(url: URL): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Its scheme must be http or https.'
   if (url.username !== '' || url.password !== '') return 'It must not contain a user name or a password.'
   const ip = literalOf(url)
-  const isMetadata = ip === undefined ? isBelow(nameOf(url), metadataNames) : isAlwaysRefused(ip)
+  const isMetadata = ip === undefined ? isBelow(hostnameWithoutDots(url), metadataNames) : isAlwaysRefused(ip)
   return isMetadata
-    ? 'Its host is always refused, such as a cloud metadata service or a link-local address.'
+    ? 'Its host is always upstreamRefused, such as a cloud metadata service or a link-local address.'
     : undefined
 }
 
@@ -102,18 +103,18 @@ function policyFault(url: URL, policy: UpstreamPolicy): string | undefined {
 
 function isPublicHost(url: URL): boolean {
   const ip = literalOf(url)
-  const name = nameOf(url)
+  const name = hostnameWithoutDots(url)
   return ip === undefined ? name.includes('.') && !isBelow(name, localNames) : isPublicAddress(ip)
 }
 
 function isListedHost(url: URL, list: UpstreamList): boolean {
   const ip = literalOf(url)
-  return ip === undefined ? list.names.has(nameOf(url)) : isListed(ip, list)
+  return ip === undefined ? list.names.has(hostnameWithoutDots(url)) : isListed(ip, list)
 }
 
 function isLocalHost(url: URL): boolean {
   const ip = literalOf(url)
-  return ip === undefined ? isBelow(nameOf(url), ['localhost']) : isLoopback(ip)
+  return ip === undefined ? isBelow(hostnameWithoutDots(url), ['localhost']) : isLoopback(ip)
 }
 
 /** The host, if it is an IP address. The URL parser has already normalized its spelling. */
@@ -123,7 +124,7 @@ function literalOf({ hostname }: URL): string | undefined {
 }
 
 /** The host without trailing dots. The URL parser has already made it lower case. */
-const nameOf = ({ hostname }: URL): string => withoutEnd(hostname, '.')
+const hostnameWithoutDots = ({ hostname }: URL): string => withoutEnd(hostname, '.')
 
 const isBelow = (name: string, parents: readonly string[]): boolean =>
   parents.some((parent) => name === parent || name.endsWith(`.${parent}`))

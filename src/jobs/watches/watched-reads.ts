@@ -39,11 +39,11 @@ export class WatchedReads implements Reader {
   }
 
   #note(from: AnyCollection, index: string, prefix: readonly Key[]): void {
-    this.keys.set(textOf(from, index, prefix), { from, index, depth: prefix.length })
+    this.keys.set(rangeKey(from, index, prefix), { from, index, depth: prefix.length })
   }
 }
 
-const textOf = ({ name }: AnyCollection, index: string, prefix: readonly Key[]): string =>
+const rangeKey = ({ name }: AnyCollection, index: string, prefix: readonly Key[]): string =>
   `${name} ${index} ${JSON.stringify(prefix)}`
 
 /** What several readers have read, by collection: which parts of its indexes, and how many watch each. */
@@ -75,11 +75,11 @@ export class WatchedParts {
   *touchedBy(changes: readonly RowChange[]): Generator<string> {
     for (const { collection: into, id, is } of changes)
       for (const { index, depth } of this.#parts.get(into.name)?.values() ?? []) {
-        if (depth === 0) yield textOf(into, index, [])
-        else if (index === 'id') yield textOf(into, index, [id])
+        if (depth === 0) yield rangeKey(into, index, [])
+        else if (index === 'id') yield rangeKey(into, index, [id])
         else {
           const key = is && keyOf(indexNamed(into, index), is)
-          if (key) yield textOf(into, index, key.slice(0, depth))
+          if (key) yield rangeKey(into, index, key.slice(0, depth))
         }
       }
   }

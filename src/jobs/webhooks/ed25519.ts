@@ -30,15 +30,15 @@ export async function newSigningKey(random: Random): Promise<string> {
 }
 
 /** The public key of a stored private key: `whpk_` and Base64. */
-export const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(partsOf(key).publicKey)}`
+export const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(keyParts(key).publicKey)}`
 
 /** Signs a text. Returns Base64. */
 export async function signEd25519(key: string, text: string): Promise<string> {
-  const { seed } = partsOf(key)
+  const { seed } = keyParts(key)
   return base64Of(new Uint8Array(await crypto.subtle.sign('Ed25519', await privateKeyOf(seed), utf8ToBytes(text))))
 }
 
-function partsOf(key: string) {
+function keyParts(key: string) {
   const bytes = bytesOf(key.slice(PRIVATE_KEY.length))
   return { seed: bytes.subarray(0, SEED_BYTES), publicKey: bytes.subarray(SEED_BYTES) }
 }

@@ -4,7 +4,7 @@ import { events } from '../events/event.js'
 import { webhooks } from './webhook-row.js'
 
 /** How soon a process learns that another one has created the first webhook. */
-const LOOK_MS = 60_000
+const WEBHOOK_CHECK_MS = 60_000
 
 /**
  * Hands new events to webhooks. It costs nothing where no webhook is enabled: it reads that once, and again when
@@ -37,6 +37,6 @@ export class WebhookFeed {
       const { handOutEvents } = await load(() => import('./hand-out.js'))
       while (await handOutEvents(this.service));
     }
-    return storage.exclusive ? undefined : clock.now() + LOOK_MS
+    return storage.exclusive ? undefined : clock.now() + WEBHOOK_CHECK_MS
   }
 }

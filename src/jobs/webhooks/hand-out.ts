@@ -9,7 +9,7 @@ import { postDelivery } from './webhook-delivery.js'
 import { PROGRESS, type WebhookProgressRow, type WebhookRow, webhookProgress } from './webhook-row.js'
 
 /** How many events one transaction hands out. */
-const PIECE = 100
+const EVENTS_PER_TRANSACTION = 100
 /** How long an id that another process drew may wait for its event. No transaction takes longer. */
 const MISSING_MS = 5 * 60_000
 const MOST_MISSING = 1000
@@ -40,7 +40,12 @@ async function readNews(tx: Reader) {
   if (!progress) return { progress, missed: [], rows: [] }
   const ids = progress.missing.map(({ id }) => id)
   const missed = ids.length > 0 ? (await tx.getMany(events, ids)).filter((row) => row !== undefined) : []
-  const rows = await tx.find(events, { index: 'id', prefix: [], after: [progress.after], limit: PIECE })
+  const rows = await tx.find(events, {
+    index: 'id',
+    prefix: [],
+    after: [progress.after],
+    limit: EVENTS_PER_TRANSACTION,
+  })
   return { progress, missed, rows }
 }
 
@@ -60,7 +65,7 @@ async function handOut(tx: Writer, service: HandingOut): Promise<HandedOut> {
   const missing = service.storage.exclusive ? [] : missingAfter(progress, { missed, rows, at })
   tx.put(webhookProgress, { id: PROGRESS, after, missing, due_at: wanted.length > 0 ? due : progress.due_at })
   const posted = wanted.map(({ event }, i) => ({ eventId: event.id, id: ids[2 * i + 1] ?? 0 }))
-  return { posted, mayBeMore: rows.length === PIECE }
+  return { posted, mayBeMore: rows.length === EVENTS_PER_TRANSACTION }
 }
 
 interface Recipient {

@@ -26,7 +26,7 @@ export function invoiceText(invoice: InvoiceRow, issuer: string): InvoiceText {
     isSettled: status === 'paid' || status === 'void',
     from: [issuer],
     to: billedTo(invoice),
-    facts: factsOf(invoice),
+    facts: invoiceFacts(invoice),
     lines: lines.map(({ description, amount, period_start, period_end }) => ({
       description,
       period: `${dayOf(period_start)} to ${dayOf(period_end)}`,
@@ -58,7 +58,7 @@ function billedTo({ account_id, profile }: InvoiceRow): string[] {
   ]
 }
 
-function factsOf({ created_at, issued_at, plan, card }: InvoiceRow): [string, string][] {
+function invoiceFacts({ created_at, issued_at, plan, card }: InvoiceRow): [string, string][] {
   const facts: [string, string][] = [
     issued_at === null ? ['Created', dayOf(created_at)] : ['Issued', dayOf(issued_at)],
     ['Plan', plans[plan].name],

@@ -19,7 +19,7 @@ const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'u
 
 type CartAuth = (typeof cartRoute)['auth'][number]
 
-const placeOf = (
+const cartPlaceOf = (
   { params, principal, session }: Call<{ id: number }, unknown, unknown, CartAuth>,
   { clock }: Pick<ServiceContext, 'clock'>,
 ): CartPlace => ({
@@ -53,7 +53,7 @@ export const cartRoutes = defineRoutes('carts', {
     params: IdPath,
     result: CartShape,
     errors: ['not_found'],
-    read: async (tx, call, service) => showCart(tx, await ownCart(tx, placeOf(call, service)), service),
+    read: async (tx, call, service) => showCart(tx, await ownCart(tx, cartPlaceOf(call, service)), service),
   }),
 
   deleteCart: route({
@@ -65,7 +65,7 @@ export const cartRoutes = defineRoutes('carts', {
     status: 204,
     errors: ['not_found', 'cart_closed'],
     async write(tx, call, service) {
-      await deleteCart(tx, placeOf(call, service))
+      await deleteCart(tx, cartPlaceOf(call, service))
       return noContent()
     },
   }),
@@ -83,7 +83,7 @@ export const cartRoutes = defineRoutes('carts', {
     idempotent: true,
     async write(tx, call, service) {
       const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
-      return showCart(tx, await addCartItem(tx, placeOf(call, service), { itemId, args, quantity }), service)
+      return showCart(tx, await addCartItem(tx, cartPlaceOf(call, service), { itemId, args, quantity }), service)
     },
   }),
 
@@ -100,7 +100,7 @@ export const cartRoutes = defineRoutes('carts', {
       const { arguments: args, quantity } = call.body
       return showCart(
         tx,
-        await updateCartItem(tx, placeOf(call, service), call.params.line, { args, quantity }),
+        await updateCartItem(tx, cartPlaceOf(call, service), call.params.line, { args, quantity }),
         service,
       )
     },
@@ -115,7 +115,7 @@ export const cartRoutes = defineRoutes('carts', {
     result: CartShape,
     errors: ['not_found', 'cart_closed'],
     write: async (tx, call, service) =>
-      showCart(tx, await deleteCartItem(tx, placeOf(call, service), call.params.line), service),
+      showCart(tx, await deleteCartItem(tx, cartPlaceOf(call, service), call.params.line), service),
   }),
 
   payCart: route({
@@ -167,7 +167,16 @@ export const cartRoutes = defineRoutes('carts', {
       } = call.body
       const { principal: caller, storeAnswer } = call
       const hops = hopsIn(call.headers)
-      const order = { place: placeOf(call, service), caller, hostname, approvalId, delegate, acceptPrices, seen, hops }
+      const order = {
+        place: cartPlaceOf(call, service),
+        caller,
+        hostname,
+        approvalId,
+        delegate,
+        acceptPrices,
+        seen,
+        hops,
+      }
       return payCart(order, service, storeAnswer)
     },
   }),

@@ -22,29 +22,29 @@ const placeholdersIn = (text: string): { source: Source; name: string }[] =>
  * the path and query.
  */
 export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: UpstreamPolicy): string | null {
-  if (endpoint.length > MAX_LENGTH) throw refused(`must have at most ${MAX_LENGTH} characters`)
+  if (endpoint.length > MAX_LENGTH) throw invalidEndpoint(`must have at most ${MAX_LENGTH} characters`)
   const names = placeholdersIn(endpoint)
   if (/[{}]/.test(endpoint.replace(PLACEHOLDER, '')))
-    throw refused('may contain braces only in {input.NAME} and {secret.NAME}')
-  const { head } = partsOf(endpoint)
+    throw invalidEndpoint('may contain braces only in {input.NAME} and {secret.NAME}')
+  const { head } = endpointParts(endpoint)
   if (names.length > 0 && (head === undefined || /#/.test(endpoint)))
-    throw refused('may contain placeholders only in its path and query')
+    throw invalidEndpoint('may contain placeholders only in its path and query')
   const required = requiredInputs(schema)
   for (const { source, name } of names)
     if (source === 'input' && !required.includes(name))
-      throw refused(`contains {input.${name}}, but the schema does not require "${name}"`)
+      throw invalidEndpoint(`contains {input.${name}}, but the schema does not require "${name}"`)
   const url = checkUpstreamUrl(endpoint.replace(PLACEHOLDER, 'a'), policy)
   if (names.length === 0) return url.href
   if (new URL(endpoint.replace(PLACEHOLDER, 'b')).host !== url.host)
-    throw refused('may contain placeholders only in its path and query')
+    throw invalidEndpoint('may contain placeholders only in its path and query')
   return null
 }
 
-const refused = (what: string): Problem =>
+const invalidEndpoint = (what: string): Problem =>
   problem('field_invalid', { detail: `"external_endpoint" ${what}.`, fields: { field: 'external_endpoint' } })
 
 /** Splits an endpoint into scheme and host, path, and query. `head` is undefined for an endpoint without a host. */
-function partsOf(endpoint: string): { head: string | undefined; path: string; query: string } {
+function endpointParts(endpoint: string): { head: string | undefined; path: string; query: string } {
   const [, head, path = '', query = ''] =
     /^(https?:\/\/[^\s/?#\\{}]+(?=[/\\?#]|$))([^?#]*)([\s\S]*)$/i.exec(endpoint) ?? []
   return { head, path, query }
@@ -77,7 +77,7 @@ export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: 
       const value = valueFor(source, name)
       return value === undefined ? placeholder : encodeURIComponent(value)
     })
-  const { head, path, query } = partsOf(endpoint)
+  const { head, path, query } = endpointParts(endpoint)
   if (head === undefined) return endpoint
   const parts = path.split(/([/\\])/).map((part) => {
     const [first] = placeholdersIn(part)

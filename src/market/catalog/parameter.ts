@@ -59,20 +59,20 @@ export async function replaceDispatchParameters(
   { itemId, inputs, at }: { itemId: number; inputs: readonly ParameterInput[]; at: number },
   encryption: Encryption,
 ): Promise<void> {
-  if (inputs.length > MAX_PARAMETERS) throw refused(null, `must have at most ${MAX_PARAMETERS} entries`)
+  if (inputs.length > MAX_PARAMETERS) throw invalidParameter(null, `must have at most ${MAX_PARAMETERS} entries`)
   const known = new Map((await parametersOf(tx, itemId)).map((row) => [row.id, row]))
   checkDistinct(inputs)
   for (const [n, input] of inputs.entries()) {
     const { id } = input
     const was = typeof id === 'number' ? known.get(id) : undefined
-    if (typeof id === 'number' && !was) throw refused(`${n}.id`, 'is not the id of a parameter of this item')
+    if (typeof id === 'number' && !was) throw invalidParameter(`${n}.id`, 'is not the id of a parameter of this item')
     tx.put(dispatchParameters, await changedParameter(tx, { itemId, input, was, n, at }, encryption))
     if (was) known.delete(was.id)
   }
   for (const id of known.keys()) tx.remove(dispatchParameters, id)
 }
 
-const refused = (field: string | null, what: string): Problem =>
+const invalidParameter = (field: string | null, what: string): Problem =>
   fieldRefused(field === null ? 'parameters' : `parameters.${field}`, what)
 
 function checkDistinct(inputs: readonly ParameterInput[]): void {
@@ -80,8 +80,8 @@ function checkDistinct(inputs: readonly ParameterInput[]): void {
   for (const [n, { id, kind, name }] of inputs.entries()) {
     // HTTP header names ignore case.
     const key = `${kind}:${kind === 'header' ? name.toLowerCase() : name}`
-    if (seen.has(key)) throw refused(`${n}.name`, 'occurs twice')
-    if (typeof id === 'number' && seen.has(id)) throw refused(`${n}.id`, 'occurs twice')
+    if (seen.has(key)) throw invalidParameter(`${n}.name`, 'occurs twice')
+    if (typeof id === 'number' && seen.has(id)) throw invalidParameter(`${n}.id`, 'occurs twice')
     seen.add(key)
     if (typeof id === 'number') seen.add(id)
   }
@@ -104,11 +104,11 @@ async function changedParameter(
   const { kind, name } = input
   const sensitive = input.sensitive ?? was?.sensitive ?? false
   const given = input.value ?? undefined
-  if (given === undefined && !was) throw refused(`${n}.value`, 'is missing: a new parameter needs a value')
+  if (given === undefined && !was) throw invalidParameter(`${n}.value`, 'is missing: a new parameter needs a value')
   if (given === undefined && was?.sensitive && !sensitive)
-    throw refused(`${n}.value`, 'is missing: send the value again to make the parameter visible')
+    throw invalidParameter(`${n}.value`, 'is missing: send the value again to make the parameter visible')
   if (kind === 'header' && isReserved(name))
-    throw refused(`${n}.name`, 'is a header that farthing does not let you set')
+    throw invalidParameter(`${n}.name`, 'is a header that farthing does not let you set')
   const kept = was && (await keys.open(was.value_sealed, encryptionContext(was.id)))
   // The kind may have changed, so a stored value must be checked again.
   const value = given ?? kept ?? ''
@@ -130,9 +130,9 @@ const isReserved = (name: string): boolean =>
 
 function checkValue(kind: ParameterKind, value: string, n: number): void {
   if (new TextEncoder().encode(value).length > MAX_VALUE_BYTES)
-    throw refused(`${n}.value`, `must have at most ${MAX_VALUE_BYTES} bytes`)
+    throw invalidParameter(`${n}.value`, `must have at most ${MAX_VALUE_BYTES} bytes`)
   if (kind === 'header' && !/^([\x21-\x7e\x80-\xff]([\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?$/.test(value))
-    throw refused(
+    throw invalidParameter(
       `${n}.value`,
       'contains a character that is not allowed in a header: remove line breaks, control characters and spaces at either end',
     )

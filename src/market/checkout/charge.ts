@@ -72,7 +72,7 @@ export const chargesOf = (tx: Reader, checkoutId: number): AsyncGenerator<Checko
 
 const final: ReadonlySet<ChargeStatus> = new Set(['failed', 'spent', 'refunded', 'credited'])
 
-/** Whether a charge of a checkout, or its refund, has not ended or waits for somebody. */
+/** Whether a charge of a checkout, or its refund, has not ended or waits for someone. */
 export async function hasOpenCharge(tx: Reader, checkoutId: number): Promise<boolean> {
   for await (const { status } of chargesOf(tx, checkoutId)) if (!final.has(status)) return true
   return false

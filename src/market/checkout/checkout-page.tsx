@@ -120,7 +120,7 @@ export const checkoutPages: Pages<CheckoutStep> = {
       <p role="status">
         {unknown
           ? 'The card processor has not confirmed the charge yet. You are not charged twice. This page updates by itself.'
-          : 'Somebody is paying right now. This page updates by itself.'}
+          : 'Someone is paying right now. This page updates by itself.'}
       </p>
     ),
   }),

@@ -18,7 +18,7 @@ export const CHECKOUT_EXPIRES = 'checkout_expires'
 /** Kind of the timer that ends an attempt to pay. Its subject is the attempt's token. */
 export const CHECKOUT_ATTEMPT_ENDS = 'checkout_try_ends'
 
-/** `paying`: somebody is paying, or the outcome of a charge is unknown. */
+/** `paying`: someone is paying, or the outcome of a charge is unknown. */
 export type CheckoutStatus = 'unpaid' | 'paying' | 'paid' | 'expired'
 
 /** A user, or a guest by the digest of their session id. */
@@ -79,7 +79,7 @@ export const checkouts = collection<CheckoutRow>()(
       keepMs: UNPAID_FOR,
       index: 'byEnd',
       prefixes: [['expired']],
-      unless: 'it is paid, because it is the receipt of a guest, or a charge or refund waits for somebody',
+      unless: 'it is paid, because it is the receipt of a guest, or a charge or refund waits for someone',
       async spared(tx, rows, { at }) {
         const spared = new Set<number>()
         for (const { id, twin_id, expires_at } of rows)

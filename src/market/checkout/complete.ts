@@ -3,8 +3,8 @@ import { Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/stored-bytes.js'
+import { heartbeatWhile, runExclusively } from '../../jobs/flows/exclusive-run.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
-import { beatWhile, runAlone } from '../../jobs/flows/rival.js'
 import { chargeNow, unchargedProblem } from '../../money/cards/charge-now.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -63,10 +63,10 @@ export async function completeCheckout(order: Completion, service: ServiceContex
   const look = (tx: Reader) => checkoutByToken(tx, order.token)
   const run = () =>
     runFlow('checkout', service, (run) =>
-      beatWhile(pay({ order, run, service }), (tx) => showAlive(tx, run.token), service),
+      heartbeatWhile(pay({ order, run, service }), (tx) => showAlive(tx, run.token), service),
     )
-  const paid = await runAlone(checkoutAttempts, { look, run }, service)
-  if (!paid) throw checkoutPaying(SOMEBODY_PAYS)
+  const paid = await runExclusively(checkoutAttempts, { look, run }, service)
+  if (!paid) throw checkoutPaying(PAYMENT_IN_PROGRESS)
   return paid
 }
 
@@ -96,7 +96,7 @@ async function pay(attempt: Attempt): Promise<ShownCheckout | Problem | undefine
   return run.transaction('settle', (tx) => settle(tx, { ...purchase, answer }, attempt))
 }
 
-const SOMEBODY_PAYS = 'Somebody is paying right now. Send the same request again in 5 seconds.'
+const PAYMENT_IN_PROGRESS = 'Someone is paying right now. Send the same request again in 5 seconds.'
 const OUTCOME_UNKNOWN =
   'It is not known yet whether a card was charged. farthing asks the card processor again, and nobody is charged twice. Send the same request again later.'
 

@@ -52,7 +52,7 @@ export type CheckoutStep =
   | { readonly step: 'offer'; readonly offer: Offer; readonly payment: PaymentStep }
   /** The link can no longer be paid. */
   | { readonly step: 'over'; readonly name: string; readonly why: Problem; readonly canCancel: boolean }
-  /** `unknown`: the outcome of a charge is unknown. Otherwise somebody is paying right now. */
+  /** `unknown`: the outcome of a charge is unknown. Otherwise someone is paying right now. */
   | { readonly step: 'paying'; readonly name: string; readonly unknown: boolean }
   | {
       readonly step: 'paid'
@@ -67,7 +67,7 @@ export type CheckoutVisit = Visit<{ readonly token: string }>
 type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards' | 'limits'>
 
 /**
- * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if somebody
+ * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if someone
  * else paid.
  */
 export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
@@ -122,7 +122,7 @@ async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promi
     price: await priceOf(tx, checkout),
     quote: { price: quote.price, dq: quote.quantity.id },
     descriptor: quote.commodity.descriptor,
-    arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, textOf(value)]),
+    arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, receiptText(value)]),
     canCancel,
     byCard:
       isChargeable(quote.amount, quote.quantity) && isWithinCardMost(quote.amount, quote.quantity, context.limits),
@@ -135,7 +135,7 @@ async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promi
 /** Longer values are shortened. */
 const MAX_CHARACTERS = 500
 
-function textOf(value: unknown): string {
+function receiptText(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }

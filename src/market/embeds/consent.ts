@@ -31,9 +31,9 @@ function parse(sent: string | undefined): unknown {
 function consentOf(asked: unknown): EmbedConsent {
   const { title, text }: { title?: unknown; text?: unknown } =
     typeof asked === 'object' && asked !== null ? asked : { text: asked }
-  const heading = textOf(title).slice(0, MAX_LENGTH - 1)
+  const heading = trimmedText(title).slice(0, MAX_LENGTH - 1)
   // Leaves room for the line break between title and text.
-  return { title: heading, text: textOf(text).slice(0, MAX_LENGTH - 1 - heading.length) }
+  return { title: heading, text: trimmedText(text).slice(0, MAX_LENGTH - 1 - heading.length) }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
+const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')

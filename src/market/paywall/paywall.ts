@@ -202,7 +202,7 @@ async function settle(
 ): Promise<PaywallOutcome | Problem> {
   const paymentStatus = answer && answer.status < 500 ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status: paymentStatus, at: clock.now() })))
-    // The run was taken over, or somebody replaced the state.
+    // The run was taken over, or someone replaced the state.
     return failed(held, 'The payment was reversed before the upstream service answered.')
   return answer ? { kind: 'answered', paymentId: held.id, paymentStatus, ...answer } : failed(held, failure)
 }

@@ -34,7 +34,7 @@ export async function settlePurchase(
   const isPaid = failure === undefined || service.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
-    // Its run was taken over, or somebody replaced the state.
+    // Its run was taken over, or someone replaced the state.
     const receipt = receiptOf(row, { status: 'reversed', decimals, response: null })
     return { receipt, failure: 'The payment was reversed before the upstream service answered.' }
   }

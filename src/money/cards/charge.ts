@@ -13,7 +13,7 @@ export type SettleCharge = (
 ) => Promise<void>
 
 /**
- * Runs when a charge is given up. Nobody knows whether the card was charged, so it reports the charge's id to the
+ * Runs when a charge is given up. It is unknown whether the card was charged, so it reports the charge's id to the
  * operator, who can look it up at the processor.
  */
 export type GiveUpCharge = (
@@ -50,7 +50,7 @@ export type SettleRefund = (
   service: ServiceContext,
 ) => Promise<void>
 
-/** Runs when a refund is given up. Nobody knows whether the card got it. */
+/** Runs when a refund is given up. It is unknown whether the card got it. */
 export type GiveUpRefund = (
   tx: Writer,
   lost: { readonly id: number; readonly refundId: string },

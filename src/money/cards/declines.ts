@@ -45,8 +45,8 @@ async function checkDeclines(tx: Reader, subject: CardSubject, at: number): Prom
   await checkRate(tx, declinesOf(subject), { subject, at })
   const pending = pendingOf(subject)
   const declined = await attemptsOf(tx, declinesOf(subject), { subject, at })
-  const isCrowded = declined + (await attemptsOf(tx, pending, { subject, at })) >= pending.most
-  if (!isCrowded && !(await hasReserved(tx, subject, pending.most))) return
+  const isAtLimit = declined + (await attemptsOf(tx, pending, { subject, at })) >= pending.most
+  if (!isAtLimit && !(await hasReserved(tx, subject, pending.most))) return
   throw problem(pending.code, {
     detail: 'Other cards are being charged now. Try again in 5 seconds.',
     headers: { 'retry-after': '5' },

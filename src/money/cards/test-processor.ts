@@ -51,10 +51,10 @@ async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Pr
   if (!method) return UNKNOWN
   const { after_seconds = 0 } = method
   if (after_seconds > 0) await new Promise<void>((resolve) => alarm.set(after_seconds * 1000, resolve))
-  return resultOf(method, `ch_test_${id}`)
+  return testChargeResult(method, `ch_test_${id}`)
 }
 
-function resultOf(method: TestPaymentMethod, charge_id: string): ChargeResult {
+function testChargeResult(method: TestPaymentMethod, charge_id: string): ChargeResult {
   const { status, card } = method
   if (status === 'succeeded') return { status, charge_id, ...(card && { card }) }
   return status === 'declined' ? { status, reason: reasonOf(method) } : { status }

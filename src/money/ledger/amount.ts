@@ -42,7 +42,7 @@ export const formatAmount = (units: bigint | string, decimals: number): string =
   return `${sign}${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`
 }
 
-/** The shortest decimal of a double: its digits, and how many of them are decimals. Below zero: so many zeros follow. */
+/** The shortest decimal of a double: its digits, and how many of them are decimals. Below zero: this many zeros follow. */
 function decimalOf(amount: number): { digits: string; scale: number } {
   const [mantissa = '0', exponent = '0'] = String(amount).split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')

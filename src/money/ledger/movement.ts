@@ -13,7 +13,7 @@ export interface MovementRow {
   /** Smallest units, above zero. */
   readonly amount: string
   readonly payer_twin_id: number
-  /** Null while a hold waits for somebody to claim it. */
+  /** Null while a hold waits for someone to claim it. */
   readonly payee_twin_id: number | null
   readonly state: 'held' | 'posted' | 'reversed'
   readonly created_at: number

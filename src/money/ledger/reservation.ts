@@ -36,7 +36,7 @@ export interface Reserving {
   readonly maker: string | null
 }
 
-/** Whether somebody's charges that have no outcome yet hold at least this many reservations. */
+/** Whether someone's charges that have no outcome yet hold at least this many reservations. */
 export const hasReserved = async (tx: Reader, maker: string, many: number): Promise<boolean> =>
   (await tx.find(reservations, { index: 'byMaker', prefix: [maker], limit: many })).length >= many
 

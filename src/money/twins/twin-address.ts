@@ -7,7 +7,7 @@ const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 /** A twin's whole address, as binders show it. */
 const ADDRESS = /^41[0-9a-f]{64}$/
 
-/** The hostname or address in the text by which somebody names a twin, in lower case. Undefined if the text has another form. */
+/** The hostname or address in the text by which someone names a twin, in lower case. Undefined if the text has another form. */
 export const twinNameIn = (text: string): string | undefined => HOST.exec(text.trim())?.[1]?.toLowerCase()
 
 /** The twin that a text names: its hostname, its whole address, or its URL. */

@@ -8,7 +8,7 @@ import { countedDaily } from '../../storage/growth.js'
 import { collection, type Writer } from '../../storage/storage.js'
 import { ownTwin, twinByHostname } from './twin.js'
 
-const LIFETIME = 5 * 60_000
+const TWIN_NONCE_MS = 5 * 60_000
 
 /** A nonce that proves control of a twin once. The id is the nonce's digest. */
 export interface TwinNonceRow {
@@ -37,8 +37,8 @@ export async function createTwinNonce(
   const twin = await ownTwin(tx, owner, hostname)
   const nonce = base64url(random.bytes(32))
   const generation = await generationOf(tx, owner)
-  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, generation, expires_at: at + LIFETIME })
-  return { nonce, hostname: twin.hostname, expires_at: seconds(at + LIFETIME) }
+  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, generation, expires_at: at + TWIN_NONCE_MS })
+  return { nonce, hostname: twin.hostname, expires_at: seconds(at + TWIN_NONCE_MS) }
 }
 
 /** Verifies a nonce and spends it. Throws `twin_nonce_refused`. */
@@ -49,7 +49,8 @@ export async function verifyTwinNonce(
 ) {
   const twin = await twinByHostname(tx, hostname)
   const row = await tx.get(twinNonces, digest(nonce))
-  if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, LIFETIME, at)) throw problem('twin_nonce_refused')
+  if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, TWIN_NONCE_MS, at))
+    throw problem('twin_nonce_refused')
   if (row.generation !== (await generationOf(tx, twin.owner))) throw problem('twin_nonce_refused')
   tx.remove(twinNonces, row.id)
   return { valid: true as const, hostname }

@@ -108,7 +108,7 @@ export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): P
 
 /**
  * Returns a twin of the owner, by hostname or numeric id. Throws `not_found`, and `not_owner` for the hostname of
- * somebody else's twin. The id of somebody else's twin is `not_found`.
+ * someone else's twin. The id of someone else's twin is `not_found`.
  */
 export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
   const byId = /^\d{1,15}$/.test(name)

@@ -28,7 +28,7 @@ export interface BinderValue {
 /** The problem of a row that cannot be imported. `expected` completes the sentence "it must be …". */
 export const binderFault = (line: number, column: BinderColumn, expected: string, given?: string): Problem =>
   problem('binder_invalid', {
-    detail: `Line ${line}, ${column}: it must be ${expected}${given === undefined ? '' : `, not ${quoted(given)}`}.`,
+    detail: `Line ${line}, ${column}: it must be ${expected}${given === undefined ? '' : `, not ${quotedCell(given)}`}.`,
     fields: { line, column, expected },
   })
 
@@ -67,7 +67,7 @@ function readerOf({ line, cells: header }: CsvRecord): RowReader {
   const missing = binderColumns.find((column) => !header.includes(column))
   const stray = header.find((name, at) => !isColumn(name) || header.indexOf(name) !== at)
   if (missing !== undefined) throw lineFault(line, `must name the column ${missing}`)
-  if (stray !== undefined) throw lineFault(line, `must not name the column ${quoted(stray)}, or not twice`)
+  if (stray !== undefined) throw lineFault(line, `must not name the column ${quotedCell(stray)}, or not twice`)
   const places = Object.fromEntries(binderColumns.map((column) => [column, header.indexOf(column)]))
   return ({ line, cells }) => rowOf(line, (column) => unescaped(cells[places[column] ?? -1] ?? ''))
 }
@@ -156,5 +156,5 @@ class RowOrder {
 
 const SHOWN = 80
 
-const quoted = (text: string): string =>
+const quotedCell = (text: string): string =>
   JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text.toWellFormed())

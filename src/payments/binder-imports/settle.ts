@@ -34,7 +34,7 @@ export async function isAlive({ token }: BinderImportRow, service: ServiceContex
   return instance !== service.instance && ((await service.storage.presence?.isAlive(instance)) ?? false)
 }
 
-/** Undoes or completes an import whose run has ended. Does nothing if somebody else settles it. */
+/** Undoes or completes an import whose run has ended. Does nothing if someone else settles it. */
 export async function settleImport(left: BinderImportRow, service: ServiceContext): Promise<void> {
   const { storage, instance, random } = service
   const token = `${instance}:${randomHex(random, 16)}`
@@ -66,7 +66,7 @@ interface Posting {
 
 /**
  * Posts the pieces of a decided import, the oldest first. Returns how many stand-ins were created. Throws
- * `import_ended` if somebody else took it over.
+ * `import_ended` if someone else took it over.
  */
 export async function postPieces(
   { twinId, token, pieces }: Posting,

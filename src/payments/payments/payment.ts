@@ -186,7 +186,7 @@ export async function movePrice(
     nonce_used_at: null,
   }
   tx.put(payments, payment)
-  const shown = show(payment, from.hostname, to.hostname, quantity.decimals)
+  const shown = shownPaymentOf(payment, from.hostname, to.hostname, quantity.decimals)
   await recordPaymentEvent(tx, 'payment.created', payment, shown, { eventId, actor, at, eventData })
   return Object.assign(shown, { nonce, timestamp: at })
 }
@@ -305,7 +305,7 @@ const isTimeOf = ({ created_at }: PaymentRow, timestamp: PaymentProof['timestamp
 export async function showPayment(tx: Reader, payment: PaymentRow): Promise<ShownPayment> {
   const [payer, payee] = await tx.getMany(twins, [payment.payer_twin_id, payment.payee_twin_id])
   const { decimals } = await quantityOf(tx, payment.dq)
-  return show(
+  return shownPaymentOf(
     payment,
     required(payer, `the payer's twin of payment ${payment.id}`).hostname,
     required(payee, `the payee's twin of payment ${payment.id}`).hostname,
@@ -313,7 +313,7 @@ export async function showPayment(tx: Reader, payment: PaymentRow): Promise<Show
   )
 }
 
-function show(payment: PaymentRow, hostname: string, payee_hostname: string, decimals: number) {
+function shownPaymentOf(payment: PaymentRow, hostname: string, payee_hostname: string, decimals: number) {
   const { id, hash, descriptor, dq, kind, status } = payment
   return {
     id,
@@ -370,4 +370,4 @@ async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> 
   return shown
 }
 
-export type ShownPayment = ReturnType<typeof show>
+export type ShownPayment = ReturnType<typeof shownPaymentOf>

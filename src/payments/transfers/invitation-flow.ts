@@ -22,7 +22,7 @@ export type ShownInvitation =
 
 type InvitationVisit = Visit<{ readonly token: string }>
 
-/** Throws `not_found`, `transfer_expired`, and `link_expired` if it was cancelled, or claimed by somebody else. */
+/** Throws `not_found`, `transfer_expired`, and `link_expired` if it was cancelled, or claimed by someone else. */
 async function look(
   tx: Reader,
   { token, sessionId, step, refused }: InvitationVisit,

@@ -25,7 +25,7 @@ import {
 } from './transfer.js'
 import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
-const LIFETIME = 30 * 86_400_000
+const INVITATION_MS = 30 * 86_400_000
 
 export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'countNew' | 'limits' | 'clock' | 'sandbox'>
 
@@ -51,7 +51,7 @@ export async function createInvitation(
   await checkMail(tx, { kind: 'invitation', to: email, owner: null, at })
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
   const token = base64url(random.bytes(32))
-  const expires_at = at + LIFETIME
+  const expires_at = at + INVITATION_MS
   const transfer: TransferRow = {
     id: await tx.nextId('transfers'),
     status: 'invited',

@@ -19,7 +19,7 @@ export const TRANSFER_EXPIRES = 'transfer_expires'
 /** `invited`: the amount is held until the reader of the email claims it. The other statuses are final. */
 export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
 
-/** Value that somebody sends to a wallet or to an email. */
+/** Value that someone sends to a wallet or to an email. */
 export interface TransferRow {
   readonly id: number
   /** The stored status. Use `transferStatus`, which knows when an invitation has expired. */
@@ -31,7 +31,7 @@ export interface TransferRow {
   readonly sender_twin_id: number
   /** The hostname of a twin, or an email in lower case, as the sender entered it. */
   readonly address: string
-  /** Null until somebody claims it. */
+  /** Null until someone claims it. */
   readonly recipient_owner: Owner | null
   /** The email whose reader can claim it. Null if nobody can. */
   readonly open_to: string | null

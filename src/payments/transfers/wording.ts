@@ -29,7 +29,7 @@ export interface Invitation {
 export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<Invitation> {
   const { sender_owner, sender_twin_id, address: email, memo, expires_at } = transfer
   const { hostname } = await getExisting(tx, twins, sender_twin_id)
-  const sender = await nameOf(tx, sender_owner)
+  const sender = await senderName(tx, sender_owner)
   return {
     sender: sender ?? hostname,
     hostname,
@@ -46,7 +46,7 @@ export async function amountText(tx: Reader, { dq, amount }: { dq: string; amoun
   return `${formatAmount(amount, decimals)} ${shortcode}`
 }
 
-async function nameOf(tx: Reader, owner: Owner): Promise<string | undefined> {
+async function senderName(tx: Reader, owner: Owner): Promise<string | undefined> {
   const id = accountIdOf(owner)
   if (id === undefined) {
     const email = await provenEmailOf(tx, owner)

@@ -46,7 +46,7 @@ export async function emptyInbox(tx: Writer): Promise<void> {
   let after: number[] | undefined
   for (;;) {
     const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500, ...(after && { after }) })
-    for (const row of rows) if (!isUnsettled(row)) tx.remove(outbox, row.id)
+    for (const row of rows) if (!isDeadLetter(row)) tx.remove(outbox, row.id)
     const last = rows.at(-1)
     if (!last || rows.length < 500) return
     after = [last.id]
@@ -54,7 +54,7 @@ export async function emptyInbox(tx: Writer): Promise<void> {
 }
 
 /** Whether the outcome of a charge or refund is unknown, or a webhook is still on its way. */
-const isUnsettled = ({ kind, status }: OutboxRow): boolean =>
+const isDeadLetter = ({ kind, status }: OutboxRow): boolean =>
   (isOfCard(kind) || kind === 'webhook') && status === 'pending'
 
 const showMessage = (row: OutboxRow): InboxMessage => ({

@@ -3,6 +3,7 @@ import { noContent, streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import type { State } from '../../storage/storage.js'
 import { control } from './control.js'
+import { retryWork, showDeadLetters } from './dead-letters.js'
 import { checkHealth, createSandbox } from './sandbox.js'
 import { SeedSchema } from './seed/seed-schema.js'
 import {
@@ -14,7 +15,6 @@ import {
   SnapshotQueryShape,
 } from './shapes.js'
 import { snapshotText } from './snapshot.js'
-import { retryWork, showUnsettled } from './unsettled.js'
 
 const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.string() })
 
@@ -110,22 +110,24 @@ export const controlRoutes = defineRoutes('sandbox', {
     handle: ({ body }, service) => createSandbox(service).seed(body),
   }),
 
-  listUnsettledWork: route({
+  listDeadLetters: route({
     ...control,
-    summary: 'List unsettled work, which failed too often and waits for a retry, such as recording a charge.',
+    summary: 'List a dead letter, which failed too often and waits for a retry, such as recording a charge.',
     method: 'GET',
-    path: '/_sandbox/unsettled',
+    path: '/_sandbox/dead-letters',
     result: z.object({
-      unsettled: z.array(z.object({ id: z.string(), kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
+      dead_letters: z.array(
+        z.object({ id: z.string(), kind: z.string(), subject: z.string(), parked_at: UnixSeconds }),
+      ),
     }),
-    read: (tx) => showUnsettled(tx),
+    read: (tx) => showDeadLetters(tx),
   }),
 
-  retryUnsettledWork: route({
+  retryDeadLetter: route({
     ...control,
-    summary: 'Retry unsettled work. If it fails again, it stays unsettled.',
+    summary: 'Retry a dead letter. If it fails again, it stays unsettled.',
     method: 'POST',
-    path: '/_sandbox/unsettled/:id/retry',
+    path: '/_sandbox/dead-letters/:id/retry',
     params: z.object({ id: z.string() }),
     status: 204,
     errors: ['not_found'],

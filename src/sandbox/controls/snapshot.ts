@@ -66,10 +66,10 @@ export async function checkSnapshot(document: unknown, { collections, history }:
   const early = isOlder
     ? findInconsistency(given, { ...rules, collections: withFormer(collections, given) })
     : undefined
-  if (early) throw refused(early)
+  if (early) throw inconsistentSnapshot(early)
   const state = await inCurrentSchema(given, history)
   const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
-  if (fault) throw refused(fault)
+  if (fault) throw inconsistentSnapshot(fault)
   return state
 }
 
@@ -130,7 +130,7 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   }
 }
 
-const refused = ({ collection, id, what }: Inconsistency): Problem =>
+const inconsistentSnapshot = ({ collection, id, what }: Inconsistency): Problem =>
   problem('snapshot_refused', {
     detail: id === null ? `In ${collection}, ${what}.` : `Row ${JSON.stringify(id)} of ${collection}: ${what}.`,
     fields: { collection, id: typeof id === 'number' && !Number.isInteger(id) ? null : id },
@@ -159,14 +159,14 @@ async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
   try {
     const tables = new Tables(state)
     const { broken } = await audit({ read: (body) => body(tables), quantities: auditedQuantities, pause: letOthersRun })
-    return broken ? { ...placeOf(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
+    return broken ? { ...findRow(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
   } catch (cause) {
     return { collection: movements.name, id: null, what: `the ledger cannot be read: ${messageOf(cause)}` }
   }
 }
 
 /** Finds a row by identity, because the audit reports the loaded object itself. A missing balance has no row. */
-function placeOf(broken: object | undefined, { rows }: State): { collection: string; id: Key | null } {
+function findRow(broken: object | undefined, { rows }: State): { collection: string; id: Key | null } {
   for (const { name } of [movements, entries, balances, reservations]) {
     const row = rows[name]?.find((each) => each === broken)
     if (row) return { collection: name, id: row.id }

@@ -1,8 +1,8 @@
 import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
 import { explainers } from './explainers.js'
-import { type Asked, askedOf, first, type Sources, saidText } from './facts/asked.js'
 import { describeEffects } from './facts/effects.js'
 import type { Explanation, Finding } from './facts/explanation.js'
+import { askedOf, first, type RefusedRequest, responseText, type Sources } from './facts/refused-request.js'
 import { describeRetries } from './facts/retries.js'
 import { ownerText, plural } from './facts/words.js'
 
@@ -19,26 +19,26 @@ export async function explain(sources: Sources): Promise<Explanation> {
     verdict: verdictOf(asked, code),
     sentences: sentences.length > 0 ? sentences : ['The journal and the state of that moment show no more about it.'],
     facts: { at: entry.at, ...(code !== undefined && { code }), ...about.facts, ...found.facts },
-    mend: about.mend ?? found.mend ?? null,
+    fix: about.fix ?? found.fix ?? null,
     docs: code === undefined ? operationDocs(asked) : docsOf(code, asked.service),
   }
 }
 
-function codeOf({ entry }: Asked): ProblemCode | undefined {
+function codeOf({ entry }: RefusedRequest): ProblemCode | undefined {
   return entry.code !== undefined && isProblemCode(entry.code) ? entry.code : undefined
 }
 
-function verdictOf(asked: Asked, code: ProblemCode | undefined): string {
+function verdictOf(asked: RefusedRequest, code: ProblemCode | undefined): string {
   const { status, operation_id, method, path } = asked.entry
   const call = operation_id ?? `${method} ${path.split('?')[0]}`
   if (code !== undefined)
-    return `${call} was refused with ${status} ${code}: ${saidText(asked, 'error_description') ?? saidText(asked, 'error') ?? ''}`.trim()
+    return `${call} was refused with ${status} ${code}: ${responseText(asked, 'error_description') ?? responseText(asked, 'error') ?? ''}`.trim()
   if (status === null) return `${call} has no answer.`
   return `${call} ${status < 400 ? 'succeeded' : 'failed'} with ${status}.`
 }
 
 /** What changed the answer besides the rules: a fault, an earlier entry, and what the journal does not show. */
-async function surroundings(asked: Asked): Promise<Finding> {
+async function surroundings(asked: RefusedRequest): Promise<Finding> {
   const { fault, caused_by, request, response } = asked.entry
   const path = `/_sandbox/faults/${fault}`
   return {
@@ -52,12 +52,12 @@ async function surroundings(asked: Asked): Promise<Finding> {
         : []),
     ],
     facts: { ...(fault !== undefined && { fault }), ...(caused_by !== undefined && { caused_by }) },
-    mend: fault === undefined ? undefined : first(asked, 'disarmFault', { method: 'DELETE', path }),
+    fix: fault === undefined ? undefined : first(asked, 'disarmFault', { method: 'DELETE', path }),
   }
 }
 
 /** What a request did. */
-async function explainSuccess(asked: Asked): Promise<Finding> {
+async function explainSuccess(asked: RefusedRequest): Promise<Finding> {
   const { entry, tx } = asked
   const { storage, caused, principal } = entry
   const effects = await describeEffects(tx, caused)
@@ -78,5 +78,5 @@ async function explainSuccess(asked: Asked): Promise<Finding> {
 }
 
 /** The page of the interface's document. Unknown paths have none, so it is the list of the codes. */
-const operationDocs = ({ operation, service }: Asked): string =>
+const operationDocs = ({ operation, service }: RefusedRequest): string =>
   operation ? `${service.baseUrl}/v4/openapi.json` : docsOf(undefined, service)

@@ -66,7 +66,7 @@ export class ArmedFaults {
       arm: () => {
         for (const armed of added) armed.isHeld = false
         this.#changed()
-        return added.map(shown)
+        return added.map(withoutState)
       },
       cancel: () => {
         this.#armed = this.#armed.filter((armed) => !added.includes(armed))
@@ -93,7 +93,7 @@ export class ArmedFaults {
   async list(): Promise<ArmedFault[]> {
     const counts = await this.#options.counts?.read()
     if (counts) this.#learn(counts)
-    return this.#happening().map(shown)
+    return this.#happening().map(withoutState)
   }
 
   /** The faults as other processes are to arm them. */
@@ -142,7 +142,7 @@ export class ArmedFaults {
       const counted = await counts?.match(armed)
       if (!counted) continue
       this.#learn([counted.after])
-      if (counted.after.fired > counted.before.fired) return { ...shown(armed), fired: counted.after.fired }
+      if (counted.after.fired > counted.before.fired) return { ...withoutState(armed), fired: counted.after.fired }
     }
     return undefined
   }
@@ -161,7 +161,7 @@ export class ArmedFaults {
       return armed.fired > fired
     })
     if (happening && isSpent(happening)) this.#changed()
-    return { fault: happening && shown(happening) }
+    return { fault: happening && withoutState(happening) }
   }
 
   /** Undoes `takeAtOnce` of a fault that could not happen. */
@@ -211,7 +211,7 @@ export class ArmedFaults {
     })
   }
 
-  /** The faults that stay when so many more come: those that are over make room, the oldest first. */
+  /** The faults that stay when this many more come: those that are over make room, the oldest first. */
   #withRoomFor(count: number): Armed[] {
     let excess = this.#armed.length + count - MOST_FAULTS
     const kept = this.#armed.filter((armed) => !(excess > 0 && isSpent(armed) && excess-- > 0))
@@ -248,7 +248,7 @@ const armedFault = (fault: Fault, named: Pick<Armed, 'id' | 'number' | 'arming'>
   endsAt: timeOf('until', fault.until) ?? Number.POSITIVE_INFINITY,
 })
 
-const shown = ({ id, fault: { id: _, ...fault }, fired }: Armed): ArmedFault => ({ id, ...fault, fired })
+const withoutState = ({ id, fault: { id: _, ...fault }, fired }: Armed): ArmedFault => ({ id, ...fault, fired })
 
 function matches({ path, ...exact }: Fault['match'], subject: Subject): boolean {
   if (exact.port !== subject.port) return false

@@ -47,7 +47,7 @@ const fields = {
 
 /** A fault that a test arms. Combinations that could never happen are refused. */
 export const FaultShape = strictComponent('Fault', fields, (checked) => {
-  const wrong = misfitOf(checked.value)
+  const wrong = whyImpossible(checked.value)
   if (wrong) checked.issues.push({ code: 'custom', input: checked.value, path: [...wrong.path], message: wrong.must })
 })
 
@@ -81,10 +81,10 @@ interface Misfit {
 }
 
 /** Why a fault could never happen as it is written. Undefined if it can. */
-export function misfitOf({ match, at, do: action, probability, seed, until }: Fault): Misfit | undefined {
+export function whyImpossible({ match, at, do: action, probability, seed, until }: Fault): Misfit | undefined {
   const given = actions.filter((name) => action[name] !== undefined)
   const [name] = given
-  if (name === undefined || given.length > 1) return { path: ['do'], must: `exactly one of ${listed(actions)}` }
+  if (name === undefined || given.length > 1) return { path: ['do'], must: `exactly one of ${enumerated(actions)}` }
   if (action.body !== undefined && name !== 'status') return { path: ['do', 'body'], must: 'sent with "status"' }
   if (seed !== undefined && probability === undefined) return { path: ['seed'], must: 'sent with "probability"' }
   if (until !== undefined && !isTime(until)) return { path: ['until'], must: 'Unix seconds or an ISO 8601 date-time' }
@@ -114,18 +114,19 @@ function misfitAt(
   const what = port === undefined ? 'a request' : `the port "${port}"`
   if (place[at]?.includes(name)) {
     const isKnown = port !== 'storage' || error === undefined || storageErrors.some((known) => known === error)
-    return isKnown ? undefined : { path: ['do', 'error'], must: `one of ${listed(storageErrors)} for ${what}` }
+    return isKnown ? undefined : { path: ['do', 'error'], must: `one of ${enumerated(storageErrors)} for ${what}` }
   }
   const others = points.filter((point) => place[point]?.includes(name))
-  if (others.length > 0) return { path: ['at'], must: `${listed(others.map(quoted), 'or')} for "${name}" of ${what}` }
+  if (others.length > 0)
+    return { path: ['at'], must: `${enumerated(others.map(inQuotes), 'or')} for "${name}" of ${what}` }
   const possible = actions.filter((each) => Object.values(place).some((names) => names.includes(each)))
   const hint = name === 'error' ? ', and "error" needs "match.port"' : ''
-  return { path: ['do', name], must: `replaced: ${what} takes ${listed(possible, 'or')}${hint}` }
+  return { path: ['do', name], must: `replaced: ${what} takes ${enumerated(possible, 'or')}${hint}` }
 }
 
-const quoted = (text: string): string => `"${text}"`
+const inQuotes = (text: string): string => `"${text}"`
 
-const listed = (names: readonly string[], word = 'and'): string =>
+const enumerated = (names: readonly string[], word = 'and'): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 
 function isTime(until: number | string): boolean {

@@ -21,7 +21,7 @@ export function changedBody(answer: FaultyAnswer, change: (chunks: Chunks) => Ch
 export const lengthOf = (body: Body): number | undefined =>
   body instanceof ReadableStream ? undefined : wholeOf(body).length
 
-/** Breaks off after so many bytes. */
+/** Breaks off after this many bytes. */
 export const truncated = (bytes: number, faultId: string) =>
   async function* (chunks: Chunks): Chunks {
     let left = bytes
@@ -45,7 +45,7 @@ export const dripping = (bytesPerSecond: number, wait: (ms: number) => Promise<v
       }
   }
 
-/** Pauses once, after so many bytes. */
+/** Pauses once, after this many bytes. */
 export const paused = (bytes: number, pause: () => Promise<void>) =>
   async function* (chunks: Chunks): Chunks {
     let left = bytes

@@ -2,8 +2,8 @@ import type { Upstream, UpstreamRequest } from '../../base/ports.js'
 import type { FaultEngine, FaultPort, Faults, FaultyAnswer, NoteFault, OutwardPorts } from '../../http/faults.js'
 
 /** Ports to whose calls faults may happen. `note` gets those that do. */
-export function faultyPorts(calm: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {
-  const { mailer, push, cards, upstream } = calm
+export function faultyPorts(ports: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {
+  const { mailer, push, cards, upstream } = ports
   const call = <T>(port: FaultPort, run: () => Promise<T>): Promise<T> =>
     faults.engine ? faults.engine.call({ port, note, run }) : run()
   return {

@@ -4,7 +4,7 @@ import { parsedUrl } from '../../base/text/foreign-url.js'
 
 /**
  * Whether a page of another site made a browser send this, and may not read the answer: an image, a frame, a form, a script.
- * Nobody who develops against the sandbox asked for it. A link to an operation that somebody followed counts as asked for.
+ * Nobody who develops against the sandbox asked for it. A link to an operation that someone followed counts as asked for.
  */
 export function isOfForeignPage({ origin: through, request, response, operation_id }: Entry): boolean {
   // MSW hands over what its own page sends, and no header that says so.

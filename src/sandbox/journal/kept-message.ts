@@ -22,7 +22,7 @@ export class KeptMessage {
   #delegate: string | undefined
 
   constructor(headers: string, body: SentBody) {
-    const text = (typeof body === 'string' ? body || null : body && textOf(body)) ?? null
+    const text = (typeof body === 'string' ? body || null : body && bodyText(body)) ?? null
     // No character needs more than four bytes.
     const isLong = body instanceof Uint8Array && body.length > LONGEST_BODY * 4
     this.#isCut = text !== null && (isLong || text.length > LONGEST_BODY)
@@ -102,7 +102,7 @@ function shownHeaders(lines: string): JournalMessage['headers'] {
 const utf8 = new TextDecoder()
 
 /** Streams and empty bodies have none. */
-function textOf(body: SentBody): string | null {
+function bodyText(body: SentBody): string | null {
   if (body === null || body === undefined || body instanceof ReadableStream || body.length === 0) return null
   return typeof body === 'string' ? body : utf8.decode(body.subarray(0, LONGEST_BODY * 4))
 }

@@ -52,7 +52,7 @@ export interface Requests {
   /** Returns an entry by its id, the `X-Request-ID` of the answer. Throws `not_found`. */
   read(id: string): Promise<Entry>
   /**
-   * Explains why the service answered a request as it did, from the state of that moment, and how to mend a refusal.
+   * Explains why the service answered a request as it did, from the state of that moment, and how to fix a refusal.
    * Throws `not_found`.
    */
   explain(id: string): Promise<Explanation>

@@ -121,10 +121,10 @@ const waitingFamilies = ({ messages, timers }: AllWaitingWork): Family[] => [
   ...familiesOf('farthing_timers', 'Timers that wait, counted up to 1,000 in each state.', timers),
 ]
 
-const familiesOf = (name: string, help: string, { due, later, unsettled, overdueSeconds }: WaitingWork): Family[] => [
+const familiesOf = (name: string, help: string, { due, later, dead, overdueSeconds }: WaitingWork): Family[] => [
   {
-    ...{ name, type: 'gauge', help: `${help} due, later, or unsettled: it failed too often.` },
-    samples: Object.entries({ due, later, unsettled }).flatMap(([state, value]) => one(value, { state })),
+    ...{ name, type: 'gauge', help: `${help} due, later, or dead: it failed too often.` },
+    samples: Object.entries({ due, later, dead }).flatMap(([state, value]) => one(value, { state })),
   },
   {
     ...{ name: `${name}_overdue_seconds`, type: 'gauge', unit: 'seconds' },

@@ -23,11 +23,11 @@ export interface Family {
 
 /** Writes metric families in the text format of OpenMetrics 1.0. Leaves out those without samples. */
 export function writeOpenMetrics(families: readonly Family[]): string {
-  const lines = families.filter(({ samples }) => samples.length > 0).flatMap(linesOf)
+  const lines = families.filter(({ samples }) => samples.length > 0).flatMap(metricLines)
   return [...lines, '# EOF', ''].join('\n')
 }
 
-const linesOf = ({ name, type, unit, help, samples }: Family): string[] => [
+const metricLines = ({ name, type, unit, help, samples }: Family): string[] => [
   `# TYPE ${name} ${type}`,
   ...(unit ? [`# UNIT ${name} ${unit}`] : []),
   `# HELP ${name} ${escaped(help)}`,

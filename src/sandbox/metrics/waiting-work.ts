@@ -4,7 +4,7 @@ import { outbox } from '../../jobs/outbox/outbox.js'
 import { timers } from '../../jobs/schedule/timer.js'
 import type { Query } from '../../storage/storage.js'
 
-/** A scrape counts so many rows of a kind at most, so that it costs the same however many wait. */
+/** A scrape counts this many rows of a kind at most, so that it costs the same however many wait. */
 const MOST_COUNTED = 1000
 
 /** Work of one kind that waits for its time, or for an operator. Each number stops at 1,000. */
@@ -14,7 +14,7 @@ export interface WaitingWork {
   /** Its time comes later. */
   readonly later: number
   /** It failed too often, and waits for an operator. */
-  readonly unsettled: number
+  readonly dead: number
   /** For how long the first of it is due, in seconds. 0 if nothing is. */
   readonly overdueSeconds: number
 }
@@ -56,12 +56,12 @@ async function countWaiting(find: Find, at: number): Promise<WaitingWork> {
   const earliest = await find({ ...first, index: 'byDue' })
   const due = earliest.filter(({ due_at }) => due_at !== null && due_at <= at)
   const later = await find({ ...first, index: 'byDue', after: [at, Number.MAX_SAFE_INTEGER] })
-  const unsettled = await find({ ...first, index: 'byParked' })
+  const dead = await find({ ...first, index: 'byParked' })
   const since = due[0]?.due_at ?? at
   return {
     due: due.length,
     later: later.length,
-    unsettled: unsettled.length,
+    dead: dead.length,
     overdueSeconds: (at - since) / 1000,
   }
 }

@@ -20,7 +20,7 @@ type Answer = Pick<Entry, 'status' | 'response'>
 /** Compares two answers as the journal keeps them, without secrets. `strict` ignores nothing. */
 export function compareAnswers(was: Answer, is: Answer, { strict = false } = {}): ComparedAnswers {
   const all: Difference[] = []
-  collect('', partsOf(was), partsOf(is), all)
+  collect('', comparedParts(was), comparedParts(is), all)
   if (strict) return { diff: all, ignored: [] }
   const isIgnored = (difference: Difference) => alwaysDiffers(difference)
   return {
@@ -29,9 +29,9 @@ export function compareAnswers(was: Answer, is: Answer, { strict = false } = {})
   }
 }
 
-const partsOf = ({ status, response: { headers, body } }: Answer) => ({ status, headers, body: parsed(body) })
+const comparedParts = ({ status, response: { headers, body } }: Answer) => ({ status, headers, body: parsedBody(body) })
 
-function parsed(body: string | null): unknown {
+function parsedBody(body: string | null): unknown {
   if (body === null) return null
   try {
     return JSON.parse(body)

@@ -5,7 +5,7 @@ export type EntryCaller =
   | { readonly kind: 'none' }
   /** An access token of `account:1`, `user:2` or `agent:3`. */
   | { readonly kind: 'token'; readonly of: 'account' | 'user' | 'agent'; readonly id: number }
-  /** A session. Null: of nobody. */
+  /** A session. Null for guests. */
   | { readonly kind: 'session'; readonly userId: number | null }
   /** Client credentials. */
   | { readonly kind: 'client'; readonly clientId: string }

@@ -31,7 +31,7 @@ const MOST_STEPS = 12
 /** What a phone is asked in this flow: to sign in, and to connect the app. */
 const ASKING = new Set(['sign_in', 'connect_app'])
 /** Interval between checks of a phone, and the longest wait beyond the delay that it is set to. */
-const LOOK_MS = 50
+const PHONE_CHECK_MS = 50
 const PATIENCE_MS = 30_000
 
 /** How many browsers stay open. A person whose browser was closed signs in again. */
@@ -106,7 +106,7 @@ export class People {
       throw new Error(`The phone of ${email} is set to ignore requests, so nobody approved ${app}.`)
     const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === quoted(app))
     if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
-    for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += LOOK_MS) {
+    for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += PHONE_CHECK_MS) {
       const shown = await browser.visit(page)
       if (shown.location?.searchParams.get('error') === 'access_denied')
         throw new Error(`${email} rejected the connection of ${app} on their phone.`)
@@ -124,7 +124,7 @@ export class People {
 
   #pause(): Promise<void> {
     return new Promise((resolve) => {
-      this.stage.alarm.set(LOOK_MS, resolve)
+      this.stage.alarm.set(PHONE_CHECK_MS, resolve)
     })
   }
 }

@@ -31,7 +31,7 @@ interface Docs extends FoundDocs {
   readonly more: string
 }
 
-const LONGEST = 300
+const LONGEST_EXCERPT = 300
 
 /** The index over one route table, which never changes. */
 const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
@@ -57,7 +57,7 @@ export function searchDocs(
     .map(({ kind, title, text, at }) => ({
       kind,
       title,
-      text: cutText(text, LONGEST),
+      text: cutText(text, LONGEST_EXCERPT),
       at: kind === 'error' ? docsOf(title as ProblemCode, service) : at, // the title of an error is its code
     }))
 }

@@ -33,7 +33,7 @@ const lastError = sandboxTool({
   name: 'last_error',
   title: 'Show the last refused call',
   description:
-    'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that mends it. Start here when something does not work. Calls that pages of other sites made a browser send are left out.',
+    'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that fixes it. Start here when something does not work. Calls that pages of other sites made a browser send are left out.',
   input: z.strictObject({
     operation_id: z.optional(z.string()),
     principal: z.optional(z.string()),
@@ -84,7 +84,7 @@ const explain = sandboxTool({
   name: 'explain',
   title: 'Explain an answer',
   description:
-    'Says why the service answered a call as it did: the rule, what the balance, limit, approval or fault was at that moment, and the call that mends a refusal. id is an X-Request-ID, or from last_error or search_requests.',
+    'Says why the service answered a call as it did: the rule, what the balance, limit, approval or fault was at that moment, and the call that fixes a refusal. id is an X-Request-ID, or from last_error or search_requests.',
   input: z.strictObject({ id: z.string() }),
   hints: { reads: true },
   async call({ id }, { sandbox }) {

@@ -21,13 +21,13 @@ export const linesOfBodies = ({ request, response }: Entry): string[] => [
 /** An explanation without its verdict. */
 export const linesOfExplanation = ({
   sentences,
-  mend,
+  fix,
   docs,
-}: Pick<Explanation, 'sentences' | 'mend' | 'docs'>): string[] => [
+}: Pick<Explanation, 'sentences' | 'fix' | 'docs'>): string[] => [
   ...sentences,
-  ...(mend === null ? [] : [`To mend it, send ${lineOfCall(mend.example)}`]),
-  ...(mend?.between ? [`Then send ${lineOfCall(mend.between)}`] : []),
-  ...(mend?.next ? [`Then send ${lineOfCall(mend.next)}`] : []),
+  ...(fix === null ? [] : [`To fix it, send ${lineOfCall(fix.example)}`]),
+  ...(fix?.between ? [`Then send ${lineOfCall(fix.between)}`] : []),
+  ...(fix?.next ? [`Then send ${lineOfCall(fix.next)}`] : []),
   `See ${docs}`,
 ]
 

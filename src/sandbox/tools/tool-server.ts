@@ -37,19 +37,19 @@ const offerOf = (sdk: Sdk, service: ServiceContext): McpOffer => ({
 /** A refusal is a result too, so that the agent can react to it. */
 async function callTool(tool: SandboxTool, args: object, service: ServiceContext) {
   try {
-    return resultOf(await tool.call(args, service))
+    return sandboxToolResult(await tool.call(args, service))
   } catch (error) {
     const refusal = error instanceof Problem ? error : problem('internal_error')
     if (refusal !== error) service.log.error(`the tool ${tool.name} failed`, error)
     const { code, message } = refusal
     return {
-      ...resultOf({ lines: [`Refused with ${code}: ${message}`], structured: refusal.bodyAt(service) }),
+      ...sandboxToolResult({ lines: [`Refused with ${code}: ${message}`], structured: refusal.bodyAt(service) }),
       isError: true,
     }
   }
 }
 
-function resultOf({ lines, structured }: SandboxToolAnswer) {
+function sandboxToolResult({ lines, structured }: SandboxToolAnswer) {
   const text = lines.map(visibleLine).join('\n')
   return { content: [{ type: 'text' as const, text }], structuredContent: shortened(structured) }
 }

@@ -26,7 +26,7 @@ export interface CommitLog {
   prepare(changes: readonly Changes[]): readonly Changes[]
   /**
    * Appends a commit, in the order of the calls. Resolves when it is durable. Rejects with `StorageUnavailable` if it
-   * was not stored, and with `OutcomeUnknown` if nobody knows. Later commits reject too then. Throws synchronously, and
+   * was not stored, and with `OutcomeUnknown` if it is unknown. Later commits reject too then. Throws synchronously, and
    * appends nothing, while there is a fault.
    */
   append(commit: Commit): Promise<void>

@@ -11,7 +11,7 @@ import { UniqueKeys } from './unique-keys.js'
 export class Table {
   readonly rows: Rows<Row>
   #trees = new Map<string, Tree<Row>>()
-  /** The rows that are not in the array of rows, by id. Undefined until somebody reads by id. */
+  /** The rows that are not in the array of rows, by id. Undefined until someone reads by id. */
   #named: Tree<Row> | undefined
   #unique = new Map<string, UniqueKeys>()
   /** Whether `#unique` has every unique index of the collection. */

@@ -37,7 +37,7 @@ contract('The registry of tools', (start) => {
     ])
     const { items } = (await call('GET', '/v4/catalog/items')).body
     expect(items).toMatchObject([{ id: body.tool.id, price: 0.01, featured: true, seller: 'Hello Works' }])
-    expect((await register(call, seller, { provider: 'Somebody Else' })).body.tool.provider).toBe('Hello Works')
+    expect((await register(call, seller, { provider: 'Someone Else' })).body.tool.provider).toBe('Hello Works')
   })
 
   it('createTool needs only a name, a description, a price and an address, and takes a twin by id or hostname', async () => {

@@ -81,7 +81,7 @@ contract('signing in with a device', (start) => {
   })
 })
 
-/** Pages at which somebody signs in, by their addresses. */
+/** Pages at which someone signs in, by their addresses. */
 const pages: Record<string, (made: Awaited<ReturnType<typeof world>>) => Promise<string>> = {
   async openApproval({ call, agent, item }) {
     const wish = { kind: 'purchase', catalog_item_id: item.id, arguments: { city: 'Oslo' } }

@@ -43,7 +43,7 @@ contract('createPersona', (start) => {
       expect((await create({ twin_id: id }, options)).body.hostname).toBe(payer.hostname)
   })
 
-  test('refuses the twin of somebody else like an unknown one', async () => {
+  test('refuses the twin of someone else like an unknown one', async () => {
     const { call, seller, create, state } = await prepared()
     const other = await newPayer(call, seller)
     const [{ id }] = (await call('GET', '/v4/twins', { token: other.token })).body.twins

@@ -38,7 +38,7 @@ contract('a queue without room', (start) => {
     const why = await call('GET', `/_sandbox/requests/${refused.headers.get('x-request-id')}/explain`)
     expect(why.body).toMatchObject({
       facts: { waiting: refused.body.waiting, queue: 0 },
-      mend: { operation_id: 'createAccount' },
+      fix: { operation_id: 'createAccount' },
     })
   })
 })

@@ -215,7 +215,7 @@ contract('verifySessionCode', (start) => {
     ).toEqual(user)
   })
 
-  it('the session gets a new id, so an id that somebody else knows is useless', {
+  it('the session gets a new id, so an id that someone else knows is useless', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()

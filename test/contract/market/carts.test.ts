@@ -272,7 +272,7 @@ contract('The owner of a cart', (start) => {
     await expectHidden(call, [{ session }, { session: await newSession(call, 'ada@example.test') }], cart, item.id)
   })
 
-  it('stays when the same user signs in again, and not when somebody else does', async () => {
+  it('stays when the same user signs in again, and not when someone else does', async () => {
     const { call, item } = await newShop(start)
     const signIn = async (session: string, email: string): Promise<string> => {
       await askCode(call, session, email)

@@ -119,7 +119,7 @@ contract('callPaywall by a session', (start) => {
     expectProblem(await paywall(call, page, { amount: 0.5 }), 429, 'too_many_pending')
   })
 
-  it('does not work for a page of another origin, nor with the delegate of somebody else', async () => {
+  it('does not work for a page of another origin, nor with the delegate of someone else', async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const { session } = await newPage(call, market, 'reject')

@@ -86,7 +86,7 @@ contract('createCommodity', (start) => {
     expectProblem(await call('POST', '/v4/commodity', { token: seller.token, raw, headers }), 400, 'field_invalid')
   })
 
-  test('refuses the twin of somebody else like an absent one', async () => {
+  test('refuses the twin of someone else like an absent one', async () => {
     const { call, create } = await prepared()
     const others = await newTwin(call, (await newSeller(call)).token)
     const refused = await create({ twin_id: others.id })
@@ -210,7 +210,7 @@ contract('listCommodities', (start) => {
       expectProblem(await call('GET', `/v4/commodities?limit=${limit}`, { token: seller.token }), 400, 'field_invalid')
   })
 
-  test('refuses cursors that are unknown or of somebody else', async () => {
+  test('refuses cursors that are unknown or of someone else', async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const others = await newCommodity(call, await newSeller(call))

@@ -259,7 +259,7 @@ contract('listPayments and readPayment', (start) => {
     expect((await call('GET', '/v4/payments', { token })).body).toEqual({ payments: [], next: null })
   })
 
-  test('refuse cursors that are unknown or of somebody else', async () => {
+  test('refuse cursors that are unknown or of someone else', async () => {
     const { call, payer, byOther } = await prepared()
     for (const after of [0, 999999, byOther])
       expectProblem(await call('GET', `/v4/payments?after=${after}`, { token: payer.token }), 400, 'cursor_invalid')

@@ -18,9 +18,9 @@ contract('explainRequest', (start) => {
     expect(await explain(refused)).toMatchObject({
       entry: { operation_id: 'createPayment', status: 402, principal: `user:${payer.id}` },
       facts: { payer: { balance: 0.1, spendable: 0.1 }, cost: 0.25, missing: 0.15 },
-      mend: { operation_id: 'fundTwin', example: { body: { hostname: payer.hostname, amount: 0.15 } } },
+      fix: { operation_id: 'fundTwin', example: { body: { hostname: payer.hostname, amount: 0.15 } } },
     })
-    const { verdict, facts, mend } = await explain(paid)
+    const { verdict, facts, fix } = await explain(paid)
     expect(verdict).toBe('createPayment succeeded with 202.')
     expect(facts.caused).toEqual(
       expect.arrayContaining([
@@ -28,7 +28,7 @@ contract('explainRequest', (start) => {
         expect.objectContaining({ kind: 'event', type: 'payment.created' }),
       ]),
     )
-    expect(mend).toBeNull()
+    expect(fix).toBeNull()
   })
 
   it('refuses an id that no entry has', async () => {

@@ -178,7 +178,7 @@ contract('armFault', (start) => {
     expect(await match({ principal: `user:${shop.payer.id}`, method: 'GET' })).toEqual([503, 202, 200])
   })
 
-  test('happens every so manieth time, by chance but the same each time, and until a time', async () => {
+  test('happens every nth time, by chance but the same each time, and until a time', async () => {
     const started = await start()
     const { call } = started
     const shop = await shopIn(started)

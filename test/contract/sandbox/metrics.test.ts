@@ -56,7 +56,7 @@ contract('readMetrics', (start) => {
     expect(sampleIn(text, 'farthing_timers{state="later"}')).toBeGreaterThan(before)
     expect(sampleIn(text, 'farthing_timers{state="due"}')).toBe(0)
     expect(sampleIn(text, 'farthing_timers_overdue_seconds')).toBe(0)
-    expect(sampleIn(text, 'farthing_outbox{state="unsettled"}')).toBe(0)
+    expect(sampleIn(text, 'farthing_outbox{state="dead"}')).toBe(0)
   })
 
   test('has as many series however many paths, users and methods are sent', async () => {

@@ -91,7 +91,7 @@ export class Model {
     if (status === 'completed') this.move(invitation.from, invitation.email, invitation.amount)
   }
 
-  /** Somebody of that email has a twin from now on. */
+  /** Someone of that email has a twin from now on. */
   join(who: Who): void {
     if (!this.knows(who)) this.balances.set(who, 0)
   }

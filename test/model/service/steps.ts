@@ -108,7 +108,7 @@ const transfer = (from: Who, to: Who, { amount, byEmail }: { amount: number; byE
     async take(model, world) {
       const address = byEmail ? to : world.hostnames.get(to)
       const answer = await world.ask('POST', '/v4/transfer', { by: from, body: { address, amount: units(amount) } })
-      // Somebody whom an account has made is reached by their wallet; their email belongs to whoever proves it.
+      // Someone whom an account has made is reached by their wallet; their email belongs to whoever proves it.
       const isDirect = byEmail ? model.proven.has(to) || from === to : model.knows(to)
       if (isDirect) return expectAnswer(answer, model.move(from, to, amount), 201)
       const refused = model.invite(from, to, amount)
@@ -135,7 +135,7 @@ const cancel = (pick: number) =>
     },
   })
 
-/** By somebody of that email: it was delivered when they proved that, and is not there for those who have not. */
+/** By someone of that email: it was delivered when they proved that, and is not there for those who have not. */
 const claim = (pick: number) =>
   step({
     name: 'claim',

@@ -76,7 +76,7 @@ export class World {
     this.hostnames.set(who, hostname)
   }
 
-  /** Asks the service for something; `by` somebody's token, or with other headers. */
+  /** Asks the service for something; `by` someone's token, or with other headers. */
   async ask(
     method: string,
     path: string,

@@ -12,12 +12,12 @@ describe('every error code', () => {
     expect([...provoked].filter((code) => !isProblemCode(code))).toEqual([])
   })
 
-  it.each(Object.keys(scenes))('%s is explained by what was so at that moment, and its mend mends it', async (name) => {
+  it.each(Object.keys(scenes))('%s is explained by what was so at that moment, and its fix fixes it', async (name) => {
     const scene = scenes[name]
     const code = codeOf(name)
     if (!scene || !isProblemCode(code)) throw new Error(`no scene: ${name}`)
     const shop = await newShop(scene)
-    const { request, facts, says, mend, meanwhile, fill } = await scene.provoke(shop)
+    const { request, facts, says, fix, meanwhile, fill } = await scene.provoke(shop)
     const { answer, sent } = await request
     const why = await shop.explained(answer)
     expect(why.facts.code, answer.text).toBe(code)
@@ -28,11 +28,11 @@ describe('every error code', () => {
     for (const text of says) expect(why.sentences.join(' ')).toContain(text)
     const shown = JSON.stringify(why)
     for (const secret of [...shop.secrets, sent.session]) if (secret) expect(shown).not.toContain(secret)
-    expect(why.mend === null, shown).toBe(mend === 'none')
+    expect(why.fix === null, shown).toBe(fix === 'none')
     await meanwhile?.()
-    if (why.mend !== null) {
-      const mended = await shop.mended({ why, sent }, fill ? { fill } : {})
-      expect([mended.status < 400, mended.text], JSON.stringify(why.mend)).toEqual([true, mended.text])
+    if (why.fix !== null) {
+      const fixed = await shop.fixed({ why, sent }, fill ? { fill } : {})
+      expect([fixed.status < 400, fixed.text], JSON.stringify(why.fix)).toEqual([true, fixed.text])
     }
     // What has changed since then changes no explanation.
     expect(await shop.explained(answer)).toEqual(why)

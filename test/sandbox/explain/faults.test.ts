@@ -7,7 +7,7 @@ const arm = async ({ call }: Shop, fault: object): Promise<string> =>
 describe('an explanation names the fault', () => {
   it('that answered in place of the service, and disarms it', async () => {
     const shop = await newShop()
-    const { askAside, explained, mended, reader, article } = shop
+    const { askAside, explained, fixed, reader, article } = shop
     const id = await arm(shop, { match: { operation_id: 'createPayment' }, at: 'before', do: { status: 503 } })
     // The answer of a fault is not of the table.
     const headers = { accept: 'application/json' }
@@ -18,8 +18,8 @@ describe('an explanation names the fault', () => {
     })
     expect(answer.status).toBe(503)
     const why = await explained(answer)
-    expect(why).toMatchObject({ facts: { fault: id }, mend: { operation_id: 'disarmFault' } })
-    expect((await mended({ why, sent })).status).toBe(202)
+    expect(why).toMatchObject({ facts: { fault: id }, fix: { operation_id: 'disarmFault' } })
+    expect((await fixed({ why, sent })).status).toBe(202)
   })
 
   it.each([
@@ -28,7 +28,7 @@ describe('an explanation names the fault', () => {
     ['card', { error: 'ECONNRESET' }, 'processor_failed'],
   ] as const)('of the port %s that does %j', async (port, does, code) => {
     const shop = await newShop()
-    const { ask, explained, mended, reader, item } = shop
+    const { ask, explained, fixed, reader, item } = shop
     const id = await arm(shop, { match: { port }, at: 'before', do: does })
     const [path, body] =
       port === 'card'
@@ -39,11 +39,11 @@ describe('an explanation names the fault', () => {
     expect(why).toMatchObject({
       facts: { code, fault: id },
       entry: { fault: id },
-      mend: { operation_id: 'disarmFault' },
+      fix: { operation_id: 'disarmFault' },
     })
     expect(why.sentences[0]).toBe(
       `The fault ${id} of the sandbox changed this answer. Disarm it with DELETE /_sandbox/faults/${id}.`,
     )
-    expect((await mended({ why, sent })).status).toBe(201)
+    expect((await fixed({ why, sent })).status).toBe(201)
   })
 })

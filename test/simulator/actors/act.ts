@@ -9,7 +9,7 @@ export interface Act {
   run(world: World, draws: Draws): Promise<void>
 }
 
-/** Calls as somebody, for steps that tests share. A token of the cast is renewed when it has expired. */
+/** Calls as someone, for steps that tests share. A token of the cast is renewed when it has expired. */
 export const callAs =
   (world: World, by?: Person): Call =>
   (method, path, { token, ...options } = {}) => {

@@ -80,8 +80,8 @@ async function turnOver(call: Call): Promise<void> {
   await call('DELETE', '/_sandbox/outbox')
   await call('DELETE', '/_sandbox/requests')
   await call('POST', '/_sandbox/encryption-key/forget')
-  const { body: left } = await call('GET', '/_sandbox/unsettled')
-  await call('POST', `/_sandbox/unsettled/${left?.unsettled?.[0]?.id ?? 'none'}/retry`)
+  const { body: left } = await call('GET', '/_sandbox/dead-letters')
+  await call('POST', `/_sandbox/dead-letters/${left?.unsettled?.[0]?.id ?? 'none'}/retry`)
 }
 
 export const operatorActs = { inFork }

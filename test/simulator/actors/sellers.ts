@@ -32,7 +32,7 @@ const webhook: Act = {
   },
 }
 
-/** Somebody reads their events in order, each once. Then they write some, while they follow. */
+/** Someone reads their events in order, each once. Then they write some, while they follow. */
 const events: Act = {
   weight: 4,
   async run(world, draws) {

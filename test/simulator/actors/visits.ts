@@ -80,7 +80,7 @@ async function mailedCode({ outside, timeline }: World, email: string): Promise<
   return undefined
 }
 
-/** Claims what somebody sent to an email. */
+/** Claims what someone sent to an email. */
 const claim: Act = {
   weight: 4,
   async run(world, draws) {

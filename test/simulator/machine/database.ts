@@ -34,7 +34,7 @@ export class SimulatedDatabase {
   readonly #storage: Storage
   /** The services, and whether each still lives. */
   readonly #present = new Map<string, () => boolean>()
-  /** Who works on a row, of those that somebody works on. */
+  /** Who works on a row, of those that someone works on. */
   readonly #holders = new Map<string, string>()
   /** Whether the services can tell which of them are alive. */
   readonly tellsPresence: boolean

@@ -123,7 +123,9 @@ export class SimulatedDisk {
       if (how === 'refused' || how === 'unclear') {
         failures++
         gathering = undefined
-        this.sightings.see(how === 'refused' ? 'a disk refuses a write' : 'a sync fails, and nobody knows what is kept')
+        this.sightings.see(
+          how === 'refused' ? 'a disk refuses a write' : 'a sync fails, and it is unknown what is kept',
+        )
         const Refusal = how === 'refused' ? StorageUnavailable : OutcomeUnknown
         fault = new Refusal('The simulated disk failed.', { reason: 'the disk is not well' })
         if (how === 'refused') this.#takeBack()

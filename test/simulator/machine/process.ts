@@ -79,7 +79,7 @@ export class SimulatedProcess {
     })
   }
 
-  /** Nothing that it does goes on for so many milliseconds, as in a machine that is paused. */
+  /** Nothing that it does goes on for this many milliseconds, as in a machine that is paused. */
   hang(ms: number): void {
     this.#awake ??= this.#timeline.wait(ms).then(() => {
       this.#awake = undefined

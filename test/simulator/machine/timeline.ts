@@ -26,7 +26,7 @@ export class Timeline implements Clock {
     return this.#now
   }
 
-  /** Calls back after so many milliseconds. Returns a function that cancels it. */
+  /** Calls back after this many milliseconds. Returns a function that cancels it. */
   after(ms: number, ring: () => void): () => void {
     const number = this.#number++
     this.#push({ at: this.#now + Math.max(0, ms), number, ring })

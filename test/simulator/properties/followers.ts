@@ -10,7 +10,7 @@ export const WRITTEN = 'client.simulated'
 
 const DAY = 86_400_000
 
-/** Somebody who follows events from one on, and what they have heard. */
+/** Someone who follows events from one on, and what they have heard. */
 export class Follower {
   readonly owner: Owner
   readonly heard = new Set<number>()

@@ -15,7 +15,7 @@ export interface Asked {
   isUncertain: boolean
 }
 
-/** A price that somebody saw and agreed to pay. */
+/** A price that someone saw and agreed to pay. */
 export interface Quote {
   readonly payer: string
   /** As numbers of the digital quantity. */
@@ -35,9 +35,9 @@ export class Records {
   hasForgotten = false
   /** Whether a fork has used the same card processor for a ledger of its own. */
   hasForks = false
-  /** Those who follow the events of somebody. */
+  /** Those who follow the events of someone. */
   readonly followers: Follower[] = []
-  /** The events that somebody has read. */
+  /** The events that someone has read. */
   readonly seenEvents = new Map<string, { readonly newest: number; readonly ids: ReadonlySet<number> }>()
 
   /** A request is about to be sent for the first time. */
@@ -72,7 +72,7 @@ export class Records {
     this.#secrets.set(value, { owner, what })
   }
 
-  /** Nobody is shown a secret of somebody else. */
+  /** Nobody is shown a secret of someone else. */
   checkShown(to: string, text: string, where: string): void {
     for (const [value, { owner, what }] of this.#secrets)
       if (owner !== to) hold(!text.includes(value), 'A secret stays with its owner', [what, { owner, to, where }])

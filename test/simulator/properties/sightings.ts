@@ -17,7 +17,7 @@ export const mustHappen = [
   'a process hangs: a commit has landed',
   'a receiver of webhooks took a message and says that it failed',
   'a retry finds its first effect',
-  'a sync fails, and nobody knows what is kept',
+  'a sync fails, and it is unknown what is kept',
   'a torn write is dropped at the next start',
   'a webhook is received again',
   'network: answer lost',

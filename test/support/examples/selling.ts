@@ -179,7 +179,7 @@ export async function controls(call: Call, { ada, approve }: Tour): Promise<void
   }
   await call('GET', '/_sandbox/health')
   await call('POST', '/_sandbox/seed', { body: { users: [{ email: 'seeded@example.test' }] } })
-  await call('GET', '/_sandbox/unsettled')
+  await call('GET', '/_sandbox/dead-letters')
   const line = { at: Date.UTC(2024, 1, 1), identity: binderHash('file', 1), other: binderHash('twin', 1) }
   await sendBinder(call, (await newTwin(call, ada.token)).hostname, binderCsv([line]))
   await call('GET', '/_sandbox/clock')

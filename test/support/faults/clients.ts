@@ -34,7 +34,7 @@ interface Order {
   readonly hash: string
 }
 
-/** `lost`: nobody knows whether it happened. */
+/** `lost`: it is unknown whether it happened. */
 type Outcome = { readonly id: number; readonly text: string } | 'refused' | 'lost'
 
 /** Clients that pay at several processes. Each repeats a call, at another process, until it knows how it ended. */

@@ -2,7 +2,7 @@ import { defineConfig } from '@playwright/test'
 
 const { WS_ENDPOINT = '', REPORT = '', OUTPUT = '' } = process.env
 
-/** The project of somebody who tests with `farthing/playwright`. It runs what was built. One of its tests fails on purpose. */
+/** The project of someone who tests with `farthing/playwright`. It runs what was built. One of its tests fails on purpose. */
 export default defineConfig({
   testMatch: '*.cases.mjs',
   outputDir: OUTPUT,

@@ -52,7 +52,7 @@ const composition = [
   'composition/deliveries',
   'composition/shared-processes',
   'composition/sign-in',
-  'composition/unsettled-events',
+  'composition/dead-letter-events',
   'composition/webhook-deliveries',
   'composition/client-operation',
   'composition/client-operations',

@@ -104,7 +104,7 @@ export async function startGate(): Promise<Gate> {
   }
 }
 
-/** A service with somebody who sells, and somebody who buys. */
+/** A service with someone who sells, and someone who buys. */
 export interface Shop extends Started {
   readonly seller: Seller
   readonly payer: Payer

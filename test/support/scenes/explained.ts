@@ -8,7 +8,7 @@ export type ServiceOptions = NonNullable<Parameters<typeof createService>[0]>
 /** A caller whose requests are explained. `client`: id and secret of its client credentials. */
 type KnownCaller = Pick<CallOptions, 'token' | 'session'> & { readonly client?: readonly [id: string, secret: string] }
 
-/** A refused request, its explanation, and what its mend needs to be sent. */
+/** A refused request, its explanation, and what its fix needs to be sent. */
 export interface Refused {
   readonly answer: Answer
   readonly why: Explanation
@@ -16,7 +16,7 @@ export interface Refused {
 }
 
 export interface MendOptions {
-  /** What the developer fills in where the mend shows `[redacted]`, by the name of the field or header. */
+  /** What the developer fills in where the fix shows `[redacted]`, by the name of the field or header. */
   readonly fill?: Readonly<Record<string, () => string | Promise<string>>>
 }
 
@@ -52,18 +52,18 @@ export function explainedService(options: ServiceOptions = {}) {
     return { answer, why: await explained(answer), sent }
   }
 
-  /** Sends the mend of a refusal, and what it says to send next. Returns the last answer. */
-  async function mended(refusal: Pick<Refused, 'why' | 'sent'>, options: MendOptions = {}): Promise<Answer> {
-    const { mend, verdict } = refusal.why
-    if (!mend) throw new Error(`${verdict} has no mend`)
-    const first = await send(mend.example, refusal, options)
-    if (!mend.next) return first
+  /** Sends the fix of a refusal, and what it says to send next. Returns the last answer. */
+  async function fixed(refusal: Pick<Refused, 'why' | 'sent'>, options: MendOptions = {}): Promise<Answer> {
+    const { fix, verdict } = refusal.why
+    if (!fix) throw new Error(`${verdict} has no fix`)
+    const first = await send(fix.example, refusal, options)
+    if (!fix.next) return first
     const isRefused = ({ status, text }: Answer) => {
-      if (status >= 400) throw new Error(`the mend of ${verdict} was refused: ${text}`)
+      if (status >= 400) throw new Error(`the fix of ${verdict} was refused: ${text}`)
     }
     isRefused(first)
-    if (mend.between) isRefused(await send(filled(mend.between, first), refusal, options))
-    return send(filled(mend.next, first), refusal, options)
+    if (fix.between) isRefused(await send(filled(fix.between, first), refusal, options))
+    return send(filled(fix.next, first), refusal, options)
   }
 
   async function send(
@@ -98,7 +98,7 @@ export function explainedService(options: ServiceOptions = {}) {
     })
   }
 
-  return { call, known, secrets, explained, refused, mended, service }
+  return { call, known, secrets, explained, refused, fixed, service }
 }
 
 const pickCredentials = ({ token, session }: CallOptions): KnownCaller => ({
@@ -120,7 +120,7 @@ function collectSecrets(value: unknown, into: Set<string>): void {
   }
 }
 
-type Example = NonNullable<Explanation['mend']>['example']
+type Example = NonNullable<Explanation['fix']>['example']
 
 /** Puts back what the journal does not show, as the developer who sent it would. */
 async function unredacted(body: unknown, sent: unknown, fill: NonNullable<MendOptions['fill']>): Promise<unknown> {

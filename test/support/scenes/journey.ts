@@ -18,7 +18,7 @@ export interface Host {
   close(): Promise<void>
 }
 
-/** Somebody else's site: reached as localhost, so that it is another site than the service and not only another origin. */
+/** Someone else's site: reached as localhost, so that it is another site than the service and not only another origin. */
 export interface Site {
   readonly url: string
   close(): Promise<void>

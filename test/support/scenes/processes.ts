@@ -21,7 +21,7 @@ export class TestTime {
   readonly #rings = new Set<{ readonly at: number; readonly ring: () => void }>()
   readonly clock: Clock = { now: () => this.#now }
 
-  /** `waitMs`: how much real time 50 ms take while somebody waits for something. A database needs some. */
+  /** `waitMs`: how much real time 50 ms take while someone waits for something. A database needs some. */
   constructor(readonly waitMs = 0) {}
 
   alarmFor(isAlive: () => boolean): Alarm {

@@ -10,7 +10,7 @@ export const waitingMails = (count: number, more: Partial<MailRow> = {}): MailRo
     kind: 'mail',
     to: `reader-${n + 1}@example.test`,
     subject: 'An invitation',
-    text: 'Somebody sends you 2.50 USD.',
+    text: 'Someone sends you 2.50 USD.',
     created_at: n + 1,
     status: 'pending',
     attempts: 0,

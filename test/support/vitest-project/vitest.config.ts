@@ -43,7 +43,7 @@ const reporter = {
   },
 }
 
-/** The project of somebody who tests with `farthing/vitest`. Some of its tests fail on purpose. */
+/** The project of someone who tests with `farthing/vitest`. Some of its tests fail on purpose. */
 export default defineConfig({
   plugins: [browserScript(), fontBytes(), folderFiles()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

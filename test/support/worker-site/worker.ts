@@ -24,7 +24,7 @@ const site: Handler = {
   },
 }
 
-/** An event, and another only once somebody has read that one. */
+/** An event, and another only once someone has read that one. */
 function live(): ReadableStream<Uint8Array> {
   let count = 0
   return new ReadableStream(

@@ -9,7 +9,7 @@ export interface DatabaseOptions {
 }
 
 /** How often to look whether a database can be reached again, in ms. */
-const LOOK_MS = 1000
+const RECONNECT_CHECK_MS = 1000
 const LONGEST_WAIT_MS = 500
 
 /** Opens connections, and knows whether the database can be reached. */
@@ -80,7 +80,7 @@ export class Database {
       } catch {
         if (this.#fault) this.#lookLater()
       }
-    }, LOOK_MS)
+    }, RECONNECT_CHECK_MS)
     this.#look.unref()
   }
 }

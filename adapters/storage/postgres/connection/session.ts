@@ -6,7 +6,7 @@ export interface Statement {
   readonly parameters: readonly string[]
 }
 
-/** The connection ended, so nobody knows what became of the statements under way. */
+/** The connection ended, so it is unknown what became of the statements under way. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost'
 }

@@ -11,8 +11,8 @@ import type { CommitWatch } from './commit-watch.js'
 import { GatheredReads } from './gathered-reads.js'
 import { GroupChanges } from './group-changes.js'
 import { KnownCommits } from './known-commits.js'
-import { commitGroup, hasLanded, takeHead } from './landing.js'
-import { checkUnique, isViolation, NeedsCare, UniqueKeys } from './unique.js'
+import { commitGroup, hasLanded, lockCommits } from './landing.js'
+import { checkUnique, isViolation, RetryOneByOne, UniqueKeys } from './unique.js'
 import { View } from './view.js'
 
 export interface GroupCommitOptions {
@@ -28,7 +28,7 @@ export interface GroupCommitOptions {
 }
 
 /** How many writes land together at most. */
-const MOST = 128
+const MOST_WRITES = 128
 
 interface Write {
   /** Runs the body. Resolves with what to do once its changes are stored. */
@@ -59,13 +59,13 @@ interface Group {
   /** Whether parts that were gathered while it waited for the head join it. */
   readonly isOpen: boolean
   /** Whether unique keys are checked body by body. */
-  readonly isCareful: boolean
+  readonly isOneByOne: boolean
 }
 
 /** How a body ran, before its changes are part of a group. */
 interface Run {
   readonly changes: readonly Changes[]
-  /** What they replace, if somebody watches. */
+  /** What they replace, if someone watches. */
   readonly replaced: readonly ReplacedRow[]
   readonly counters: Counters
   /** The ids that it drew from the counters. */
@@ -105,8 +105,8 @@ export class GroupCommit {
   readonly #gathered: Part[] = []
   /** Whether a group of this process holds the head now. */
   #holdsHead = false
-  /** Whether somebody else committed before the last group of this process. */
-  #isCrowded = false
+  /** Whether someone else committed before the last group of this process. */
+  #othersCommitted = false
   /** Resolves when the last group, or other use of the head, has ended. */
   #turn: Promise<unknown> = Promise.resolve()
   /** The number of the last group of this process. */
@@ -151,12 +151,12 @@ export class GroupCommit {
 
   /** While one group lands, the next one gathers its reads. Those that come while a group waits for the head join it. */
   async #next(): Promise<void> {
-    const isFull = this.#holdsHead ? this.#gathered.length > 0 : countWrites(this.#gathered) >= MOST
+    const isFull = this.#holdsHead ? this.#gathered.length > 0 : countWrites(this.#gathered) >= MOST_WRITES
     if (this.#isGathering || this.#waiting.length === 0 || isFull) return
     this.#isGathering = true
     // Others that are called in this turn join.
     await new Promise((resolve) => setImmediate(resolve))
-    const part = await this.#gather(this.#waiting.splice(0, MOST))
+    const part = await this.#gather(this.#waiting.splice(0, MOST_WRITES))
     this.#gathered.push(part)
     this.#isGathering = false
     this.#turn = this.#turn.then(() => this.#landGathered())
@@ -167,7 +167,7 @@ export class GroupCommit {
     const parts = this.#gathered.splice(0)
     void this.#next()
     // They may have joined the group before.
-    if (parts.length > 0) await this.#land({ parts, isOpen: true, isCareful: false })
+    if (parts.length > 0) await this.#land({ parts, isOpen: true, isOneByOne: false })
   }
 
   /** Runs all bodies at once, only to learn what they read. */
@@ -196,7 +196,7 @@ export class GroupCommit {
     } catch (error) {
       this.#known.forget()
       const { parts } = group
-      if (error instanceof NeedsCare) await this.#land({ ...group, isCareful: true })
+      if (error instanceof RetryOneByOne) await this.#land({ ...group, isOneByOne: true })
       else if (error instanceof OutcomeUnknown)
         for (const { hasChanged, fail } of outcomes) fail(hasChanged ? error : notStored(error))
       else if (countWrites(parts) === 1 || isOfAll(error)) for (const { writes } of parts) failAll(writes, error)
@@ -214,7 +214,7 @@ export class GroupCommit {
     outcomes.length = 0
     let refreshed: readonly Part[] = []
     const meanwhile = (session: Session) => {
-      if (!this.#isCrowded) return undefined
+      if (!this.#othersCommitted) return undefined
       refreshed = [...group.parts]
       return this.#refresh(refreshed, session)
     }
@@ -222,7 +222,7 @@ export class GroupCommit {
       if (group.isOpen) this.#join(group)
       await this.#catchUp(group, { session, commit, refreshed })
       const changes = new GroupChanges()
-      const unique = group.isCareful ? undefined : new UniqueKeys(tables)
+      const unique = group.isOneByOne ? undefined : new UniqueKeys(tables)
       const [first] = group.parts
       const same = first?.base === commit - 1 ? first : undefined
       const landing = { session, changes, unique, commit, same }
@@ -241,7 +241,7 @@ export class GroupCommit {
   /** Adds what was gathered while a group waited for the head. */
   #join({ parts }: Group): void {
     for (const part of [...this.#gathered]) {
-      if (countWrites(parts) + part.writes.length > MOST) break
+      if (countWrites(parts) + part.writes.length > MOST_WRITES) break
       this.#gathered.shift()
       parts.push(part)
     }
@@ -253,7 +253,7 @@ export class GroupCommit {
     { parts }: Group,
     { session, commit, refreshed }: { session: Session; commit: number; refreshed: readonly Part[] },
   ): Promise<void> {
-    this.#isCrowded = this.#known.last !== commit - 1
+    this.#othersCommitted = this.#known.last !== commit - 1
     const reads = new GatheredReads(this.#options.tables, session)
     const outdated: Part[] = []
     for (const part of parts) {
@@ -267,7 +267,7 @@ export class GroupCommit {
       for (const own of since) part.view.apply(own)
     }
     if (outdated.length > 0) await this.#refresh(outdated, session)
-    if (this.#isCrowded) this.#known.learn(commit - 1)
+    if (this.#othersCommitted) this.#known.learn(commit - 1)
   }
 
   /** Reads again whatever was read, and the counters. */
@@ -316,7 +316,7 @@ export class GroupCommit {
     let hasLanded = false
     let isSent = false
     try {
-      const taken = takeHead(session, this.#options)
+      const taken = lockCommits(session, this.#options)
       const read = meanwhile?.(session)
       // A failure of both is one of the session.
       ;[commit] = await Promise.all([taken, read])
@@ -327,7 +327,7 @@ export class GroupCommit {
       await (land ? land(own) : session.run('rollback'))
       hasLanded = isSent
     } catch (failure) {
-      const error = isViolation(failure) ? new NeedsCare() : failure
+      const error = isViolation(failure) ? new RetryOneByOne() : failure
       this.#known.forget()
       if (!session.isLost) await session.run('rollback').catch(() => {})
       hasLanded = isSent && isUnreachable(error) && (await this.#hasLanded(own, error))
@@ -339,14 +339,14 @@ export class GroupCommit {
   }
 
   /** Runs a body over a view. Never rejects. */
-  async #run({ run, fail }: Write, view: View, counters: Counters, isCareful = false): Promise<Run> {
+  async #run({ run, fail }: Write, view: View, counters: Counters, isOneByOne = false): Promise<Run> {
     const drawn = new DrawnIds()
     const tx = new Transaction(committed(view, counters, drawn))
     const { isUsed: isWatched } = this.#options.watch
     if (isWatched) tx.rememberStored()
     try {
       const settle = await run(tx)
-      if (isCareful) await checkUnique(tx, view, this.#options.tables)
+      if (isOneByOne) await checkUnique(tx, view, this.#options.tables)
       const replaced = isWatched ? await tx.replaced() : []
       const changes = [...tx.changes()]
       return { changes, replaced, counters, drawn, outcome: { hasChanged: changes.length > 0, settle, fail } }

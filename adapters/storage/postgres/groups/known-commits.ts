@@ -6,7 +6,7 @@ interface OwnCommit {
 }
 
 /** A group gathers its reads while at most one other lands. */
-const MOST = 4
+const MOST_KNOWN_COMMITS = 4
 
 /** The last commits of this process, as long as no other process commits between them. */
 export class KnownCommits {
@@ -22,7 +22,7 @@ export class KnownCommits {
 
   /**
    * What this process changed after the commit `base`, if `last` is the last commit and nobody else committed since
-   * `base`. Undefined if somebody may have.
+   * `base`. Undefined if someone may have.
    */
   since(base: number | undefined, last: number): (readonly Changes[])[] | undefined {
     if (base === undefined || base < this.#from || last !== this.#last) return undefined
@@ -32,7 +32,7 @@ export class KnownCommits {
   add(own: OwnCommit): void {
     this.#own.push(own)
     this.#last = own.commit
-    if (this.#own.length > MOST) this.#from = this.#own.shift()?.commit ?? own.commit
+    if (this.#own.length > MOST_KNOWN_COMMITS) this.#from = this.#own.shift()?.commit ?? own.commit
   }
 
   /** Others committed until `last`. */

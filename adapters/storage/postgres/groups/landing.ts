@@ -14,7 +14,7 @@ export interface LandingOptions {
  * Begins a transaction that holds the head, and returns its number. Until it ends, no other process takes the head, so
  * what it reads stays as it is. Throws `StorageUnavailable` if the tables are for a different release.
  */
-export async function takeHead(session: Session, { tables, schema }: LandingOptions): Promise<number> {
+export async function lockCommits(session: Session, { tables, schema }: LandingOptions): Promise<number> {
   const text = `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`
   const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text, parameters: [] })])
   tables.checkHead(head, schema)

@@ -9,8 +9,8 @@ import type { TableSet } from '../tables/tables.js'
 import type { View } from './view.js'
 
 /** Bodies of a group may share a unique key, so each must be checked before the next one runs. */
-export class NeedsCare extends Error {
-  override name = 'NeedsCare'
+export class RetryOneByOne extends Error {
+  override name = 'RetryOneByOne'
 }
 
 /** Whether the database found two rows under one unique key. */
@@ -29,8 +29,8 @@ export class UniqueKeys {
   }
 
   /**
-   * Adds those of a body that the view does not show yet. Throws `NeedsCare` if an earlier body has put one of them, or if
-   * nobody knows which keys a row leaves.
+   * Adds those of a body that the view does not show yet. Throws `RetryOneByOne` if an earlier body has put one of them, or if
+   * it is unknown which keys a row leaves.
    */
   add(changes: Iterable<Changes>, { view, drawn }: { readonly view: View; readonly drawn: DrawnIds }): void {
     for (const { collection, rows } of changes) {
@@ -41,7 +41,7 @@ export class UniqueKeys {
         for (const [id, row] of rows) {
           const keys = changedKeys(declared, index, { before: view.known(collection, id), row })
           const isKnown = view.isKnown(collection, id) || drawn.has(collection, id)
-          if (earlier && (!isKnown || keys.some((key) => key && earlier.has(key)))) throw new NeedsCare()
+          if (earlier && (!isKnown || keys.some((key) => key && earlier.has(key)))) throw new RetryOneByOne()
           if (keys[1] !== undefined) put.keys.add(keys[1])
         }
       }

@@ -55,7 +55,7 @@ export class View implements Reader {
   async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     const index = indexNamed(from, query.index)
     if (query.limit < 1) return []
-    const place = placeOf(from, query)
+    const place = queryKey(from, query)
     let { limit } = query
     for (;;) {
       const known = this.#ranges.get(place)
@@ -135,7 +135,7 @@ export class View implements Reader {
 /** Whether a range has as many rows as a query wants, or all there are. */
 const reaches = ({ rows, query }: Range, limit: number): boolean => query.limit >= limit || rows.length < query.limit
 
-const placeOf = ({ name }: AnyCollection, { index, prefix, after, reverse = false }: Query): string =>
+const queryKey = ({ name }: AnyCollection, { index, prefix, after, reverse = false }: Query): string =>
   `${name} ${index} ${reverse} ${encodeKey(prefix)} ${after ? encodeKey(after) : '-'}`
 
 /**

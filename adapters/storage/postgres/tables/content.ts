@@ -10,7 +10,7 @@ import { Table } from './table.js'
 import type { TableSet } from './tables.js'
 
 /** How many rows one statement reads or writes. */
-const PIECE = 1000
+const ROWS_PER_STATEMENT = 1000
 
 /** Reads everything, in the transaction of the session. */
 export async function readContent(session: Session, tables: TableSet, schema: number): Promise<State> {
@@ -37,10 +37,10 @@ async function readRows(session: Session, table: Table): Promise<Row[]> {
   const rows: Row[] = []
   for (;;) {
     const last = rows.at(-1)
-    const query = { index: 'id', prefix: [], limit: PIECE, ...(last && { after: [last.id] }) }
+    const query = { index: 'id', prefix: [], limit: ROWS_PER_STATEMENT, ...(last && { after: [last.id] }) }
     const piece = await session.query<{ readonly row: Row }>(table.find([query], query))
     for (const { row } of piece) rows.push(row)
-    if (piece.length < PIECE) return rows
+    if (piece.length < ROWS_PER_STATEMENT) return rows
   }
 }
 
@@ -67,7 +67,8 @@ export async function writeContent(session: Session, tables: TableSet, { counter
   for (const name of names) {
     const table = tableNamed(tables, name)
     const list = rows[name] ?? []
-    for (let at = 0; at < list.length; at += PIECE) await session.query(table.put(list.slice(at, at + PIECE)))
+    for (let at = 0; at < list.length; at += ROWS_PER_STATEMENT)
+      await session.query(table.put(list.slice(at, at + ROWS_PER_STATEMENT)))
   }
 }
 

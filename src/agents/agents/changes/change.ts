@@ -57,10 +57,10 @@ export async function accountChangeTerms(
   const { about, now, summary } = await kind.view(tx, { accountId, change })
   await rehearseChange(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
   const account = await accountOf(tx, accountId)
-  return { kind: 'account_change', detail: { account: shown(account), ...about, change }, now, summary }
+  return { kind: 'account_change', detail: { account: accountFacts(account), ...about, change }, now, summary }
 }
 
-const shown = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
+const accountFacts = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
 
 /** Runs steps without storing anything. Throws what they throw. */
 export async function rehearseChange(

@@ -8,7 +8,7 @@ import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
 import { countSales } from './sales.js'
 import { type ToolCall, tool } from './tool.js'
 
-const placeOf = (id: number, { agent, within, service }: ToolCall): CartPlace => ({
+const cartPlace = (id: number, { agent, within, service }: ToolCall): CartPlace => ({
   ...{ id, holder: holderOf(agent, ''), within },
   at: service.clock.now(),
 })
@@ -31,7 +31,7 @@ const cartAdd = tool({
       const holder = holderOf(call.agent, '')
       if (cart_id === undefined) await call.service.countNew(tx, carts.name, { owner: call.agent.owner }, call.service)
       const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
-      return showCart(tx, await addCartItem(tx, placeOf(id, call), { itemId, args, quantity }), call.service)
+      return showCart(tx, await addCartItem(tx, cartPlace(id, call), { itemId, args, quantity }), call.service)
     }),
 })
 
@@ -43,7 +43,7 @@ const cartView = tool({
   output: CartShape,
   hints: { reads: true },
   call: ({ cart_id }, call) =>
-    call.service.storage.read(async (tx) => showCart(tx, await ownCart(tx, placeOf(cart_id, call)), call.service)),
+    call.service.storage.read(async (tx) => showCart(tx, await ownCart(tx, cartPlace(cart_id, call)), call.service)),
 })
 
 const cartRemove = tool({
@@ -55,7 +55,7 @@ const cartRemove = tool({
   hints: {},
   call: ({ cart_id, line }, call) =>
     call.service.storage.write(async (tx) =>
-      showCart(tx, await deleteCartItem(tx, placeOf(cart_id, call), line), call.service),
+      showCart(tx, await deleteCartItem(tx, cartPlace(cart_id, call), line), call.service),
     ),
 })
 
@@ -80,7 +80,7 @@ const cartPay = tool({
     const { agent, service, hops } = call
     const approvalId = await givenApproval(call, approval_id)
     const how = { hostname: undefined, approvalId, delegate: undefined, acceptPrices, seen, hops }
-    return payCart({ place: placeOf(cart_id, call), caller: agent, ...how, admit: countSales(call) }, service)
+    return payCart({ place: cartPlace(cart_id, call), caller: agent, ...how, admit: countSales(call) }, service)
   },
 })
 

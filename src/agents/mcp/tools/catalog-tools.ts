@@ -63,7 +63,7 @@ const guestCheckout = tool({
   name: 'guest_checkout',
   title: 'Create a payment link',
   description:
-    'Create a link at which somebody else pays for an item once, within 24 hours, from their wallet or by card. Give them the url. Creating it charges nothing.',
+    'Create a link at which someone else pays for an item once, within 24 hours, from their wallet or by card. Give them the url. Creating it charges nothing.',
   input: z.object({
     catalog_item_id: itemId,
     arguments: z.optional(itemArguments),

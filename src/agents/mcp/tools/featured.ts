@@ -10,7 +10,7 @@ import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
 import type { Reader } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { givenApproval } from './given-approval.js'
-import { besidePrice, plainLine, plainSchema } from './plain.js'
+import { plainLine, plainSchema, withoutPriceLookalikes } from './plain.js'
 import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 
@@ -39,13 +39,13 @@ const outputSchema = answersOf(ReceiptShape)
 
 async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
-  const title = plainLine(besidePrice(row.name))
+  const title = plainLine(withoutPriceLookalikes(row.name))
   const tail = priceTail(seller, price, await quantityOf(tx, dq))
   const { schema, approval, quote } = withPayment(row.service_schema, { price, dq })
   return {
     name: row.tool_name,
     title,
-    description: [besidePrice(description), tail].filter(Boolean).join('\n'),
+    description: [withoutPriceLookalikes(description), tail].filter(Boolean).join('\n'),
     inputSchema: schema,
     outputSchema,
     annotations: annotationsOf(title, { spends: true, reachesOut: true }),
@@ -105,7 +105,7 @@ function priceTail(provider: string, price: number, { name, decimals }: DigitalQ
   return `[Provider: ${inTail(provider)} | Price: ${shown} ${inTail(name)}/call]`
 }
 
-const inTail = (name: string): string => besidePrice(plainLine(name).replace(/[[\]|]/g, ' '))
+const inTail = (name: string): string => withoutPriceLookalikes(plainLine(name).replace(/[[\]|]/g, ' '))
 
 /**
  * Adds two arguments to an item's schema: `approval_id`, and `quote` for the price that the agent saw. If the item has

@@ -15,7 +15,7 @@ const LOOKALIKES = [
 ] as const
 
 /** Rewrites a seller's text so that no part of it looks like a price tail. */
-export const besidePrice = (text: string): string =>
+export const withoutPriceLookalikes = (text: string): string =>
   LOOKALIKES.reduce((written, [mark, plain]) => written.replace(mark, plain), removeInvisible(text))
 
 /** Fields that stay exactly as they are: delivered content, and arguments of the agent. */
@@ -54,7 +54,7 @@ export function plainSchema(schema: object): Record<string, unknown> {
     if (NAMED.has(keyword)) return [[keyword, eachPlain(value)]]
     if (VALUES.has(keyword)) return [[keyword, value]]
     if (typeof value !== 'string') return [[keyword, plainPart(value)]]
-    return [[keyword, WORDS.has(keyword) ? besidePrice(value) : removeInvisible(value)]]
+    return [[keyword, WORDS.has(keyword) ? withoutPriceLookalikes(value) : removeInvisible(value)]]
   })
   return withSingleType(Object.fromEntries(shown))
 }

@@ -72,7 +72,7 @@ async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext
   const interaction = await openInteraction(tx, visit, service)
   // A sign-in may be waiting for the user's device.
   const since = interaction.row.email === null ? undefined : await resumeCodeSignIn(tx, visit.sessionId, service)
-  if (since === undefined) return show(interaction, await proceed(tx, interaction, service))
+  if (since === undefined) return shownInteraction(interaction, await proceed(tx, interaction, service))
   if (since instanceof Next) return proceedSignedIn(tx, interaction, { since, byDevice: true }, service)
   if (since.code === 'rejected') return returnToClient(tx, interaction.row, { error: 'access_denied' }, service)
   const shown = await changeAndProceed(tx, interaction, { email: null }, service)
@@ -91,7 +91,7 @@ const answerWith =
   (take: AnswerHandler) =>
   async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
     const interaction = await openInteraction(tx, visit, service)
-    if (interaction.row.refused) return show(interaction, await proceed(tx, interaction, service))
+    if (interaction.row.refused) return shownInteraction(interaction, await proceed(tx, interaction, service))
     return take(tx, interaction, filled, service)
   }
 
@@ -143,7 +143,7 @@ async function openInteraction(
   return { row: own, client, sessionId, source, session }
 }
 
-const show = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
+const shownInteraction = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
   next instanceof Next ? next : { ...frameOf(interaction), ...next, refused }
 
 const frameOf = ({ client, row }: Interaction): InteractionFrame => ({
@@ -160,7 +160,7 @@ async function changeAndProceed(
 ): Promise<ShownInteraction | Next> {
   const row = { ...interaction.row, ...changes }
   tx.put(oidcInteractions, row)
-  return show(interaction, await proceed(tx, { ...interaction, row }, service))
+  return shownInteraction(interaction, await proceed(tx, { ...interaction, row }, service))
 }
 
 /** Goes through the steps in order: sign-in, second factor, consent, and back to the client with a code. */
@@ -212,7 +212,8 @@ const coversScopes = (connection: ConnectionRow | undefined, { request }: Intera
 async function mailInteractionCode(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
   const { sessionId, source } = interaction
   const mailed = await mailCode(tx, { email: text, sessionId, source }, service)
-  if (mailed instanceof Problem) return show(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
+  if (mailed instanceof Problem)
+    return shownInteraction(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
   return changeAndProceed(tx, interaction, { email: mailed }, service)
 }
 
@@ -226,7 +227,7 @@ async function verify(
   if (email === null) return changeAndProceed(tx, interaction, {}, service)
   const { sessionId } = interaction
   const since = await verifyCode(tx, { email, code, sessionId, detail: appDetail(interaction) }, service)
-  if (since instanceof Problem) return show(interaction, { step: 'code', email }, since)
+  if (since instanceof Problem) return shownInteraction(interaction, { step: 'code', email }, since)
   return proceedSignedIn(tx, interaction, { since, byDevice: false }, service)
 }
 
@@ -237,7 +238,7 @@ async function proceedSignedIn(
   { since: { session: sessionId }, byDevice }: { readonly since: Next; readonly byDevice: boolean },
   service: ServiceContext,
 ): Promise<ShownInteraction | Next> {
-  if (sessionId === undefined) return show(interaction, { step: 'wait' })
+  if (sessionId === undefined) return shownInteraction(interaction, { step: 'wait' })
   const session = await findSession(tx, sessionId, service.clock.now())
   const progress = {
     ...NO_PROGRESS,
@@ -302,10 +303,14 @@ async function allow(
   const next = await proceed(tx, interaction, service)
   const { session, client } = interaction
   // Only the consent step can be allowed.
-  if (next instanceof Next || next.step !== 'consent' || !session) return show(interaction, next)
+  if (next instanceof Next || next.step !== 'consent' || !session) return shownInteraction(interaction, next)
   const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
   if (account !== 'none' && !granted) {
-    return show(interaction, next, fieldRefused('account', 'must be none or the id of one of your accounts'))
+    return shownInteraction(
+      interaction,
+      next,
+      fieldRefused('account', 'must be none or the id of one of your accounts'),
+    )
   }
   const { user_id: userId } = session
   const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row

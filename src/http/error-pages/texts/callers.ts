@@ -195,7 +195,7 @@ export const callerErrors = {
   too_many_failures: {
     meaning:
       'The secret is wrong, and so were 20 others for this client id within a minute. The right secret is accepted all the same.',
-    causes: ['A program retries with an old secret without a pause.', 'Somebody tries secrets.'],
+    causes: ['A program retries with an old secret without a pause.', 'Someone tries secrets.'],
     fixes: [
       'Correct the secret. The right one is accepted at once, and a wrong one is checked again after `Retry-After`.',
     ],

@@ -82,7 +82,7 @@ export const consentErrors = {
     meaning:
       'The user approved a change of an account, and it cannot be made any more. `reason` is the code of the refusal. `changed` says whether parts of it were kept.',
     causes: [
-      'Somebody changed the same values since the user saw them.',
+      'Someone changed the same values since the user saw them.',
       'What the change needs is gone or not allowed now, such as a digital quantity or room in the plan.',
     ],
     fixes: ['Read the current values with `GET /v4/agent/account`, and request approval for a new change.'],
@@ -108,7 +108,7 @@ export const consentErrors = {
   not_pending: {
     meaning: 'The request has already ended, so this answer changes nothing.',
     causes: [
-      'Somebody answered it before, on another device or in another tab.',
+      'Someone answered it before, on another device or in another tab.',
       'It expired, or the app that asked was disconnected.',
     ],
     fixes: ['Read its status: `GET /v4/authentication-requests/{id}` or `GET /v4/approvals`.'],
@@ -152,7 +152,7 @@ export const consentErrors = {
     fixes: ['Start the payment again. The user is asked again.'],
   },
   delegate_required: {
-    meaning: 'The caller pays for somebody else, and does not say by what right.',
+    meaning: 'The caller pays for someone else, and does not say by what right.',
     causes: [
       'An account or a page with `public_secret` pays, and sends no `persona_delegate`.',
       'The token should have been that of the user who pays.',
@@ -169,7 +169,7 @@ export const consentErrors = {
       'It was revoked, or its `expires_at` has passed.',
       'Its limit for the day, the month or altogether is used up.',
       'It is for another digital quantity, or for another party than the one that calls.',
-      'It is a delegate without `spend`, which proves who somebody is and pays nothing.',
+      'It is a delegate without `spend`, which proves who someone is and pays nothing.',
     ],
     fixes: [
       'Ask the user for a new one: `POST /v4/persona/{hash}/delegate` with `spend: { party, dq, limit, period }`.',

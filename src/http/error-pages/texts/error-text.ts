@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../../base/problem.js'
 
-/** What somebody who gets an error wants to know. Backticks mark code. */
+/** What someone who gets an error wants to know. Backticks mark code. */
 export interface ErrorText {
   /** What happened, and what did not. */
   readonly meaning: string

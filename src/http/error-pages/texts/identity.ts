@@ -4,7 +4,7 @@ import type { ErrorTexts } from './error-text.js'
 export const identityErrors = {
   session_required: {
     meaning:
-      'A code is valid only in the session that requested it, and this session requested none for this email. So a code that somebody reads aloud opens nothing elsewhere.',
+      'A code is valid only in the session that requested it, and this session requested none for this email. So a code that someone reads aloud opens nothing elsewhere.',
     causes: [
       'The program keeps neither `session_id` nor the cookie between the two calls.',
       'The email is written differently than when the code was requested.',
@@ -44,7 +44,7 @@ export const identityErrors = {
     causes: [
       'A form requests a new code on every render or retry.',
       'Tests share one address.',
-      'Somebody in the same network mails codes to strangers.',
+      'Someone in the same network mails codes to strangers.',
     ],
     fixes: [
       'Enter the last code, or wait as long as `Retry-After` says.',
@@ -54,7 +54,7 @@ export const identityErrors = {
   too_many_tries: {
     meaning:
       'Five wrong codes were entered for one mailed code, or twenty for one address within a day. From then on, right codes are refused too. A session or a browser in which the user signed in by a code before is not counted with others.',
-    causes: ['Somebody guesses.', 'A program retries the same wrong code.'],
+    causes: ['Someone guesses.', 'A program retries the same wrong code.'],
     fixes: [
       'After five, request a new code with `POST /v4/session/code`.',
       'After twenty, wait as long as `Retry-After` says, or sign in where you signed in before.',

@@ -122,7 +122,7 @@ export const marketErrors = {
     ],
   },
   checkout_paid: {
-    meaning: 'A checkout link sells once, and somebody else has paid it. You were not charged.',
+    meaning: 'A checkout link sells once, and someone else has paid it. You were not charged.',
     causes: ['The link was shared.', 'The same person paid in another browser, which is another session.'],
     fixes: ['Create a link for each buyer: `POST /v4/checkout`.'],
   },
@@ -143,7 +143,7 @@ export const marketErrors = {
   },
   refund_settled: {
     meaning: 'This refund is already settled, so nothing was paid again.',
-    causes: ['Somebody settled it before.', 'The card processor has refunded it meanwhile.'],
+    causes: ['Someone settled it before.', 'The card processor has refunded it meanwhile.'],
     fixes: ['`GET /v4/checkout/refunds` lists those that are open.'],
   },
   refund_outcome_refused: {

@@ -17,7 +17,7 @@ export const oauthErrors = {
   },
   invalid_grant: {
     meaning:
-      'The authorization code or the refresh token is worth nothing. If it was used before, all tokens that came from it are revoked now, because somebody may have stolen it.',
+      'The authorization code or the refresh token is worth nothing. If it was used before, all tokens that came from it are revoked now, because someone may have stolen it.',
     causes: [
       'The code was exchanged before. It works once, within one minute.',
       '`code_verifier` does not fit the `code_challenge`, or `redirect_uri` differs from that of the authorization request.',
@@ -107,7 +107,7 @@ export const oauthErrors = {
   too_many_fetches: {
     meaning:
       'Clients whose id is a URL made the service fetch 20 documents of one host within a minute for one network, or 200 for all, or 60 of any hosts for one network. No further one is fetched for now.',
-    causes: ['Tests use a new client document for each case.', 'Somebody uses the service to call another host.'],
+    causes: ['Tests use a new client document for each case.', 'Someone uses the service to call another host.'],
     fixes: ['Wait as long as `Retry-After` says, or register the client with `POST /v4/oidc/reg`.'],
   },
 } satisfies ErrorTexts

@@ -156,7 +156,7 @@ export const paymentErrors = {
   transfer_settled: {
     meaning: 'The transfer has ended: it was claimed or taken back. Nothing was moved now.',
     causes: [
-      'Somebody else was faster: the recipient claimed it, or the sender cancelled it.',
+      'Someone else was faster: the recipient claimed it, or the sender cancelled it.',
       'The call was repeated.',
     ],
     fixes: ['Read its `status` with `GET /v4/transfers/{id}`.'],
@@ -207,7 +207,7 @@ export const paymentErrors = {
       'Ten cards were declined within 15 minutes for one user, account or link, or for the guests at one public address, or 100 for all guests of one seller. This card was not tried, so that nobody tests stolen cards here.',
     causes: [
       'A form retries a declined card.',
-      'Somebody tries card numbers.',
+      'Someone tries card numbers.',
       'An account lets users that it made, and whose address nobody has proven, try cards. They count together.',
     ],
     fixes: ['Wait as long as `Retry-After` says. Pay from a wallet meanwhile.'],

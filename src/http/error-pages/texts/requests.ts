@@ -87,7 +87,7 @@ export const requestErrors = {
   },
   not_found: {
     meaning:
-      'Nothing with this id exists for you. Something that belongs to somebody else gets the same answer, so that ids reveal nothing.',
+      'Nothing with this id exists for you. Something that belongs to another user gets the same answer, so that ids reveal nothing.',
     causes: [
       'The id or the hash is wrong, or of another kind: a hostname in place of a hash.',
       'It belongs to another account or user.',

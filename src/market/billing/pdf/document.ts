@@ -46,7 +46,7 @@ export class PdfDocument {
   text(text: string, { x, right = false, size, weight = 'regular', grey = 0 }: PlacedText): void {
     const { runs, width, actual } = this.typeface.set(text, weight)
     const left = right ? x - (width * size) / 1000 : x
-    const shows = runs.map((run) => `/${this.#fontOf(run, weight)} ${size} Tf ${shown(run)} Tj`).join(' ')
+    const shows = runs.map((run) => `/${this.#fontOf(run, weight)} ${size} Tf ${glyphString(run)} Tj`).join(' ')
     const drawn = `${grey} g BT ${points(left)} ${points(this.#y)} Td ${shows} ET`
     // Readers copy and search this text instead of the glyphs.
     this.#draw(actual === undefined ? drawn : `/Span << /ActualText ${utf16(actual)} >> BDC ${drawn} EMC`)
@@ -135,7 +135,7 @@ const hex = (number: number): string => number.toString(16).padStart(4, '0')
 const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
 
 /** A string in a content stream. */
-const shown = (run: GlyphRun): string =>
+const glyphString = (run: GlyphRun): string =>
   run.font === 'standard' ? `(${literal(run.numbers)})` : `<${run.numbers.map(hex).join('')}>`
 
 /** Formats a number for a content stream, to a hundredth. */

@@ -15,9 +15,9 @@ const BOLD = `278 333 474 556 556 889 722 238 333 333 389 584 278 333 278 278 55
 722 722 722 722 722 722 1000 722 667 667 667 667 278 278 278 278 722 722 778 778 778 778 778 584 778 722 722 722 722 667 667 611
 556 556 556 556 556 556 889 556 556 556 556 556 278 278 278 278 611 611 611 611 611 611 611 584 611 611 611 611 611 556 611 556`
 
-const listed = (text: string): number[] => text.split(/\s+/).map(Number)
+const numbersIn = (text: string): number[] => text.split(/\s+/).map(Number)
 
-const widths = { regular: listed(REGULAR), bold: listed(BOLD) }
+const widths = { regular: numbersIn(REGULAR), bold: numbersIn(BOLD) }
 
 export type Weight = keyof typeof widths
 

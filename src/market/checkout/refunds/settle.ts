@@ -59,7 +59,7 @@ export async function listCheckoutRefunds(
     if (found.length > limit) break
   }
   const shown = found.slice(0, limit)
-  const refunds = await Promise.all(shown.map((each) => show(page, each)))
+  const refunds = await Promise.all(shown.map((each) => readShownRefund(page, each)))
   return { refunds, next: found.length > limit ? (refunds.at(-1)?.id ?? null) : null }
 }
 
@@ -75,7 +75,7 @@ async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow
   )
 }
 
-async function show(tx: Reader, { charge, checkout }: Found): Promise<ShownRefund> {
+async function readShownRefund(tx: Reader, { charge, checkout }: Found): Promise<ShownRefund> {
   const { id, amount, status, refusal = null, charge_id, refund_id = null, payer } = charge
   const { id: checkout_id, catalog_item_id, name, dq, email } = checkout
   return {

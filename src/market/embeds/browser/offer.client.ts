@@ -5,11 +5,11 @@ import type { Refused, SeenQuote } from './service.client.js'
 type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string; balances?: string }
 
 // payment.tsx and payback.tsx always set these together.
-const factsOf = (page: ParentNode): Facts | undefined =>
+const offeredFacts = (page: ParentNode): Facts | undefined =>
   page.querySelector<HTMLElement>('main[data-hash]')?.dataset as Facts | undefined
 
 /** Changes when `showPresentOffer` shows a new price. */
-export const shownOffer = factsOf(document) as Facts // This script is on no page without one.
+export const shownOffer = offeredFacts(document) as Facts // This script is on no page without one.
 
 export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortcode}`
 
@@ -22,7 +22,7 @@ async function showPresentOffer(): Promise<boolean> {
   const answer = await fetch(location.href, { credentials: 'omit', cache: 'no-store' }).catch(() => undefined)
   const html = await answer?.text().catch(() => undefined)
   const page = new DOMParser().parseFromString(html ?? '', 'text/html')
-  const present = factsOf(page)
+  const present = offeredFacts(page)
   if (!present) return false
   delete shownOffer.free
   Object.assign(shownOffer, present)

@@ -13,9 +13,9 @@ const deviceWait = byId('device-wait')
 /** The step after signing in. */
 export interface Purpose {
   readonly step: HTMLElement
-  /** Shows the step to somebody who was already signed in. */
+  /** Shows the step to someone who was already signed in. */
   offer(email: string): Promise<void>
-  /** Shows the step to somebody who has just signed in. Default: `offer`. */
+  /** Shows the step to someone who has just signed in. Default: `offer`. */
   welcome?(email: string): Promise<void>
   /** Sentences for refusals of this step. */
   readonly sentences: Sentences

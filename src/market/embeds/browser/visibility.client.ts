@@ -133,7 +133,7 @@ document.addEventListener(
     const { key, repeat, timeStamp } = event
     if (key === 'Enter' || key === ' ')
       press = { seen: isSeenIn(event) && !repeat && isFocusOldAt(timeStamp), pointer: false }
-    // Somebody who types is looking elsewhere.
+    // Someone who types is looking elsewhere.
     else if (key.length === 1) restartTime()
   },
   true,

@@ -9,7 +9,7 @@ interface ForkedService {
   close(): Promise<void>
 }
 
-const MOST = 1000
+const MOST_FORKS = 1000
 const PLACE = '/_sandbox/forks/'
 
 /** The forks of a service that are reached below its own URL. */
@@ -27,9 +27,9 @@ export class ServedForks implements HttpForks {
 
   async create(): Promise<HttpFork> {
     if (this.#isClosed) throw new StorageClosed()
-    if (this.#forks.size >= MOST) {
+    if (this.#forks.size >= MOST_FORKS) {
       const [oldest] = this.#forks.keys()
-      throw problem('sandbox_full', { detail: `At most ${MOST} forks. The oldest is ${oldest}.` })
+      throw problem('sandbox_full', { detail: `At most ${MOST_FORKS} forks. The oldest is ${oldest}.` })
     }
     const id = this.#newId()
     const url = `${this.#service.baseUrl}${PLACE}${id}`

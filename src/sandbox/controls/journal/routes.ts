@@ -56,7 +56,7 @@ export const journalRoutes = defineRoutes('sandbox', {
   explainRequest: route({
     ...control,
     summary:
-      'Explain why the service answered a request as it did: what was so at that moment, and the call that mends a refusal.',
+      'Explain why the service answered a request as it did: what was so at that moment, and the call that fixes a refusal.',
     method: 'GET',
     path: '/_sandbox/requests/:id/explain',
     params: RequestPath,

@@ -45,7 +45,7 @@ export const ExplanationShape = component('Explanation', {
   verdict: z.string(),
   sentences: z.array(z.string()),
   facts: z.record(z.string(), z.unknown()),
-  mend: z.nullable(
+  fix: z.nullable(
     z.object({
       operation_id: z.string(),
       example: ExampleCallShape,

@@ -136,7 +136,7 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
     if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance }, service)
     const [client] = await clientsOf(tx, 'user', user.id)
     const secret = { client_id: client?.id ?? '', client_secret: userClientSecret(client?.id ?? '', service) }
-    made.push({ id: user.id, email: user.email, ...secret, twin: shown(twin, balance, service) })
+    made.push({ id: user.id, email: user.email, ...secret, twin: seededTwin(twin, balance, service) })
   }
   return made
 }
@@ -163,7 +163,7 @@ async function plantTwin(
   const quantity = await quantityNamed(tx, dq)
   const twin = await createTwin(tx, { owner, dq: quantity.id, at: service.clock.now(), hostname }, service)
   if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
-  return shown(twin, balance, service)
+  return seededTwin(twin, balance, service)
 }
 
 async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: AccountNames, service: ServiceContext) {
@@ -202,7 +202,7 @@ async function refuseKnownHostname(tx: Reader, hostname: string | undefined): Pr
 const exists = (what: string) =>
   problem('already_exists', { detail: `${what} already exists. Call POST /_sandbox/reset to start over.` })
 
-const shown = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
+const seededTwin = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
   id: twin.id,
   hostname: twin.hostname,
   key: twinKey(twin, service),

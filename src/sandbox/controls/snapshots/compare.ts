@@ -30,7 +30,7 @@ export interface Comparison {
 }
 
 /** How many rows of a collection are shown. */
-const MOST = 100
+const MOST_ROWS_SHOWN = 100
 
 /** Compares two states. Shows at most 100 rows of a collection, and no secrets. */
 export function compareStates(before: State, after: State, service: ServiceContext): Comparison {
@@ -59,12 +59,12 @@ function differenceOf(
     const old = was.get(row.id)
     was.delete(row.id)
     if (old && isSame(old, row)) continue
-    if (++count > MOST) continue
+    if (++count > MOST_ROWS_SHOWN) continue
     if (old) shown.changed.push({ was: show(old), is: show(row) })
     else shown.added.push(show(row))
   }
-  for (const row of was.values()) if (++count <= MOST) shown.removed.push(show(row))
-  return count === 0 ? undefined : { ...shown, more: Math.max(0, count - MOST) }
+  for (const row of was.values()) if (++count <= MOST_ROWS_SHOWN) shown.removed.push(show(row))
+  return count === 0 ? undefined : { ...shown, more: Math.max(0, count - MOST_ROWS_SHOWN) }
 }
 
 /** Forks share the rows that neither has changed. */
@@ -93,11 +93,13 @@ function balanceDifferences(before: State, after: State): Comparison['balances']
   const was = new Map(balancesIn(before).map((row) => [row.id, row]))
   const is = new Map(balancesIn(after).map((row) => [row.id, row]))
   const hostnames = new Map(
-    [before, after].flatMap(({ rows }) => (rows[twins.name] ?? []).map((row) => [row.id, textOf(row, 'hostname')])),
+    [before, after].flatMap(({ rows }) =>
+      (rows[twins.name] ?? []).map((row) => [row.id, comparedText(row, 'hostname')]),
+    ),
   )
   const decimals = new Map(
     [before, after].flatMap(({ rows }) =>
-      (rows[digitalQuantities.name] ?? []).map((row) => [row.id, Number(textOf(row, 'decimals'))]),
+      (rows[digitalQuantities.name] ?? []).map((row) => [row.id, Number(comparedText(row, 'decimals'))]),
     ),
   )
   const differing: Comparison['balances'][number][] = []
@@ -114,5 +116,5 @@ function balanceDifferences(before: State, after: State): Comparison['balances']
 // An exported state holds only rows of the collection under its name.
 const balancesIn = ({ rows }: State) => (rows[balances.name] ?? []) as readonly BalanceRow[]
 
-const textOf = (row: Row, field: string): string =>
+const comparedText = (row: Row, field: string): string =>
   String(Object.entries(row).find(([name]) => name === field)?.[1] ?? '')

@@ -15,7 +15,7 @@ export interface ShownSnapshot {
   readonly note?: string
 }
 
-const MOST = 100
+const MOST_SNAPSHOTS = 100
 
 /** Saves the state under a name. Throws `already_exists`, `sandbox_full`. */
 export async function saveNamedState(
@@ -26,9 +26,9 @@ export async function saveNamedState(
   const check = () => {
     if (snapshots.has(name))
       throw problem('already_exists', { detail: 'Remove the snapshot first, or choose a new name.' })
-    if (snapshots.size >= MOST) {
+    if (snapshots.size >= MOST_SNAPSHOTS) {
       const [oldest] = snapshots.keys()
-      throw problem('sandbox_full', { detail: `At most ${MOST} snapshots. The oldest is ${oldest}.` })
+      throw problem('sandbox_full', { detail: `At most ${MOST_SNAPSHOTS} snapshots. The oldest is ${oldest}.` })
     }
   }
   check()
@@ -39,11 +39,11 @@ export async function saveNamedState(
   check()
   const saved: NamedSnapshot = { name, at, rows, ...(note !== undefined && { note }), storage }
   snapshots.set(name, saved)
-  return shown(saved)
+  return withoutStorage(saved)
 }
 
 export const listNamedStates = (service: ServiceContext): ShownSnapshot[] =>
-  [...sandboxOf(service).snapshots.values()].map(shown)
+  [...sandboxOf(service).snapshots.values()].map(withoutStorage)
 
 /** Removes a snapshot. Throws `not_found`. */
 export function removeNamedState(name: string, service: ServiceContext): void {
@@ -70,6 +70,6 @@ function snapshotNamed(name: string, service: ServiceContext): NamedSnapshot {
   return snapshot
 }
 
-const shown = ({ storage: _, ...snapshot }: NamedSnapshot): ShownSnapshot => snapshot
+const withoutStorage = ({ storage: _, ...snapshot }: NamedSnapshot): ShownSnapshot => snapshot
 
 const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, list) => sum + list.length, 0)

@@ -4,8 +4,10 @@ import { agentSettings } from '../../../consent/approvals/settings.js'
 import { pendingOf } from '../../../consent/second-factor/request.js'
 import { memberships } from '../../../identity/accounts/account.js'
 import { users } from '../../../identity/users/user.js'
+import type { Explainers } from '../facts/explainer.js'
+import type { ExampleCall, Fix } from '../facts/explanation.js'
+import { callingConnection, priceOf, userBehind } from '../facts/price.js'
 import {
-  type Asked,
   again,
   askedWait,
   callerId,
@@ -15,12 +17,10 @@ import {
   firstBoth,
   isFields,
   later,
-  saidText,
+  type RefusedRequest,
+  responseText,
   sentText,
-} from '../facts/asked.js'
-import type { Explainers } from '../facts/explainer.js'
-import type { ExampleCall, Mend } from '../facts/explanation.js'
-import { callingConnection, priceOf, userBehind } from '../facts/price.js'
+} from '../facts/refused-request.js'
 import { endText, listText, money, named, ownerText, plural, timeText } from '../facts/words.js'
 
 /** What the user of an agent must approve. */
@@ -31,7 +31,7 @@ export const approvalExplainers = {
     const [[dq, sum] = ['', 0n]] = price?.sums ?? []
     const settings = connection && (await asked.tx.get(agentSettings, connection.user_id))
     const threshold = settings?.thresholds[dq]
-    const id = saidText(asked, 'approval_id')
+    const id = responseText(asked, 'approval_id')
     const about = price && sum > 0n ? `${await money(asked.tx, dq, sum)} for ${price.what}` : 'this change'
     return {
       sentences: [
@@ -50,20 +50,20 @@ export const approvalExplainers = {
         threshold: threshold === undefined ? null : await money(asked.tx, dq, threshold),
         approval_id: id ?? null,
       },
-      mend: id === undefined ? requestApproval(asked, asked.refusal.approval) : approveFirst(asked, id),
+      fix: id === undefined ? requestApproval(asked, asked.refusal.approval) : approveFirst(asked, id),
     }
   },
 
   async approval_not_given(asked) {
     const row = await approvalIn(asked)
-    const status = row ? approvalStatus(row, asked.at) : saidText(asked, 'approval_status')
+    const status = row ? approvalStatus(row, asked.at) : responseText(asked, 'approval_status')
     return {
       sentences: [
         `${named('approval', row?.id)} was ${status ?? 'not given'}${row ? `. It was requested at ${timeText(row.created_at)} and ${endText(row.expires_at, asked.at)}` : ''}.`,
         status === 'pending' ? 'Let the user approve it, then repeat the request.' : NEW_APPROVAL,
       ],
-      facts: factsOf(row, asked.at),
-      mend: row && (status === 'pending' ? approveFirst(asked, row.id) : askAndApprove(asked, row)),
+      facts: approvalFacts(row, asked.at),
+      fix: row && (status === 'pending' ? approveFirst(asked, row.id) : askAndApprove(asked, row)),
     }
   },
 
@@ -79,11 +79,11 @@ export const approvalExplainers = {
         NEW_APPROVAL,
       ],
       facts: {
-        ...factsOf(row, asked.at),
+        ...approvalFacts(row, asked.at),
         spent_at: row?.spent_at ? timeText(row.spent_at) : null,
         spent_by: spender?.id ?? null,
       },
-      mend: row && askAndApprove(asked, row),
+      fix: row && askAndApprove(asked, row),
     }
   },
 
@@ -98,8 +98,8 @@ export const approvalExplainers = {
             `\`${field}\` was ${JSON.stringify(sent)}, and the user approved ${JSON.stringify(approved)}.`,
         ),
       ],
-      facts: { ...factsOf(row, asked.at), approved: row?.detail ?? null, differing },
-      mend:
+      facts: { ...approvalFacts(row, asked.at), approved: row?.detail ?? null, differing },
+      fix:
         differing.length > 0
           ? corrected(asked, { body: Object.fromEntries(differing.map(({ field, approved }) => [field, approved])) })
           : corrected(asked, { body: { approval_id: undefined } }),
@@ -136,7 +136,7 @@ export const approvalExplainers = {
         'POST /v4/account/register makes an account with a new user. A user who is named signs in with a code first.',
       ],
       facts: { user: user?.id ?? null, email: user?.email ?? null, email_verified: isProven, accounts },
-      mend:
+      fix:
         accounts.length > 0 && user
           ? first(asked, 'signInAsUser', { method: 'POST', path: '/_sandbox/sign-in', body: { email: user.email } })
           : undefined,
@@ -145,7 +145,7 @@ export const approvalExplainers = {
 
   async change_impossible(asked) {
     const row = await approvalIn(asked)
-    const reason = saidText(asked, 'reason')
+    const reason = responseText(asked, 'reason')
     return {
       sentences: [
         ...(row ? [`The user approved: ${row.summary}`] : []),
@@ -155,16 +155,16 @@ export const approvalExplainers = {
         asked.refusal.changed === true ? 'Some of its steps were made and are kept.' : 'Nothing was changed.',
         reason === undefined
           ? 'Request a new approval. Its user sees the present values.'
-          : `Mend \`${reason}\` first: ${docsOf(isProblemCode(reason) ? reason : undefined, asked.service)}. Then apply the change again.`,
+          : `Fix \`${reason}\` first: ${docsOf(isProblemCode(reason) ? reason : undefined, asked.service)}. Then apply the change again.`,
       ],
       facts: {
-        ...factsOf(row, asked.at),
+        ...approvalFacts(row, asked.at),
         reason: reason ?? null,
         changed: asked.refusal.changed ?? false,
         made: asked.refusal.made ?? null,
         seen: row?.now ?? null,
       },
-      mend: row && reason === undefined ? askAndApprove(asked, row) : undefined,
+      fix: row && reason === undefined ? askAndApprove(asked, row) : undefined,
     }
   },
 
@@ -176,7 +176,7 @@ export const approvalExplainers = {
         `These parts were made: ${JSON.stringify(asked.refusal.made ?? {})}. The approval is used.`,
         'Request an approval for what is left.',
       ],
-      facts: { ...factsOf(row, asked.at), made: asked.refusal.made ?? null },
+      facts: { ...approvalFacts(row, asked.at), made: asked.refusal.made ?? null },
     }
   },
 
@@ -197,7 +197,7 @@ export const approvalExplainers = {
           : `Let the user approve one, or wait ${wait} seconds. A rejected one still counts as a message for 15 minutes.`,
       ],
       facts: { user: user ?? null, pending, most, retry_after: wait, oldest: approval?.id ?? request?.id ?? null },
-      mend: approval
+      fix: approval
         ? first(asked, 'rejectAsUser', { method: 'POST', path: `/_sandbox/approvals/${approval.id}/reject` })
         : request
           ? first(asked, 'approveOnPhone', {
@@ -219,8 +219,8 @@ export const approvalExplainers = {
           : `The request ${asked.params.id ?? ''} had been answered, or had expired.`,
         'What has ended cannot be answered. The app must ask again.',
       ],
-      facts: row ? factsOf(row, asked.at) : { request: asked.params.id ?? null },
-      mend: row && askAnew(asked, row),
+      facts: row ? approvalFacts(row, asked.at) : { request: asked.params.id ?? null },
+      fix: row && askAnew(asked, row),
     }
   },
 } satisfies Explainers
@@ -229,14 +229,14 @@ const NEW_APPROVAL =
   'Request a new approval, let the user approve it (POST /_sandbox/approvals/{id}/approve), and send its id.'
 
 /** The approval that a request uses, or that its refusal names. */
-async function approvalIn(asked: Asked): Promise<ApprovalRow | undefined> {
+async function approvalIn(asked: RefusedRequest): Promise<ApprovalRow | undefined> {
   const isInPath = asked.operation?.path.includes('/approvals/:id') ?? false
   const id =
-    sentText(asked, 'approval_id') ?? saidText(asked, 'approval_id') ?? (isInPath ? asked.params.id : undefined)
+    sentText(asked, 'approval_id') ?? responseText(asked, 'approval_id') ?? (isInPath ? asked.params.id : undefined)
   return id === undefined ? undefined : asked.tx.get(approvals, id)
 }
 
-const factsOf = (row: ApprovalRow | undefined, at: number) => ({
+const approvalFacts = (row: ApprovalRow | undefined, at: number) => ({
   approval_id: row?.id ?? null,
   approval_status: row ? approvalStatus(row, at) : null,
   summary: row?.summary ?? null,
@@ -244,7 +244,7 @@ const factsOf = (row: ApprovalRow | undefined, at: number) => ({
 })
 
 /** Approves as the user, and then repeats the request with the approval. */
-const approveFirst = (asked: Asked, id: string): Mend =>
+const approveFirst = (asked: RefusedRequest, id: string): Fix =>
   first(
     asked,
     'approveAsUser',
@@ -253,14 +253,14 @@ const approveFirst = (asked: Asked, id: string): Mend =>
   )
 
 /** Requests an approval, whose id the next request sends. */
-function requestApproval(asked: Asked, wish: unknown): Mend | undefined {
+function requestApproval(asked: RefusedRequest, wish: unknown): Fix | undefined {
   if (!isFields(wish)) return undefined
   const example = { method: 'POST', path: '/v4/agent/approvals', as: asked.entry.principal ?? '', body: wish }
   return first(asked, 'createApproval', example, again(asked, { body: { approval_id: '{approval_id}' } }))
 }
 
 /** Requests an approval of the same terms. A price that changed is left out, so that the present one is approved. */
-function approvalAnew(asked: Asked, { connection_id, kind, detail }: ApprovalRow): ExampleCall {
+function approvalAnew(asked: RefusedRequest, { connection_id, kind, detail }: ApprovalRow): ExampleCall {
   const terms: Fields = { ...(detail as Fields), ...asked.body }
   const pick = (...names: string[]) =>
     Object.fromEntries(names.flatMap((name) => (terms[name] === undefined ? [] : [[name, terms[name]]])))
@@ -279,7 +279,7 @@ function approvalAnew(asked: Asked, { connection_id, kind, detail }: ApprovalRow
 }
 
 /** Requests an approval again, lets the user approve it, and then makes the request with it. */
-const askAndApprove = (asked: Asked, row: ApprovalRow): Mend =>
+const askAndApprove = (asked: RefusedRequest, row: ApprovalRow): Fix =>
   firstBoth(
     asked,
     'createApproval',
@@ -288,7 +288,7 @@ const askAndApprove = (asked: Asked, row: ApprovalRow): Mend =>
   )
 
 /** Requests an approval again, and then answers the new one. */
-function askAnew(asked: Asked, row: ApprovalRow): Mend {
+function askAnew(asked: RefusedRequest, row: ApprovalRow): Fix {
   const isInPath = asked.params.id !== undefined && asked.operation?.path.includes('/approvals/:id')
   const next = isInPath
     ? again(asked, { path: asked.entry.path.replace(asked.params.id ?? '', '{approval_id}') })
@@ -297,7 +297,10 @@ function askAnew(asked: Asked, row: ApprovalRow): Mend {
 }
 
 /** Fields of the request that are not what the user approved. */
-function differences({ body }: Asked, { detail }: ApprovalRow): { field: string; approved: unknown; sent: unknown }[] {
+function differences(
+  { body }: RefusedRequest,
+  { detail }: ApprovalRow,
+): { field: string; approved: unknown; sent: unknown }[] {
   const terms: Readonly<Record<string, unknown>> = { ...detail, address: detail.payee, destination: detail.payee }
   return Object.entries(body).flatMap(([field, sent]) => {
     const approved = terms[field] ?? (field === 'arguments' ? (terms.arguments ?? {}) : undefined)
@@ -307,13 +310,13 @@ function differences({ body }: Asked, { detail }: ApprovalRow): { field: string;
   })
 }
 
-async function accountsOf({ tx }: Asked, userId: number): Promise<number[]> {
+async function accountsOf({ tx }: RefusedRequest, userId: number): Promise<number[]> {
   const rows = await tx.find(memberships, { index: 'byUser', prefix: [userId], limit: 20 })
   return rows.map(({ account_id }) => account_id)
 }
 
 /** The approvals of the calling app that wait, if an app asked for one more. The oldest first. */
-async function openApprovals(asked: Asked): Promise<ApprovalRow[]> {
+async function openApprovals(asked: RefusedRequest): Promise<ApprovalRow[]> {
   const connection = callerId(asked, 'agent')
   if (connection === undefined || asked.entry.operation_id !== 'createApproval') return []
   const query = { index: 'byConnection', prefix: [connection, 'pending'], limit: 20 } as const

@@ -1,7 +1,15 @@
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
-import { type Asked, corrected, type Fields, isFields, REDACTED, saidText, sent } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
+import {
+  corrected,
+  type Fields,
+  isFields,
+  REDACTED,
+  type RefusedRequest,
+  responseText,
+  sent,
+} from '../facts/refused-request.js'
 import { listText, plural } from '../facts/words.js'
 
 /** Bodies and fields that cannot be read. */
@@ -11,7 +19,7 @@ export const bodyExplainers = {
     const text = request.body ?? ''
     const repaired = repair(text)
     const type = request.headers['content-type'] ?? 'no media type'
-    const why = listed(text)
+    const why = isJsonArrayText(text)
       ? 'The body is a JSON list, and the operation takes one object.'
       : `The body has ${plural(text.length, 'character')}, and was sent as ${type}.`
     return {
@@ -26,27 +34,27 @@ export const bodyExplainers = {
         characters: text.length,
         begins: text.slice(0, 80),
       },
-      mend: repaired && corrected(asked, { whole: { body: repaired } }),
+      fix: repaired && corrected(asked, { whole: { body: repaired } }),
     }
   },
 
   async field_invalid(asked) {
-    const field = saidText(asked, 'field')
+    const field = responseText(asked, 'field')
     const value = field === undefined ? undefined : valueAt(asked, field)
     const declared = Object.keys(asked.operation?.body?.shape ?? asked.operation?.query?.shape ?? {})
-    const was = value === undefined ? 'is not there' : `was ${shown(value)}`
-    const mend = field === undefined ? undefined : correctedField(asked, field, value)
-    const [, rule] = /(must be [^.]+)\.?$/.exec(saidText(asked, 'error') ?? '') ?? []
+    const was = value === undefined ? 'is not there' : `was ${sentValueText(value)}`
+    const fix = field === undefined ? undefined : correctedField(asked, field, value)
+    const [, rule] = /(must be [^.]+)\.?$/.exec(responseText(asked, 'error') ?? '') ?? []
     return {
       sentences: [
         ...(field === undefined ? [] : [`The field \`${field}\` ${was}.`]),
-        ...(mend || field === undefined
+        ...(fix || field === undefined
           ? []
           : [`${value === undefined ? 'Send it' : 'Correct it'}${rule === undefined ? '' : `: it ${rule}`}.`]),
         ...(declared.length === 0 ? [] : [`The operation takes ${listText(declared.map((name) => `\`${name}\``))}.`]),
       ],
       facts: { field: field ?? null, value: value ?? null, fields: declared },
-      mend,
+      fix,
     }
   },
 
@@ -63,7 +71,7 @@ export const bodyExplainers = {
         `An amount of this digital quantity has at most ${plural(most, 'decimal')}, so its smallest amount is ${10 ** -most}.`,
       ],
       facts: { field: name ?? null, amount: value ?? null, decimals: most, smallest: 10 ** -most },
-      mend: name === undefined || rounded === undefined ? undefined : corrected(asked, { body: { [name]: rounded } }),
+      fix: name === undefined || rounded === undefined ? undefined : corrected(asked, { body: { [name]: rounded } }),
     }
   },
 
@@ -76,7 +84,7 @@ export const bodyExplainers = {
         'Card numbers never pass through this service. Send the id of a payment method, such as `pm_card_visa`.',
       ],
       facts: { fields: cards, test_payment_method: 'pm_card_visa' },
-      mend: corrected(asked, { body: { ...removed, payment_method_id: 'pm_card_visa' } }),
+      fix: corrected(asked, { body: { ...removed, payment_method_id: 'pm_card_visa' } }),
     }
   },
 
@@ -105,21 +113,23 @@ export const bodyExplainers = {
         content_type: type,
         accepted: operation?.text ? [wanted] : [wanted, 'application/x-www-form-urlencoded'],
       },
-      mend: corrected(asked, { headers: { 'content-type': wanted } }),
+      fix: corrected(asked, { headers: { 'content-type': wanted } }),
     }
   },
 
   async cursor_invalid(asked) {
     const after = sent(asked, 'after')
     return {
-      sentences: [`\`after\` was ${shown(after)}, which is not the id of an entry of this list for this caller.`],
+      sentences: [
+        `\`after\` was ${sentValueText(after)}, which is not the id of an entry of this list for this caller.`,
+      ],
       facts: { after: after ?? null, caller: asked.entry.principal },
-      mend: corrected(asked, { query: { after: undefined } }),
+      fix: corrected(asked, { query: { after: undefined } }),
     }
   },
 } satisfies Explainers
 
-const listed = (text: string): boolean => text.trimStart().startsWith('[')
+const isJsonArrayText = (text: string): boolean => text.trimStart().startsWith('[')
 
 /** Why a text is no JSON. */
 function slipIn(text: string): string {
@@ -142,10 +152,10 @@ function repair(text: string): Fields | undefined {
   }
 }
 
-const shown = (value: unknown): string =>
+const sentValueText = (value: unknown): string =>
   value === REDACTED ? 'a value that the journal does not keep' : (JSON.stringify(value) ?? 'absent')
 
-function valueAt(asked: Asked, field: string): unknown {
+function valueAt(asked: RefusedRequest, field: string): unknown {
   const [name = '', ...rest] = field.split('.')
   return rest.reduce<unknown>(
     (value, part) => (isFields(value) || Array.isArray(value) ? (value as Record<string, unknown>)[part] : undefined),
@@ -154,8 +164,8 @@ function valueAt(asked: Asked, field: string): unknown {
 }
 
 /** The request with the one field corrected, if its right name or value is certain. */
-function correctedField(asked: Asked, field: string, value: unknown): Mend | undefined {
-  const error = saidText(asked, 'error') ?? ''
+function correctedField(asked: RefusedRequest, field: string, value: unknown): Fix | undefined {
+  const error = responseText(asked, 'error') ?? ''
   const [, meant] = /Did you mean "([^"]+)"/.exec(error) ?? []
   if (field.includes('.')) return undefined
   const isInQuery = field in asked.query
@@ -183,8 +193,8 @@ function otherType(value: unknown, error: string): unknown {
   return undefined
 }
 
-async function decimalsOf(asked: Asked): Promise<number> {
-  const [, said] = /at most (\d+) decimals/.exec(saidText(asked, 'error') ?? '') ?? []
+async function decimalsOf(asked: RefusedRequest): Promise<number> {
+  const [, said] = /at most (\d+) decimals/.exec(responseText(asked, 'error') ?? '') ?? []
   if (said !== undefined) return Number(said)
   const dq = sent(asked, 'dq')
   const [first] = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })

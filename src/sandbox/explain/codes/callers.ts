@@ -3,7 +3,6 @@ import { sessions } from '../../../identity/sessions/session.js'
 import { clientFailures, clients } from '../../../identity/tokens/client.js'
 import { tokens } from '../../../identity/tokens/token.js'
 import { attemptsOf } from '../../../jobs/rates/rate.js'
-import { type Asked, callerId, corrected, first, later, saidText, schemeOf, sentText } from '../facts/asked.js'
 import {
   clientIdOf,
   credentialFirst,
@@ -15,6 +14,16 @@ import {
 } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
 import { callingConnection } from '../facts/price.js'
+import {
+  callerId,
+  corrected,
+  first,
+  later,
+  type RefusedRequest,
+  responseText,
+  schemeOf,
+  sentText,
+} from '../facts/refused-request.js'
 import { endText, listText, ownerText, plural, timeText } from '../facts/words.js'
 
 /** Who calls, and by what credential. */
@@ -25,7 +34,7 @@ export const callerExplainers = {
         `The request had no Authorization header${hasSession(asked) ? '' : ' and no session'}. ${asked.entry.operation_id ?? 'The operation'} takes ${listText(takes(asked))}.`,
       ],
       facts: { sent: credentialsIn(asked), accepted: asked.operation?.auth ?? [] },
-      mend: await credentialFirst(asked),
+      fix: await credentialFirst(asked),
     }
   },
 
@@ -41,7 +50,7 @@ export const callerExplainers = {
           : [`${kind}:${id} has the client id ${clientId}. Send it with its secret as Basic credentials.`]),
       ],
       facts: { owner: id === undefined ? null : `${kind}:${id}`, client_id: clientId ?? null },
-      mend:
+      fix:
         id === undefined
           ? first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
           : { ...(await tokenFirst(asked, kind, id)), next: null },
@@ -60,7 +69,7 @@ export const callerExplainers = {
         schemes: ['Basic', 'Bearer'],
         owner: id === undefined ? null : `${kind}:${id}`,
       },
-      mend: { ...(await tokenFirst(asked, kind, id)), next: null },
+      fix: { ...(await tokenFirst(asked, kind, id)), next: null },
     }
   },
 
@@ -85,7 +94,7 @@ export const callerExplainers = {
         revoked_at: client?.deleted_at == null ? null : timeText(client.deleted_at),
         client_ids: found.filter(({ deleted_at }) => deleted_at === null).map((row) => row.id),
       },
-      mend: known
+      fix: known
         ? { ...(await tokenFirst(asked, kind, known.owner_id)), next: null }
         : first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} }),
     }
@@ -101,7 +110,7 @@ export const callerExplainers = {
         'Access tokens of accounts and users last an hour.',
       ],
       facts: { ended, accepted: asked.operation?.auth ?? [] },
-      mend: await credentialFirst(asked),
+      fix: await credentialFirst(asked),
     }
   },
 
@@ -118,7 +127,7 @@ export const callerExplainers = {
         'Get a new pair with the client credentials.',
       ],
       facts: { used: used.length, owner: id === undefined ? null : `${kind}:${id}` },
-      mend: { ...(await tokenFirst(asked, kind, id)), next: null },
+      fix: { ...(await tokenFirst(asked, kind, id)), next: null },
     }
   },
 
@@ -138,7 +147,7 @@ export const callerExplainers = {
         `The Authorization header had no Bearer token${schemeOf(asked) === null ? '' : `: the request sent the scheme ${schemeOf(asked)}`}. ${asked.entry.operation_id} takes ${listText(takes(asked))}.`,
       ],
       facts: { sent: credentialsIn(asked), scheme: schemeOf(asked), accepted: asked.operation?.auth ?? [] },
-      mend: await credentialFirst(asked),
+      fix: await credentialFirst(asked),
     }
   },
 
@@ -151,7 +160,7 @@ export const callerExplainers = {
         `${known.length === 0 ? 'There was no account' : `The ${known.length} newest accounts were ${listText(await Promise.all(known.map(({ id }) => ownerText(asked.tx, `account:${id}`))))}, and none has this secret`}.`,
       ],
       facts: { public_secrets: known.map(({ id, public_secret }) => ({ account: id, public_secret })) },
-      mend: account && corrected(asked, 'public_secret' in asked.query ? { query: change } : { body: change }),
+      fix: account && corrected(asked, 'public_secret' in asked.query ? { query: change } : { body: change }),
     }
   },
 
@@ -161,7 +170,7 @@ export const callerExplainers = {
         'The header X-Session-ID and the cookie session_id named different sessions. The header alone is enough.',
       ],
       facts: { sent: credentialsIn(asked) },
-      mend: corrected(asked, { headers: { cookie: '' } }),
+      fix: corrected(asked, { headers: { cookie: '' } }),
     }
   },
 
@@ -181,7 +190,7 @@ export const callerExplainers = {
         sent: credentialsIn(asked),
         newest_session: last && { user: last.user_id, expires_at: last.expires_at },
       },
-      mend: await signInFirst(asked, user),
+      fix: await signInFirst(asked, user),
     }
   },
 
@@ -193,7 +202,7 @@ export const callerExplainers = {
     return {
       sentences: [`The request came from ${from ?? 'no origin'}. The sessions of pages were for ${listText(origins)}.`],
       facts: { origin: from, origins },
-      mend: origin === undefined ? undefined : corrected(asked, { headers: { origin } }),
+      fix: origin === undefined ? undefined : corrected(asked, { headers: { origin } }),
     }
   },
 
@@ -201,7 +210,7 @@ export const callerExplainers = {
     return {
       sentences: [`${await callerText(asked)} called. ${asked.entry.operation_id} takes ${listText(takes(asked))}.`],
       facts: { principal: asked.entry.principal, accepted: asked.operation?.auth ?? [] },
-      mend: await credentialFirst(asked),
+      fix: await credentialFirst(asked),
     }
   },
 
@@ -213,7 +222,7 @@ export const callerExplainers = {
         ...(account === undefined ? [] : [`Call as ${await ownerText(asked.tx, `account:${account}`)}.`]),
       ],
       facts: { principal: asked.entry.principal, account: account ?? null },
-      mend: await tokenFirst(asked, 'account', account),
+      fix: await tokenFirst(asked, 'account', account),
     }
   },
 
@@ -224,7 +233,7 @@ export const callerExplainers = {
         `The request came from ${origin ?? 'a page that names no origin'} with only the session cookie. Send the session as X-Session-ID.`,
       ],
       facts: { origin, base_url: asked.service.baseUrl },
-      mend: corrected(asked, { headers: { 'x-session-id': '[redacted]', cookie: '' } }),
+      fix: corrected(asked, { headers: { 'x-session-id': '[redacted]', cookie: '' } }),
     }
   },
 
@@ -260,18 +269,18 @@ export const callerExplainers = {
         `The right secret is accepted at once. Another wrong one is checked after ${wait} seconds.`,
       ],
       facts: { client_id: clientId ?? null, wrong, retry_after: wait },
-      mend: client
+      fix: client
         ? { ...(await tokenFirst(asked, client.owner_kind, client.owner_id)), next: null }
         : later(asked, wait),
     }
   },
 } satisfies Explainers
 
-const kindOf = ({ entry }: Asked): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
+const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
 
 /** Whether a client id was unknown, revoked, of another kind, or sent with a wrong secret. */
 async function aboutClient(
-  asked: Asked,
+  asked: RefusedRequest,
   id: string | undefined,
   client: { owner_kind: 'account' | 'user'; owner_id: number; deleted_at: number | null } | undefined,
 ): Promise<string> {
@@ -284,23 +293,23 @@ async function aboutClient(
   return `The client ${id} is of ${owner}, so its secret was wrong.`
 }
 
-const hasSession = ({ entry: { request } }: Asked): boolean =>
+const hasSession = ({ entry: { request } }: RefusedRequest): boolean =>
   'x-session-id' in request.headers || 'cookie' in request.headers
 
 /** The names of the headers with which the request said who calls. */
-const credentialsIn = ({ entry: { request } }: Asked): string[] =>
+const credentialsIn = ({ entry: { request } }: RefusedRequest): string[] =>
   ['authorization', 'x-session-id', 'cookie', 'x-device-token'].filter((name) => name in request.headers)
 
-async function callerText(asked: Asked): Promise<string> {
+async function callerText(asked: RefusedRequest): Promise<string> {
   const { principal } = asked.entry
-  const [, said] = /It is the token of (a user|an account)/.exec(saidText(asked, 'error') ?? '') ?? []
-  if (principal === null) return said ?? 'Somebody whom the journal does not name'
+  const [, said] = /It is the token of (a user|an account)/.exec(responseText(asked, 'error') ?? '') ?? []
+  if (principal === null) return said ?? 'Someone whom the journal does not name'
   const agent = callerId(asked, 'agent')
   return agent === undefined ? ownerText(asked.tx, principal) : `The app of connection ${agent}`
 }
 
 /** Tokens that had ended in the day before. A refused one may be among them. */
-async function endedTokens({ tx, at, operation }: Asked) {
+async function endedTokens({ tx, at, operation }: RefusedRequest) {
   const rows = await tx.find(tokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
   return rows
     .filter(

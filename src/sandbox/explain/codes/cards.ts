@@ -4,19 +4,19 @@ import { plans } from '../../../market/plans/plan.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { testMethods } from '../../../money/cards/test-values.js'
 import { reservations } from '../../../money/ledger/reservation.js'
+import type { Explainers } from '../facts/explainer.js'
+import { priceOf } from '../facts/price.js'
 import {
-  type Asked,
   askedWait,
   callerId,
   corrected,
   first,
   later,
+  type RefusedRequest,
+  responseText,
   saidNumber,
-  saidText,
   sentText,
-} from '../facts/asked.js'
-import type { Explainers } from '../facts/explainer.js'
-import { priceOf } from '../facts/price.js'
+} from '../facts/refused-request.js'
 import { money, named, plural, timeText } from '../facts/words.js'
 
 /** Cards, plans and invoices. */
@@ -26,24 +26,24 @@ export const cardExplainers = {
     const known = testMethods.find(({ value }) => value === method)
     return {
       sentences: [
-        `${named('card', method)} was declined: ${saidText(asked, 'reason') ?? known?.reason ?? 'no reason'}.`,
+        `${named('card', method)} was declined: ${responseText(asked, 'reason') ?? known?.reason ?? 'no reason'}.`,
         ...(known ? [`This test value does the following: ${known.does}`] : []),
         '`pm_card_visa` works.',
       ],
       facts: {
         payment_method_id: method ?? null,
-        reason: saidText(asked, 'reason') ?? null,
+        reason: responseText(asked, 'reason') ?? null,
         test_value: known?.does ?? null,
         payment: saidNumber(asked, 'payment_id') ?? null,
         invoice: saidNumber(asked, 'invoice_id') ?? null,
       },
-      mend: corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
+      fix: corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
     }
   },
 
   async processor_failed(asked) {
     const method = sentText(asked, 'payment_method_id')
-    const outcome = saidText(asked, 'outcome')
+    const outcome = responseText(asked, 'outcome')
     const isThere = asked.service.cards !== undefined
     return {
       sentences: [
@@ -62,8 +62,7 @@ export const cardExplainers = {
         payment: saidNumber(asked, 'payment_id') ?? null,
         invoice: saidNumber(asked, 'invoice_id') ?? null,
       },
-      mend:
-        outcome === 'unknown' ? later(asked, 60) : corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
+      fix: outcome === 'unknown' ? later(asked, 60) : corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
     }
   },
 
@@ -85,7 +84,7 @@ export const cardExplainers = {
         declined,
         retry_after: wait,
       },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 
@@ -100,7 +99,7 @@ export const cardExplainers = {
         `Send the same call again after ${wait} seconds.`,
       ],
       facts: { principal: who, open: open.length, own, retry_after: wait },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 
@@ -113,7 +112,7 @@ export const cardExplainers = {
         'Pay from a wallet: leave out `payment_method_id`, and sign in if you are a guest.',
       ],
       facts: { price: price ? await money(asked.tx, dq, sum) : null, least: 0.5 },
-      mend: corrected(asked, { body: { payment_method_id: undefined } }),
+      fix: corrected(asked, { body: { payment_method_id: undefined } }),
     }
   },
 
@@ -129,7 +128,7 @@ export const cardExplainers = {
         wanted: asked.body.plan ?? null,
         card: card?.card ?? null,
       },
-      mend: corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
+      fix: corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }),
     }
   },
 
@@ -141,7 +140,7 @@ export const cardExplainers = {
         'Save another card instead, or change to the free plan and wait for the end of the period.',
       ],
       facts: { plan, card: card?.card ?? null, unpaid_invoice: unpaid_invoice_id },
-      mend: {
+      fix: {
         operation_id: 'updateCard',
         example: {
           method: 'PUT',
@@ -173,7 +172,7 @@ export const cardExplainers = {
         'Pay it, then change the plan.',
       ],
       facts: invoiceFacts(invoice),
-      mend:
+      fix:
         invoice &&
         first(asked, 'payInvoice', {
           method: 'POST',
@@ -194,19 +193,19 @@ export const cardExplainers = {
         'The service asks the card processor again by itself. Repeat the request after that.',
       ],
       facts: invoiceFacts(invoice),
-      mend: later(asked, 60),
+      fix: later(asked, 60),
     }
   },
 } satisfies Explainers
 
-const subscriptionIn = (asked: Asked) => subscriptionOf(asked.tx, callerId(asked, 'account') ?? 0)
+const subscriptionIn = (asked: RefusedRequest) => subscriptionOf(asked.tx, callerId(asked, 'account') ?? 0)
 
 /** The payment method that an account has on file. */
-async function cardOnFile(asked: Asked): Promise<string | undefined> {
+async function cardOnFile(asked: RefusedRequest): Promise<string | undefined> {
   return (await subscriptionIn(asked)).card?.payment_method_id
 }
 
-async function invoiceIn(asked: Asked): Promise<InvoiceRow | undefined> {
+async function invoiceIn(asked: RefusedRequest): Promise<InvoiceRow | undefined> {
   const isInPath = asked.operation?.path.includes('/invoices/:id') ?? false
   const id = isInPath ? Number(asked.params.id) : saidNumber(asked, 'invoice_id')
   return id === undefined ? undefined : asked.tx.get(invoices, id)

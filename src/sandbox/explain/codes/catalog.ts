@@ -5,10 +5,19 @@ import { catalogItems } from '../../../market/catalog/item-row.js'
 import { dispatchParameters } from '../../../market/catalog/parameter-row.js'
 import { purchases } from '../../../market/purchases/receipt-row.js'
 import { payments } from '../../../payments/payments/payment.js'
-import { type Asked, corrected, first, firstBoth, isFields, saidNumber, saidText, sentText } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { ExampleCall, Mend } from '../facts/explanation.js'
+import type { ExampleCall, Fix } from '../facts/explanation.js'
 import { commodityIn, itemIn } from '../facts/price.js'
+import {
+  corrected,
+  first,
+  firstBoth,
+  isFields,
+  type RefusedRequest,
+  responseText,
+  saidNumber,
+  sentText,
+} from '../facts/refused-request.js'
 import { declaredArguments, fittingArguments, requiredArguments } from '../facts/samples.js'
 import { listText, money, ownerText, shownAmount } from '../facts/words.js'
 
@@ -18,8 +27,8 @@ export const catalogExplainers = {
     const item = await soldItem(asked)
     return {
       sentences: [await aboutItem(asked, item), 'It is archived, so it cannot change. Restore it first.'],
-      facts: factsOf(item),
-      mend:
+      facts: itemFacts(item),
+      fix:
         item &&
         first(asked, 'restoreCatalogItem', {
           method: 'POST',
@@ -36,8 +45,8 @@ export const catalogExplainers = {
         await aboutItem(asked, item),
         `It is not archived, and ${item?.active ? 'active, so nothing is left to restore' : 'inactive, so turn it on'}.`,
       ],
-      facts: factsOf(item),
-      mend: item && !item.active ? changeItem(asked, item, { active: true }, null) : undefined,
+      facts: itemFacts(item),
+      fix: item && !item.active ? changeItem(asked, item, { active: true }, null) : undefined,
     }
   },
 
@@ -51,8 +60,8 @@ export const catalogExplainers = {
         `At that moment, it was ${why}. Nothing was charged.`,
         ...(item?.archived ? ['Restoring leaves it inactive, so restore it and then turn it on.'] : []),
       ],
-      facts: factsOf(item),
-      mend:
+      facts: itemFacts(item),
+      fix:
         item &&
         (item.archived
           ? firstBoth(asked, 'restoreCatalogItem', [
@@ -65,7 +74,7 @@ export const catalogExplainers = {
 
   async arguments_refused(asked) {
     const item = await soldItem(asked)
-    const [argument, reason] = [saidText(asked, 'argument'), saidText(asked, 'reason')]
+    const [argument, reason] = [responseText(asked, 'argument'), responseText(asked, 'reason')]
     const schema = item?.service_schema ?? {}
     const [names, required] = [Object.keys(declaredArguments(schema)), requiredArguments(schema)]
     const given = isFields(asked.body.arguments) ? asked.body.arguments : {}
@@ -78,8 +87,8 @@ export const catalogExplainers = {
         ...(undeclared.length > 0 ? [`The item does not declare ${listText(undeclared)}.`] : []),
         ...(reason === undefined ? [] : [`${argument ?? 'All arguments'}: ${reason}`]),
       ],
-      facts: { ...factsOf(item), argument: argument ?? null, reason: reason ?? null, sent: given, schema },
-      mend: corrected(asked, { body: { arguments: fittingArguments(schema, given, argument?.split('/')[0]) } }),
+      facts: { ...itemFacts(item), argument: argument ?? null, reason: reason ?? null, sent: given, schema },
+      fix: corrected(asked, { body: { arguments: fittingArguments(schema, given, argument?.split('/')[0]) } }),
     }
   },
 
@@ -87,8 +96,8 @@ export const catalogExplainers = {
     const item = await soldItem(asked)
     return {
       sentences: [await aboutItem(asked, item), 'Its JSON Schema cannot be checked. Its seller simplifies it.'],
-      facts: { ...factsOf(item), schema: item?.service_schema ?? null },
-      mend: item && changeItem(asked, item, { service_schema: { type: 'object', properties: {} } }),
+      facts: { ...itemFacts(item), schema: item?.service_schema ?? null },
+      fix: item && changeItem(asked, item, { service_schema: { type: 'object', properties: {} } }),
     }
   },
 
@@ -102,8 +111,8 @@ export const catalogExplainers = {
         `${await aboutItem(asked, item)} Its endpoint needs ${named.length === 0 ? 'its stored parameters' : listText(named)}, and ${rows.length === 0 ? 'none is stored' : `${listText(rows.map(({ name }) => name))} ${rows.length === 1 ? 'is' : 'are'} stored`}.`,
         'Values are stored encrypted. The seller enters them again.',
       ],
-      facts: { ...factsOf(item), needed: named, stored: rows.map(({ name, kind }) => ({ name, kind })) },
-      mend:
+      facts: { ...itemFacts(item), needed: named, stored: rows.map(({ name, kind }) => ({ name, kind })) },
+      fix:
         item &&
         first(asked, 'replaceDispatchParameters', {
           method: 'PUT',
@@ -148,7 +157,7 @@ export const catalogExplainers = {
         flag: host === undefined ? null : `--allow-upstream ${host}`,
         served: asked.service.sandbox?.isServed ?? false,
       },
-      mend: field === undefined ? undefined : corrected(asked, { body: { [field]: 'https://api.example.test/' } }),
+      fix: field === undefined ? undefined : corrected(asked, { body: { [field]: 'https://api.example.test/' } }),
     }
   },
 
@@ -157,7 +166,7 @@ export const catalogExplainers = {
     const id = saidNumber(asked, 'transaction_id')
     const [payment, purchase] =
       id === undefined ? [] : [await asked.tx.get(payments, id), await asked.tx.get(purchases, id)]
-    const [, status] = /service answered (\d+)/.exec(saidText(asked, 'error') ?? '') ?? []
+    const [, status] = /service answered (\d+)/.exec(responseText(asked, 'error') ?? '') ?? []
     const calls = asked.entry.caused.filter(({ kind }) => kind === 'upstream')
     return {
       sentences: [
@@ -175,7 +184,7 @@ export const catalogExplainers = {
         'Let the endpoint answer with a status below 500 within the time limit, then repeat the request.',
       ],
       facts: {
-        ...factsOf(item),
+        ...itemFacts(item),
         endpoint: item?.external_endpoint ?? sentText(asked, 'serviceUrl') ?? null,
         payment: payment
           ? { id: payment.id, status: payment.status, amount: await shownAmount(asked.tx, payment.dq, payment.amount) }
@@ -184,13 +193,13 @@ export const catalogExplainers = {
         upstream_status: status === undefined ? null : Number(status),
         upstream_ms: asked.service.limits.upstreamMs,
       },
-      mend: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
+      fix: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
     }
   },
 } satisfies Explainers
 
 /** The item that a request buys or changes: named, of the refused line of a cart, or by the commodity. */
-async function soldItem(asked: Asked): Promise<CatalogItemRow | undefined> {
+async function soldItem(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
   const line = saidNumber(asked, 'line')
   if (line !== undefined && asked.operation?.path.startsWith('/carts/')) {
     const [row] = await asked.tx.find(cartLines, { index: 'byCart', prefix: [Number(asked.params.id), line], limit: 1 })
@@ -205,12 +214,12 @@ async function soldItem(asked: Asked): Promise<CatalogItemRow | undefined> {
   return item
 }
 
-async function aboutItem({ tx }: Asked, item: CatalogItemRow | undefined): Promise<string> {
+async function aboutItem({ tx }: RefusedRequest, item: CatalogItemRow | undefined): Promise<string> {
   if (!item) return 'The journal does not show which item this is.'
   return `Catalog item ${item.id}, “${item.name}”, belongs to ${await ownerText(tx, `account:${item.account_id}`)}.`
 }
 
-const factsOf = (item: CatalogItemRow | undefined) => ({
+const itemFacts = (item: CatalogItemRow | undefined) => ({
   item: item?.id ?? null,
   name: item?.name ?? null,
   account: item?.account_id ?? null,
@@ -227,7 +236,7 @@ const changing = ({ id, account_id }: CatalogItemRow, body: object): ExampleCall
 })
 
 /** Changes an item as its seller, and then makes the request. */
-function changeItem(asked: Asked, item: CatalogItemRow, body: object, next?: null): Mend {
+function changeItem(asked: RefusedRequest, item: CatalogItemRow, body: object, next?: null): Fix {
   const example = changing(item, body)
   return next === null
     ? { operation_id: 'updateCatalogItem', example, next }

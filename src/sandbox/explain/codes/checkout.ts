@@ -2,10 +2,10 @@ import { cartLines, carts } from '../../../market/carts/cart.js'
 import { catalogItems } from '../../../market/catalog/item-row.js'
 import { type CheckoutChargeRow, checkoutCharges } from '../../../market/checkout/charge.js'
 import { type CheckoutRow, checkouts } from '../../../market/checkout/checkout-row.js'
-import { type Asked, again, askedWait, corrected, first, later, REDACTED } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
 import { checkoutIn } from '../facts/price.js'
+import { again, askedWait, corrected, first, later, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { fittingArguments } from '../facts/samples.js'
 import { endText, listText, money, named, ownerText, plural, shownAmount, timeText } from '../facts/words.js'
 
@@ -23,8 +23,8 @@ export const checkoutExplainers = {
           : []),
         'A link sells once. Create one for each buyer.',
       ],
-      facts: factsOf(checkout),
-      mend: newLink(asked, checkout),
+      facts: checkoutFacts(checkout),
+      fix: newLink(asked, checkout),
     }
   },
 
@@ -36,8 +36,8 @@ export const checkoutExplainers = {
         ...(checkout ? [`It ${endText(checkout.expires_at, asked.at)}.`] : []),
         'A link lasts 24 hours. Create a new one.',
       ],
-      facts: factsOf(checkout),
-      mend: newLink(asked, checkout),
+      facts: checkoutFacts(checkout),
+      fix: newLink(asked, checkout),
     }
   },
 
@@ -52,8 +52,8 @@ export const checkoutExplainers = {
           : `A payment of it began${checkout.attempt_at === undefined ? '' : ` at ${timeText(checkout.attempt_at)}`}.`,
         `Repeat the request after ${wait} seconds. Nobody pays twice.`,
       ],
-      facts: { ...factsOf(checkout), retry_after: wait },
-      mend: later(asked, wait),
+      facts: { ...checkoutFacts(checkout), retry_after: wait },
+      fix: later(asked, wait),
     }
   },
 
@@ -80,18 +80,18 @@ export const checkoutExplainers = {
           : 'Look the charge up at the card processor, and send `returned` once the payer has the money.',
       ],
       facts: { ...(await chargeFacts(asked, charge)), sent: asked.body.outcome ?? null },
-      mend: corrected(asked, { body: { outcome } }),
+      fix: corrected(asked, { body: { outcome } }),
     }
   },
 
   async cart_full(asked) {
-    const lines = await linesOf(asked)
+    const lines = await readCartLines(asked)
     return {
       sentences: [
         `Cart ${asked.params.id} had ${plural(lines.length, 'line')}, and 50 are possible. Create another cart, or send a larger \`quantity\`.`,
       ],
       facts: { cart: Number(asked.params.id), lines: lines.length, most: 50 },
-      mend: newCart(asked),
+      fix: newCart(asked),
     }
   },
 
@@ -104,7 +104,7 @@ export const checkoutExplainers = {
         ...(item ? [`Catalog item ${item.id}, “${item.name}”, is for sale.`] : ['No catalog item is for sale.']),
       ],
       facts: { cart: cart?.id ?? null, lines: 0, lines_made: cart?.lines_made ?? null, item: item?.id ?? null },
-      mend:
+      fix:
         item &&
         cart &&
         first(asked, 'addCartItem', {
@@ -118,7 +118,7 @@ export const checkoutExplainers = {
 
   async cart_closed(asked) {
     const cart = await asked.tx.get(carts, Number(asked.params.id ?? asked.body.cart_id))
-    const receipts = (await linesOf(asked)).flatMap((line) => line.receipts)
+    const receipts = (await readCartLines(asked)).flatMap((line) => line.receipts)
     return {
       sentences: [
         `${named('cart', cart?.id)} was ${cart?.ordered_at == null ? 'being paid' : `paid at ${timeText(cart.ordered_at)}`}${receipts.length > 0 ? `, with the receipts ${listText(receipts.map(String))}` : ''}.`,
@@ -129,7 +129,7 @@ export const checkoutExplainers = {
         ordered_at: cart?.ordered_at == null ? null : timeText(cart.ordered_at),
         receipts,
       },
-      mend: newCart(asked),
+      fix: newCart(asked),
     }
   },
 
@@ -144,7 +144,7 @@ export const checkoutExplainers = {
         'Read the cart until it is no longer `paying`. It is paid once.',
       ],
       facts: { cart: id, other: other?.id ?? null },
-      mend: {
+      fix: {
         operation_id: 'readCart',
         example: { method: 'GET', path: `/v4/carts/${id}`, as: asked.entry.principal ?? '' },
         next: null,
@@ -153,7 +153,7 @@ export const checkoutExplainers = {
   },
 } satisfies Explainers
 
-async function aboutCheckout({ tx }: Asked, checkout: CheckoutRow | undefined): Promise<string> {
+async function aboutCheckout({ tx }: RefusedRequest, checkout: CheckoutRow | undefined): Promise<string> {
   if (!checkout) return 'No checkout has the token of the path any more.'
   const by = checkout.maker === null ? '' : ` of ${await ownerText(tx, checkout.maker)}`
   return `Checkout ${checkout.id}${by} sells “${checkout.name}” for ${await money(tx, checkout.dq, checkout.price)}.`
@@ -162,7 +162,7 @@ async function aboutCheckout({ tx }: Asked, checkout: CheckoutRow | undefined): 
 /** A guest is named by a digest of the session, which says nothing to people. */
 const payerText = (payer: string): string => (payer.startsWith('guest:') ? 'A guest' : payer)
 
-const factsOf = (checkout: CheckoutRow | undefined) => ({
+const checkoutFacts = (checkout: CheckoutRow | undefined) => ({
   checkout: checkout?.id ?? null,
   checkout_status: checkout?.status ?? null,
   item: checkout?.catalog_item_id ?? null,
@@ -172,15 +172,15 @@ const factsOf = (checkout: CheckoutRow | undefined) => ({
 })
 
 /** The digital quantity of a charge: that of its checkout. */
-const quantityOf = async ({ tx }: Asked, charge: CheckoutChargeRow): Promise<string> =>
+const quantityOf = async ({ tx }: RefusedRequest, charge: CheckoutChargeRow): Promise<string> =>
   (await tx.get(checkouts, charge.checkout_id))?.dq ?? ''
 
-async function aboutRefund(asked: Asked, charge: CheckoutChargeRow | undefined): Promise<string> {
+async function aboutRefund(asked: RefusedRequest, charge: CheckoutChargeRow | undefined): Promise<string> {
   if (!charge) return `The refund ${asked.params.id}`
   return `The refund ${charge.id} of ${await money(asked.tx, await quantityOf(asked, charge), charge.amount)}`
 }
 
-const chargeFacts = async (asked: Asked, charge: CheckoutChargeRow | undefined) => ({
+const chargeFacts = async (asked: RefusedRequest, charge: CheckoutChargeRow | undefined) => ({
   amount: charge ? await shownAmount(asked.tx, await quantityOf(asked, charge), charge.amount) : null,
   refund_status: charge?.status ?? null,
   payer: charge ? payerText(charge.payer) : null,
@@ -188,7 +188,7 @@ const chargeFacts = async (asked: Asked, charge: CheckoutChargeRow | undefined) 
 })
 
 /** Creates another link for the same item, whose token the next request uses. */
-function newLink(asked: Asked, checkout: CheckoutRow | undefined): Mend | undefined {
+function newLink(asked: RefusedRequest, checkout: CheckoutRow | undefined): Fix | undefined {
   if (!checkout) return undefined
   const as = checkout.maker === null ? {} : { as: checkout.maker }
   const body = { catalog_item_id: checkout.catalog_item_id, arguments: checkout.arguments }
@@ -201,7 +201,7 @@ function newLink(asked: Asked, checkout: CheckoutRow | undefined): Mend | undefi
 }
 
 /** Creates another cart, whose id the next request uses. */
-const newCart = (asked: Asked): Mend =>
+const newCart = (asked: RefusedRequest): Fix =>
   first(
     asked,
     'createCart',
@@ -214,5 +214,5 @@ const newCart = (asked: Asked): Mend =>
     again(asked, { path: asked.entry.path.replace(/carts\/\d+/, 'carts/{id}') }),
   )
 
-const linesOf = ({ tx, params }: Asked) =>
+const readCartLines = ({ tx, params }: RefusedRequest) =>
   tx.find(cartLines, { index: 'byCart', prefix: [Number(params.id)], limit: 50 })

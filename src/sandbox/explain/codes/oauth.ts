@@ -3,20 +3,20 @@ import { oidcInteractions } from '../../../consent/oidc/browser/interaction-row.
 import { clientById, type OidcClientRow } from '../../../consent/oidc/clients/client.js'
 import { oidcCodes } from '../../../consent/oidc/code.js'
 import { oidcTokens } from '../../../consent/oidc/token.js'
+import type { Explainers } from '../facts/explainer.js'
+import type { Fix } from '../facts/explanation.js'
 import {
-  type Asked,
   again,
   askedWait,
   corrected,
   first,
   later,
   REDACTED,
-  saidText,
+  type RefusedRequest,
+  responseText,
   sent,
   sentText,
-} from '../facts/asked.js'
-import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+} from '../facts/refused-request.js'
 import { endText, listText, named, timeText } from '../facts/words.js'
 
 /** OpenID Connect: apps, their codes and their tokens. */
@@ -35,7 +35,7 @@ export const oauthExplainers = {
             ? `The client ${id} is registered.`
             : `No client ${id} was registered at that moment.`,
         ...(isWrongRedirect ? [`It registered ${listText(registered)}, and the request sent ${redirect}.`] : []),
-        ...(id === undefined || isWrongRedirect || !client ? [] : [saidText(asked, 'error_description') ?? '']),
+        ...(id === undefined || isWrongRedirect || !client ? [] : [responseText(asked, 'error_description') ?? '']),
         `The request sent ${listText(Object.keys({ ...asked.query, ...asked.body }).map((name) => `\`${name}\``)) || 'no parameters'}.`,
       ],
       facts: {
@@ -45,7 +45,7 @@ export const oauthExplainers = {
         redirect_uris: registered,
         sent: Object.keys({ ...asked.query, ...asked.body }),
       },
-      mend: isWrongRedirect
+      fix: isWrongRedirect
         ? withParameter(asked, 'redirect_uri', registered[0])
         : id !== undefined && !client
           ? registerFirst(asked, redirect)
@@ -95,7 +95,7 @@ export const oauthExplainers = {
           : null,
         used_refresh_tokens: used,
       },
-      mend: isWrongRedirect ? withParameter(asked, 'redirect_uri', code.redirect_uri) : undefined,
+      fix: isWrongRedirect ? withParameter(asked, 'redirect_uri', code.redirect_uri) : undefined,
     }
   },
 
@@ -121,7 +121,7 @@ export const oauthExplainers = {
         `The request sent \`grant_type=${sent(asked, 'grant_type') ?? ''}\`. Accounts and users without an app use /v4/account/oauth/token or /v4/user/oauth/token.`,
       ],
       facts: { grant_type: sent(asked, 'grant_type') ?? null, supported: ['authorization_code', 'refresh_token'] },
-      mend: corrected(asked, { body: { grant_type } }),
+      fix: corrected(asked, { body: { grant_type } }),
     }
   },
 
@@ -133,7 +133,7 @@ export const oauthExplainers = {
         `The request sent the scope ${JSON.stringify(sent(asked, 'scope') ?? '')}. The user granted ${granted.length === 0 ? 'none that is known' : listText(granted)}.`,
       ],
       facts: { scope: sent(asked, 'scope') ?? null, granted },
-      mend: corrected(asked, { body: { scope: undefined } }),
+      fix: corrected(asked, { body: { scope: undefined } }),
     }
   },
 
@@ -144,7 +144,7 @@ export const oauthExplainers = {
         `The request names the resource ${JSON.stringify(sent(asked, 'resource') ?? '')}. This service is ${baseUrl}, and its MCP server is ${baseUrl}/mcp.`,
       ],
       facts: { resource: sent(asked, 'resource') ?? null, resources: [baseUrl, `${baseUrl}/mcp`] },
-      mend: withParameter(asked, 'resource', undefined),
+      fix: withParameter(asked, 'resource', undefined),
     }
   },
 
@@ -160,7 +160,7 @@ export const oauthExplainers = {
         'Use https, http on localhost, or a scheme of the app.',
       ],
       facts: { redirect_uris: uris, wrong },
-      mend: corrected(asked, {
+      fix: corrected(asked, {
         body: {
           redirect_uris: loopback.length === 0 ? ['http://localhost/callback'] : [...new Set(loopback)].slice(0, 32),
         },
@@ -169,7 +169,7 @@ export const oauthExplainers = {
   },
 
   async invalid_client_metadata(asked) {
-    const named = [...(saidText(asked, 'error_description') ?? '').matchAll(/`(\w+)`/g)].flatMap(([, name]) =>
+    const named = [...(responseText(asked, 'error_description') ?? '').matchAll(/`(\w+)`/g)].flatMap(([, name]) =>
       name !== undefined && name in asked.body ? [name] : [],
     )
     return {
@@ -180,7 +180,7 @@ export const oauthExplainers = {
         '/v4/oidc/.well-known/openid-configuration lists what is supported.',
       ],
       facts: { fields: named, sent: asked.body },
-      mend:
+      fix:
         named.length > 0
           ? corrected(asked, { body: Object.fromEntries(named.map((name) => [name, undefined])) })
           : undefined,
@@ -210,7 +210,7 @@ export const oauthExplainers = {
         public: isPublic,
         method: client?.metadata.token_endpoint_auth_method ?? null,
       },
-      mend: isPublic
+      fix: isPublic
         ? corrected(asked, { body: { client_secret: undefined } })
         : client && 'client_secret' in asked.body
           ? corrected(asked, { body: { client_secret: REDACTED } })
@@ -238,7 +238,7 @@ export const oauthExplainers = {
         begun_at: begun ? timeText(Date.parse(begun.at)) : null,
         expires_at: row ? timeText(row.expires_at) : null,
       },
-      mend: isAuthorization
+      fix: isAuthorization
         ? { operation_id: 'authorizeOidc', example: { method: 'GET', path: begun.path }, next: null }
         : undefined,
     }
@@ -254,21 +254,21 @@ export const oauthExplainers = {
         'A client that registers itself with POST /v4/oidc/reg needs no document.',
       ],
       facts: { client_id: id ?? null, host, most: 20, retry_after: wait },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 } satisfies Explainers
 
-async function clientIn(asked: Asked): Promise<OidcClientRow | undefined> {
+async function clientIn(asked: RefusedRequest): Promise<OidcClientRow | undefined> {
   const id = sentText(asked, 'client_id')
   return id === undefined ? undefined : clientById(asked.tx, id)
 }
 
-const withParameter = (asked: Asked, name: string, value: string | undefined): Mend =>
+const withParameter = (asked: RefusedRequest, name: string, value: string | undefined): Fix =>
   corrected(asked, name in asked.query ? { query: { [name]: value } } : { body: { [name]: value } })
 
 /** Registers the client anew. The next request uses its id. */
-const registerFirst = (asked: Asked, redirect: string | undefined): Mend =>
+const registerFirst = (asked: RefusedRequest, redirect: string | undefined): Fix =>
   first(
     asked,
     'registerOidcClient',

@@ -2,11 +2,20 @@ import { catalogItems } from '../../../market/catalog/item-row.js'
 import { plans } from '../../../market/plans/plan.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
-import { type Asked, askedWait, callerOwner, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'
 import { likelyAccount } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
 import { callingConnection, commodityIn, itemIn, payerIn } from '../facts/price.js'
+import {
+  askedWait,
+  callerOwner,
+  corrected,
+  first,
+  type RefusedRequest,
+  responseText,
+  saidNumber,
+  sentText,
+} from '../facts/refused-request.js'
 import { type Thing, thingsIn } from '../facts/things.js'
 import { listText, ownerText, timeText } from '../facts/words.js'
 
@@ -30,7 +39,7 @@ export const ownerExplainers = {
         named: things.map(({ callers, ...thing }) => thing),
         callers: wrong?.callers ?? [],
       },
-      mend: wrong && toRight(asked, wrong),
+      fix: wrong && toRight(asked, wrong),
     }
   },
 
@@ -49,7 +58,7 @@ export const ownerExplainers = {
         named: things.map(({ callers, ...thing }) => thing),
         agent_twin: twin?.hostname ?? null,
       },
-      mend: wrong && asOwner(asked, wrong),
+      fix: wrong && asOwner(asked, wrong),
     }
   },
 
@@ -70,7 +79,7 @@ export const ownerExplainers = {
         owners: wrong?.owners ?? [],
         own: own ? { id: own.id, hostname: own.hostname } : null,
       },
-      mend: own && corrected(asked, { body: { twin_id: own.id } }),
+      fix: own && corrected(asked, { body: { twin_id: own.id } }),
     }
   },
 
@@ -83,12 +92,12 @@ export const ownerExplainers = {
     const resets = saidNumber(asked, 'resets_at')
     return {
       sentences: [
-        `${await ownerText(asked.tx, `account:${account}`)} has the plan ${plans[plan].name}, which allows ${limit ?? 'no more'} ${saidText(asked, 'of') === 'mcp_calls' ? 'MCP calls a month' : 'active items'}. ${used ?? 'All'} were used.`,
-        `The plan ${next.name} allows ${next.limits[saidText(asked, 'of') === 'mcp_calls' ? 'mcp_calls' : 'active_items'] ?? 'any number'}.`,
+        `${await ownerText(asked.tx, `account:${account}`)} has the plan ${plans[plan].name}, which allows ${limit ?? 'no more'} ${responseText(asked, 'of') === 'mcp_calls' ? 'MCP calls a month' : 'active items'}. ${used ?? 'All'} were used.`,
+        `The plan ${next.name} allows ${next.limits[responseText(asked, 'of') === 'mcp_calls' ? 'mcp_calls' : 'active_items'] ?? 'any number'}.`,
         ...(resets === undefined ? [] : [`The count starts again at ${timeText(resets * 1000)}.`]),
       ],
-      facts: { account, plan, of: saidText(asked, 'of') ?? null, used, limit, resets_at: resets ?? null },
-      mend: first(asked, 'updatePlan', {
+      facts: { account, plan, of: responseText(asked, 'of') ?? null, used, limit, resets_at: resets ?? null },
+      fix: first(asked, 'updatePlan', {
         method: 'PUT',
         path: '/v4/billing/plan',
         as: `account:${account}`,
@@ -99,7 +108,7 @@ export const ownerExplainers = {
 
   async too_many_new(asked) {
     const wait = askedWait(asked, 86_400)
-    const of = (saidText(asked, 'of') ?? 'things').replaceAll('_', ' ')
+    const of = (responseText(asked, 'of') ?? 'things').replaceAll('_', ' ')
     const isBytes = of === 'stored bytes'
     const { newPerDay } = asked.service.limits
     const most = saidNumber(asked, 'limit') ?? newPerDay
@@ -130,7 +139,7 @@ export const ownerExplainers = {
         twin_id: commodity?.twin_id ?? null,
         item: item?.id ?? null,
       },
-      mend: commodity && {
+      fix: commodity && {
         operation_id: 'createCommodity',
         example: {
           method: 'POST',
@@ -145,16 +154,16 @@ export const ownerExplainers = {
 } satisfies Explainers
 
 /** Whether something belongs to others than the caller. What has no owner is public. */
-const isForeign = ({ entry: { principal } }: Asked, { exists, owners }: Thing): boolean =>
+const isForeign = ({ entry: { principal } }: RefusedRequest, { exists, owners }: Thing): boolean =>
   exists && owners.length > 0 && !owners.includes(principal ?? '')
 
-async function aboutThing({ tx, entry }: Asked, { kind, value, exists, owners }: Thing): Promise<string> {
+async function aboutThing({ tx, entry }: RefusedRequest, { kind, value, exists, owners }: Thing): Promise<string> {
   if (!exists) return `No ${kind} had the id ${value} at that moment.`
   const named = await Promise.all(owners.map((owner) => ownerText(tx, owner)))
   return `The ${kind} ${value} exists. It belongs to ${listText(named)}, and ${entry.principal ?? 'nobody'} called.`
 }
 
-async function howToCall({ tx }: Asked, { kind, owners }: Thing): Promise<string> {
+async function howToCall({ tx }: RefusedRequest, { kind, owners }: Thing): Promise<string> {
   const owner = owners.find((each) => /^(account|user):/.test(each))
   if (owner === undefined)
     return `The ${kind} belongs to the session or token that created it. Only that one reaches it.`
@@ -162,7 +171,7 @@ async function howToCall({ tx }: Asked, { kind, owners }: Thing): Promise<string
 }
 
 /** The request by the owner of what it names, or for something of the same kind that the caller has. */
-function toRight(asked: Asked, wrong: Thing): Mend | undefined {
+function toRight(asked: RefusedRequest, wrong: Thing): Fix | undefined {
   if (wrong.exists) return asOwner(asked, wrong)
   const [own] = wrong.callers
   if (own === undefined) return undefined
@@ -174,7 +183,7 @@ function toRight(asked: Asked, wrong: Thing): Mend | undefined {
 }
 
 /** The request by the owner, or without the twin that is not the caller's. */
-function asOwner(asked: Asked, { field, owners }: Thing): Mend | undefined {
+function asOwner(asked: RefusedRequest, { field, owners }: Thing): Fix | undefined {
   if (field === 'hostname' && 'hostname' in asked.body) return corrected(asked, { body: { hostname: undefined } })
   const owner = owners.find((each) => /^(account|user):/.test(each))
   return owner === undefined ? undefined : corrected(asked, { as: owner })

@@ -6,23 +6,23 @@ import { balanceOf, spendable } from '../../../money/ledger/balance.js'
 import { primaryTwin, twins } from '../../../money/twins/twin.js'
 import { paybacks } from '../../../payments/payments/payback.js'
 import { payments } from '../../../payments/payments/payment.js'
+import type { Explainers } from '../facts/explainer.js'
+import type { Fix } from '../facts/explanation.js'
+import { commodityIn, priceOf } from '../facts/price.js'
 import {
-  type Asked,
   again,
   callerId,
   callerOwner,
   corrected,
   first,
   REDACTED,
+  type RefusedRequest,
+  responseText,
   saidNumber,
-  saidText,
   sent,
   sentDelegate,
   sentText,
-} from '../facts/asked.js'
-import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
-import { commodityIn, priceOf } from '../facts/price.js'
+} from '../facts/refused-request.js'
 import { endText, holdings, listText, money, named, ownerText, shownAmount, timeText } from '../facts/words.js'
 
 /** Value that does not move. */
@@ -51,7 +51,7 @@ export const paymentExplainers = {
         missing: await shownAmount(asked.tx, dq, missing),
         dq,
       },
-      mend: first(asked, 'fundTwin', {
+      fix: first(asked, 'fundTwin', {
         method: 'POST',
         path: '/_sandbox/fund',
         body: { hostname: price.payer.hostname, amount: await shownAmount(asked.tx, dq, missing), dq },
@@ -71,10 +71,10 @@ export const paymentExplainers = {
         ...(other ? [`The payer also has ${other.hostname}.`] : []),
       ],
       facts: { hostname: twin?.hostname ?? null, owner: twin?.owner ?? null, other: other?.hostname ?? null },
-      mend:
+      fix:
         other && takesHostname
           ? corrected(asked, { body: { hostname: other.hostname } })
-          : await toSomebody(asked, twin?.owner),
+          : await toAnotherTwin(asked, twin?.owner),
     }
   },
 
@@ -87,7 +87,7 @@ export const paymentExplainers = {
         `No digital quantity had the hash ${dq ?? 'that was sent'}. There ${known.length === 1 ? 'was' : 'were'} ${listText(known.map(({ shortcode }) => shortcode))}.`,
       ],
       facts: { dq: dq ?? null, known: known.map(({ id, shortcode, decimals }) => ({ dq: id, shortcode, decimals })) },
-      mend: meant && corrected(asked, 'dq' in asked.query ? { query: { dq: meant.id } } : { body: { dq: meant.id } }),
+      fix: meant && corrected(asked, 'dq' in asked.query ? { query: { dq: meant.id } } : { body: { dq: meant.id } }),
     }
   },
 
@@ -106,12 +106,12 @@ export const paymentExplainers = {
           : []),
       ],
       facts: { destination: to ?? null, known: known.slice(0, 5).map(({ hostname, owner }) => ({ hostname, owner })) },
-      mend: known[0] && corrected(asked, { body: { destination: known[0].hostname } }),
+      fix: known[0] && corrected(asked, { body: { destination: known[0].hostname } }),
     }
   },
 
   async price_changed(asked) {
-    const [price, dq] = [saidNumber(asked, 'price'), saidText(asked, 'dq')]
+    const [price, dq] = [saidNumber(asked, 'price'), responseText(asked, 'dq')]
     const lines = Array.isArray(asked.refusal.lines) ? asked.refusal.lines : undefined
     const commodity = await commodityIn(asked)
     const name = 'cost' in asked.body || asked.entry.operation_id === 'createPayment' ? 'cost' : 'price'
@@ -137,7 +137,7 @@ export const paymentExplainers = {
         lines: lines ?? null,
         hash: commodity?.id ?? null,
       },
-      mend: corrected(asked, { body: present }),
+      fix: corrected(asked, { body: present }),
     }
   },
 
@@ -153,7 +153,7 @@ export const paymentExplainers = {
         payback: true,
         seller: commodity?.owner ?? null,
       },
-      mend: commodity && {
+      fix: commodity && {
         operation_id: 'createPayback',
         example: { method: 'POST', path: `/v4/payback/${commodity.id}`, as: asked.entry.principal ?? '', body: {} },
         next: null,
@@ -180,7 +180,7 @@ export const paymentExplainers = {
         payback: false,
         item: item?.id ?? null,
       },
-      mend:
+      fix:
         commodity && !item
           ? first(asked, 'updatePayback', {
               method: 'PUT',
@@ -208,7 +208,7 @@ export const paymentExplainers = {
         payment: payment?.id ?? null,
         paid_at: payment ? timeText(payment.created_at) : null,
       },
-      mend: payment && {
+      fix: payment && {
         operation_id: 'readPayment',
         example: { method: 'GET', path: `/v4/payments/${payment.id}`, as: owner ?? '' },
         next: null,
@@ -221,7 +221,7 @@ export const paymentExplainers = {
     const [usable] = found
     return {
       sentences: [
-        `${asked.entry.principal ?? 'A page'} pays for somebody else, and sent no \`persona_delegate\`.`,
+        `${asked.entry.principal ?? 'A page'} pays for someone else, and sent no \`persona_delegate\`.`,
         usable
           ? `${delegateText(usable)} lets this caller spend.`
           : 'No delegate lets this caller spend. A user gives one with POST /v4/persona/{hash}/delegate and `spend`.',
@@ -230,7 +230,7 @@ export const paymentExplainers = {
         principal: asked.entry.principal,
         delegates: found.map(({ persona, issue, persona_owner }) => ({ persona, issue, owner: persona_owner })),
       },
-      mend: usable && withDelegate(asked),
+      fix: usable && withDelegate(asked),
     }
   },
 
@@ -267,7 +267,7 @@ export const paymentExplainers = {
         revoked_at: ended === null ? null : timeText(ended),
         expires_at: spend.expires_at === null ? null : timeText(spend.expires_at),
       },
-      mend: first(
+      fix: first(
         asked,
         'createDelegate',
         {
@@ -286,7 +286,7 @@ export const paymentExplainers = {
 } satisfies Explainers
 
 /** The first digital quantity of which the payer has too little, and how much is missing. */
-async function shortage({ tx }: Asked, sums: ReadonlyMap<string, bigint>, payer: number | undefined) {
+async function shortage({ tx }: RefusedRequest, sums: ReadonlyMap<string, bigint>, payer: number | undefined) {
   for (const [dq, cost] of sums) {
     const missing = cost - (payer === undefined ? 0n : spendable(await balanceOf(tx, payer, dq)))
     if (missing > 0n) return { dq, cost, missing }
@@ -295,7 +295,7 @@ async function shortage({ tx }: Asked, sums: ReadonlyMap<string, bigint>, payer:
 }
 
 /** The payer has no twin, or the journal does not show which twin pays. */
-async function withoutTwin(asked: Asked) {
+async function withoutTwin(asked: RefusedRequest) {
   const owner = callerOwner(asked)
   const twin = owner === null ? undefined : await primaryTwin(asked.tx, owner)
   const [quantity] = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
@@ -307,7 +307,7 @@ async function withoutTwin(asked: Asked) {
         : `${owner ?? 'The caller'} has no twin to pay from. Create one first, then fund it.`,
     ],
     facts: { payer: held ?? null, owner },
-    mend: twin
+    fix: twin
       ? first(asked, 'fundTwin', {
           method: 'POST',
           path: '/_sandbox/fund',
@@ -323,8 +323,8 @@ async function withoutTwin(asked: Asked) {
   }
 }
 
-/** The payment to a twin of somebody else, for calls that name their payee. */
-async function toSomebody(asked: Asked, owner: string | undefined): Promise<Mend | undefined> {
+/** The payment to a twin of someone else, for calls that name their payee. */
+async function toAnotherTwin(asked: RefusedRequest, owner: string | undefined): Promise<Fix | undefined> {
   const name = ['destination', 'address'].find((each) => each in asked.body)
   const found = await asked.tx.find(twins, { index: 'id', prefix: [], limit: 50 })
   const other = found.find((twin) => /^(account|user):/.test(twin.owner) && twin.owner !== owner)
@@ -332,7 +332,7 @@ async function toSomebody(asked: Asked, owner: string | undefined): Promise<Mend
 }
 
 /** Delegates that let the calling account spend, the newest first. */
-async function delegatesFor(asked: Asked) {
+async function delegatesFor(asked: RefusedRequest) {
   const account = callerId(asked, 'account')
   if (account === undefined) return []
   const found = await asked.tx.find(twins, { index: 'byOwner', prefix: [`account:${account}`], limit: 20 })
@@ -349,18 +349,18 @@ const delegateText = ({ issue, persona, persona_owner }: DelegateRow): string =>
   `Delegate ${issue} of persona ${persona}, which belongs to ${persona_owner},`
 
 /** The request again, with a delegate whose hash the list of its persona shows to its owner. */
-const withDelegate = (asked: Asked): Mend => corrected(asked, { body: { persona_delegate: REDACTED } })
+const withDelegate = (asked: RefusedRequest): Fix => corrected(asked, { body: { persona_delegate: REDACTED } })
 
-async function unknownDelegate(asked: Asked, isKnown: boolean) {
+async function unknownDelegate(asked: RefusedRequest, isKnown: boolean) {
   const [usable] = await delegatesFor(asked)
   return {
     sentences: [
       isKnown
-        ? 'The delegate proves who somebody is, and lets nobody spend.'
+        ? 'The delegate proves who someone is, and lets nobody spend.'
         : 'No delegate had the hash of the request at that moment.',
       ...(usable ? [`${delegateText(usable)} lets this caller spend.`] : []),
     ],
     facts: { exists: isKnown, usable: usable ? { persona: usable.persona, issue: usable.issue } : null },
-    mend: usable && withDelegate(asked),
+    fix: usable && withDelegate(asked),
   }
 }

@@ -4,10 +4,10 @@ import { twinByHostname } from '../../../money/twins/twin.js'
 import { twinNonces } from '../../../money/twins/twin-nonce.js'
 import { type PaymentRow, payments } from '../../../payments/payments/payment.js'
 import { type TransferRow, transfers } from '../../../payments/transfers/transfer.js'
-import { type Asked, again, corrected, first, sentNumber, sentText } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
 import { commodityIn } from '../facts/price.js'
+import { again, corrected, first, type RefusedRequest, sentNumber, sentText } from '../facts/refused-request.js'
 import { endText, money, ownerText, plural, shownAmount, timeText } from '../facts/words.js'
 
 /** Proofs of payments and of twins, and transfers that wait. */
@@ -29,10 +29,10 @@ export const proofExplainers = {
       facts: {
         hash: commodity?.id ?? null,
         timestamp: sentNumber(asked, 'timestamp') ?? null,
-        payments: found.map(shown),
-        elsewhere: elsewhere ? shown(elsewhere) : null,
+        payments: found.map(paymentFacts),
+        elsewhere: elsewhere ? paymentFacts(elsewhere) : null,
       },
-      mend: isElsewhere
+      fix: isElsewhere
         ? corrected(asked, { path: asked.entry.path.replace(asked.params.hash ?? '', elsewhere.hash ?? '') })
         : commodity && payAgain(asked, commodity.id, payment),
     }
@@ -56,11 +56,11 @@ export const proofExplainers = {
       ],
       facts: {
         hash: commodity?.id ?? null,
-        payment: payment ? shown(payment) : null,
+        payment: payment ? paymentFacts(payment) : null,
         used_at: used === null ? null : timeText(used),
         used_by: earlier?.id ?? null,
       },
-      mend: commodity && payAgain(asked, commodity.id, payment),
+      fix: commodity && payAgain(asked, commodity.id, payment),
     }
   },
 
@@ -74,11 +74,11 @@ export const proofExplainers = {
       ],
       facts: {
         hash: commodity?.id ?? null,
-        payment: payment ? shown(payment) : null,
+        payment: payment ? paymentFacts(payment) : null,
         expires_at: until === null ? null : timeText(until),
         nonce_seconds: asked.service.limits.nonceSeconds,
       },
-      mend: commodity && payAgain(asked, commodity.id, payment),
+      fix: commodity && payAgain(asked, commodity.id, payment),
     }
   },
 
@@ -98,7 +98,7 @@ export const proofExplainers = {
         'A nonce of a twin works once, within five minutes. Let the holder create a new one.',
       ],
       facts: { hostname, owner: twin?.owner ?? null, unused: current.length },
-      mend:
+      fix:
         twin &&
         first(
           asked,
@@ -122,7 +122,7 @@ export const proofExplainers = {
           : []),
       ],
       facts: transferFacts(transfer),
-      mend: transfer && {
+      fix: transfer && {
         operation_id: 'signInAsUser',
         example: { method: 'POST', path: '/_sandbox/sign-in', body: { email: transfer.address } },
         next: null,
@@ -143,7 +143,7 @@ export const proofExplainers = {
             : 'Nothing is left to cancel: the sender has the amount.',
       ],
       facts: transferFacts(transfer),
-      mend: isClaim && transfer ? await sendAgain(asked, transfer) : undefined,
+      fix: isClaim && transfer ? await sendAgain(asked, transfer) : undefined,
     }
   },
 
@@ -155,7 +155,7 @@ export const proofExplainers = {
         'The amount is back with its sender, who can send it again.',
       ],
       facts: transferFacts(transfer),
-      mend: transfer && (await sendAgain(asked, transfer)),
+      fix: transfer && (await sendAgain(asked, transfer)),
     }
   },
 
@@ -175,7 +175,7 @@ export const proofExplainers = {
           full.map(async ({ dq, amount }) => ({ dq, amount: await shownAmount(asked.tx, dq, amount) })),
         ),
       },
-      mend:
+      fix:
         twin && /^(account|user):/.test(twin.owner)
           ? first(
               asked,
@@ -189,7 +189,7 @@ export const proofExplainers = {
 } satisfies Explainers
 
 /** The payments for a commodity, the newest first, and the one that the timestamp names or else the newest that fits. */
-async function paymentsOf(asked: Asked, fits: (payment: PaymentRow) => boolean = () => true) {
+async function paymentsOf(asked: RefusedRequest, fits: (payment: PaymentRow) => boolean = () => true) {
   const commodity = await commodityIn(asked)
   const found = commodity
     ? await asked.tx.find(payments, { index: 'byCommodity', prefix: [commodity.id], limit: 20, reverse: true })
@@ -200,7 +200,7 @@ async function paymentsOf(asked: Asked, fits: (payment: PaymentRow) => boolean =
 }
 
 /** A payment of any of the seller's commodities that has the timestamp of the request. */
-async function paymentAt(asked: Asked): Promise<PaymentRow | undefined> {
+async function paymentAt(asked: RefusedRequest): Promise<PaymentRow | undefined> {
   const timestamp = sentNumber(asked, 'timestamp')
   const { principal } = asked.entry
   if (timestamp === undefined || principal === null) return undefined
@@ -209,7 +209,7 @@ async function paymentAt(asked: Asked): Promise<PaymentRow | undefined> {
 }
 
 /** A payment without its proof. */
-const shown = ({ id, hash, created_at, payer_owner, status }: PaymentRow) => ({
+const paymentFacts = ({ id, hash, created_at, payer_owner, status }: PaymentRow) => ({
   id,
   hash,
   payer: payer_owner,
@@ -218,7 +218,7 @@ const shown = ({ id, hash, created_at, payer_owner, status }: PaymentRow) => ({
 })
 
 /** Pays again, and then validates the new nonce. */
-const payAgain = (asked: Asked, hash: string, last: PaymentRow | undefined): Mend =>
+const payAgain = (asked: RefusedRequest, hash: string, last: PaymentRow | undefined): Fix =>
   first(
     asked,
     'createPayment',
@@ -226,9 +226,10 @@ const payAgain = (asked: Asked, hash: string, last: PaymentRow | undefined): Men
     again(asked, { body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
   )
 
-const transferIn = (asked: Asked): Promise<TransferRow | undefined> => asked.tx.get(transfers, Number(asked.params.id))
+const transferIn = (asked: RefusedRequest): Promise<TransferRow | undefined> =>
+  asked.tx.get(transfers, Number(asked.params.id))
 
-async function aboutTransfer({ tx, at }: Asked, transfer: TransferRow): Promise<string> {
+async function aboutTransfer({ tx, at }: RefusedRequest, transfer: TransferRow): Promise<string> {
   const { id, dq, amount, sender_owner, address, status, expires_at } = transfer
   const end =
     expires_at !== null && expires_at <= at && status === 'invited' ? `. The invitation ${endText(expires_at, at)}` : ''
@@ -244,7 +245,10 @@ const transferFacts = (transfer: TransferRow | undefined) => ({
   expires_at: transfer?.expires_at == null ? null : timeText(transfer.expires_at),
 })
 
-const sendAgain = async ({ tx }: Asked, { sender_owner, address, dq, amount: units }: TransferRow): Promise<Mend> => ({
+const sendAgain = async (
+  { tx }: RefusedRequest,
+  { sender_owner, address, dq, amount: units }: TransferRow,
+): Promise<Fix> => ({
   operation_id: 'createTransfer',
   example: {
     method: 'POST',

@@ -1,6 +1,6 @@
 import type { Entry } from '../../../base/journal.js'
+import type { Explainers } from '../facts/explainer.js'
 import {
-  type Asked,
   again,
   askedWait,
   corrected,
@@ -8,10 +8,10 @@ import {
   isPathOf,
   later,
   type Operation,
+  type RefusedRequest,
+  responseText,
   saidNumber,
-  saidText,
-} from '../facts/asked.js'
-import type { Explainers } from '../facts/explainer.js'
+} from '../facts/refused-request.js'
 import { listText, plural, timeText } from '../facts/words.js'
 
 /** Requests whose address, headers or key the service refuses. */
@@ -43,7 +43,7 @@ export const requestExplainers = {
     return {
       sentences: [`The Host header was ${host === null ? 'missing' : `\`${host}\``}. Send \`Host: ${right}\`.`],
       facts: { host, base_url: asked.service.baseUrl },
-      mend: corrected(asked, { headers: { host: right } }),
+      fix: corrected(asked, { headers: { host: right } }),
     }
   },
 
@@ -61,7 +61,7 @@ export const requestExplainers = {
           : []),
       ],
       facts: { path, base_url: service.baseUrl, near: near ?? null, sandbox: service.sandbox !== undefined },
-      mend: near === undefined ? undefined : withOperation(asked, query ? `${near}?${query}` : near),
+      fix: near === undefined ? undefined : withOperation(asked, query ? `${near}?${query}` : near),
     }
   },
 
@@ -73,7 +73,7 @@ export const requestExplainers = {
     return {
       sentences: [`${entry.path} takes ${listText(usable)}, and the request was a ${entry.method}.`],
       facts: { method: entry.method, allowed },
-      mend: method === undefined ? undefined : withOperation(asked, entry.path, method),
+      fix: method === undefined ? undefined : withOperation(asked, entry.path, method),
     }
   },
 
@@ -82,7 +82,7 @@ export const requestExplainers = {
     return {
       sentences: [`The key has ${key.length} characters. A key has 1 to 255 printable ASCII characters.`],
       facts: { characters: key.length, most: 255 },
-      mend: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
+      fix: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
     }
   },
 
@@ -101,7 +101,7 @@ export const requestExplainers = {
         `The same request gets its answer once that one has ended. Retry after ${plural(wait, 'second')}.`,
       ],
       facts: { key: entry.request.headers['idempotency-key'] ?? null, other: other ?? null, retry_after: wait },
-      mend: corrected(asked, {}),
+      fix: corrected(asked, {}),
     }
   },
 
@@ -114,8 +114,8 @@ export const requestExplainers = {
         ...(changed.length > 0 ? [`This request differs in ${listText(changed.map((name) => `\`${name}\``))}.`] : []),
         'Use a new key for a new request.',
       ],
-      facts: { ...factsOf(asked, other), changed },
-      mend: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
+      facts: { ...earlierEntryFacts(asked, other), changed },
+      fix: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
     }
   },
 
@@ -127,8 +127,8 @@ export const requestExplainers = {
         'Its answer is not kept, or was sealed with another encryption key than the one that the service has now.',
         'Read the events to see what happened, and use a new key for something new.',
       ],
-      facts: factsOf(asked, other),
-      mend: first(
+      facts: earlierEntryFacts(asked, other),
+      fix: first(
         asked,
         'listEvents',
         { method: 'GET', path: '/v4/events', ...callerOf(asked) },
@@ -146,7 +146,7 @@ export const requestExplainers = {
         'An item whose endpoint buys the same item again never ends. Leave out Via if the request is a new one.',
       ],
       facts: { via, hops, most: 3 },
-      mend: corrected(asked, {}),
+      fix: corrected(asked, {}),
     }
   },
 
@@ -161,7 +161,7 @@ export const requestExplainers = {
           `One payment makes at most ${most ?? freeCalls} calls. Take lines out of the cart, and pay for them in another one.`,
         ],
         facts: { most: most ?? freeCalls },
-        mend: undefined,
+        fix: undefined,
       }
     return {
       sentences: [
@@ -171,7 +171,7 @@ export const requestExplainers = {
         `The next one is possible after ${plural(wait, 'second')} of the clock of the sandbox.`,
       ],
       facts: { most: most ?? freeCalls, ...(most === null && { option: 'limits.freeCalls' }), retry_after: wait },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 
@@ -186,24 +186,24 @@ export const requestExplainers = {
         ...(before ? [`The poll before was ${before.id}, at ${timeText(Date.parse(before.at))}.`] : []),
       ],
       facts: { interval: 2, retry_after: wait, before: before?.id ?? null },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 } satisfies Explainers
 
 /** The header that makes a fault happen to one request, with a slip in it. */
-async function malformedFault(asked: Asked, value: string) {
+async function malformedFault(asked: RefusedRequest, value: string) {
   return {
     sentences: [
-      `The header X-Sandbox-Fault was \`${value}\`. ${saidText(asked, 'error')?.split('The invalid header is X-Sandbox-Fault: ')[1] ?? ''}`.trim(),
+      `The header X-Sandbox-Fault was \`${value}\`. ${responseText(asked, 'error')?.split('The invalid header is X-Sandbox-Fault: ')[1] ?? ''}`.trim(),
       'Leave it out, or send one such as `before; status=503`.',
     ],
-    facts: { header: 'X-Sandbox-Fault', value, said: saidText(asked, 'error') ?? null },
-    mend: corrected(asked, {}),
+    facts: { header: 'X-Sandbox-Fault', value, said: responseText(asked, 'error') ?? null },
+    fix: corrected(asked, {}),
   }
 }
 
-const callerOf = ({ entry: { principal } }: Asked) => (principal === null ? {} : { as: principal })
+const callerOf = ({ entry: { principal } }: RefusedRequest) => (principal === null ? {} : { as: principal })
 
 function isDecodable(path: string): boolean {
   try {
@@ -215,7 +215,7 @@ function isDecodable(path: string): boolean {
 }
 
 /** The same request at another path or with another method, under the operation that it then calls. */
-function withOperation(asked: Asked, path: string, method = asked.entry.method) {
+function withOperation(asked: RefusedRequest, path: string, method = asked.entry.method) {
   const called = asked.operations.find((each) => each.method === method && isPathOf(each, path.split('?')[0] ?? ''))
   return { operation_id: called?.id ?? '', example: again(asked, { path, whole: { method } }), next: null }
 }
@@ -246,7 +246,7 @@ function isNear(a: string, b: string): boolean {
 }
 
 /** The first request of this caller with the same key. */
-function otherWithKey({ entry, findEarlier }: Asked): Promise<Entry | undefined> {
+function otherWithKey({ entry, findEarlier }: RefusedRequest): Promise<Entry | undefined> {
   const key = entry.request.headers['idempotency-key']
   return findEarlier(
     (other) =>
@@ -265,12 +265,12 @@ const aboutOther = (other: Pick<Entry, 'id' | 'at' | 'status'> | undefined): str
       ]
     : ['The journal has no entry of the request that used the key before.']
 
-const factsOf = ({ entry }: Asked, other: Entry | undefined) => ({
+const earlierEntryFacts = ({ entry }: RefusedRequest, other: Entry | undefined) => ({
   key: entry.request.headers['idempotency-key'] ?? null,
   other: other && { id: other.id, at: other.at, status: other.status, body: other.request.body },
 })
 
-function changedFields({ body }: Asked, { request }: Entry): string[] {
+function changedFields({ body }: RefusedRequest, { request }: Entry): string[] {
   try {
     const other: Record<string, unknown> = JSON.parse(request.body ?? '{}')
     const names = new Set([...Object.keys(body), ...Object.keys(other)])

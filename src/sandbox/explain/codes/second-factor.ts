@@ -6,10 +6,18 @@ import {
   findRequest,
   requestStatus,
 } from '../../../consent/second-factor/request.js'
-import { type Asked, advanced, deviceToken, first, firstBoth, later, sentNumber } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
 import { userBehind } from '../facts/price.js'
+import {
+  advanced,
+  deviceToken,
+  first,
+  firstBoth,
+  later,
+  type RefusedRequest,
+  sentNumber,
+} from '../facts/refused-request.js'
 import { endText, listText, ownerText, plural, timeText } from '../facts/words.js'
 
 /** What a person must confirm on a device or behind a mailed link. */
@@ -25,8 +33,8 @@ export const secondFactorExplainers = {
         `${aboutRequest(request, asked.at)} The session that asked sent the answer.`,
         'Answer from a device, from another session of the user, or in another browser.',
       ],
-      facts: factsOf(request, asked.at),
-      mend: request && answerOnPhone(asked, request),
+      facts: requestFacts(request, asked.at),
+      fix: request && answerOnPhone(asked, request),
     }
   },
 
@@ -40,11 +48,11 @@ export const secondFactorExplainers = {
           : `${aboutRequest(request, asked.at)} Only ${listText(asking.map((id) => `device ${id}`))} can answer it, with the token of its registration as X-Device-Token.`,
       ],
       facts: {
-        ...factsOf(request, asked.at),
+        ...requestFacts(request, asked.at),
         devices: asking,
         sent_token: 'x-device-token' in asked.entry.request.headers,
       },
-      mend: request && answerOnPhone(asked, request),
+      fix: request && answerOnPhone(asked, request),
     }
   },
 
@@ -58,7 +66,7 @@ export const secondFactorExplainers = {
         ...(oldest ? [`The oldest is device ${oldest.id}, registered at ${timeText(oldest.created_at)}.`] : []),
       ],
       facts: { user: user ?? null, devices: found.length, most: 20, oldest: oldest?.id ?? null },
-      mend:
+      fix:
         oldest &&
         first(asked, 'deleteRegistration', {
           method: 'DELETE',
@@ -77,7 +85,7 @@ export const secondFactorExplainers = {
         `The link to ${device?.change?.kind ?? 'change'} device ${asked.params.id} confirms from ${timeText(from)} on. Before, it can only reject.`,
       ],
       facts: { device: device?.id ?? null, change: device?.change?.kind ?? null, link_from: timeText(from) },
-      mend: later(asked, (from - asked.at) / 1000),
+      fix: later(asked, (from - asked.at) / 1000),
     }
   },
 
@@ -96,7 +104,7 @@ export const secondFactorExplainers = {
         'Start again where the link came from.',
       ],
       facts: {
-        ...factsOf(request, asked.at),
+        ...requestFacts(request, asked.at),
         device: device?.id ?? null,
         until: until === undefined ? null : timeText(until),
       },
@@ -107,7 +115,7 @@ export const secondFactorExplainers = {
     const request = await requestIn(asked)
     return {
       sentences: [aboutRequest(request, asked.at), 'It stays as it is. A new payment asks the user again.'],
-      facts: factsOf(request, asked.at),
+      facts: requestFacts(request, asked.at),
     }
   },
 
@@ -118,13 +126,13 @@ export const secondFactorExplainers = {
         aboutRequest(request, asked.at),
         'The payment that waited has given up. A new payment asks the user again.',
       ],
-      facts: factsOf(request, asked.at),
+      facts: requestFacts(request, asked.at),
     }
   },
 } satisfies Explainers
 
 /** The user said no, or nothing. */
-async function refusedByUser(asked: Asked) {
+async function refusedByUser(asked: RefusedRequest) {
   const request = await requestIn(asked)
   const user = request?.user_id ?? (await userBehind(asked))
   const phone = user === undefined ? undefined : await asked.tx.get(phones, user)
@@ -141,18 +149,18 @@ async function refusedByUser(asked: Asked) {
         : 'Set the phone to approve, then repeat the request.',
     ],
     facts: {
-      ...factsOf(request, asked.at),
+      ...requestFacts(request, asked.at),
       user: user ?? null,
       status: status ?? null,
       devices: asking.length,
       phone: phone?.mode ?? 'manual',
     },
-    mend: user === undefined ? undefined : approving(asked, user),
+    fix: user === undefined ? undefined : approving(asked, user),
   }
 }
 
 /** Lets the phone approve. A repetition within two seconds of a 408 counts as that of the browser, which is not asked again. */
-function approving(asked: Asked, user: number): Mend {
+function approving(asked: RefusedRequest, user: number): Fix {
   const phone = { method: 'POST', path: `/_sandbox/devices/${user}`, body: { mode: 'approve' } }
   return asked.entry.status === 408
     ? firstBoth(asked, 'setPhone', [phone, advanced(2)])
@@ -160,7 +168,7 @@ function approving(asked: Asked, user: number): Mend {
 }
 
 /** The authentication request that a call names, or else the last one of its user. */
-async function requestIn(asked: Asked): Promise<AuthenticationRequestRow | undefined> {
+async function requestIn(asked: RefusedRequest): Promise<AuthenticationRequestRow | undefined> {
   const isInPath = asked.operation?.path.includes('/authentication-requests/:id') ?? false
   const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'authorizationId')
   if (id !== undefined) return findRequest(asked.tx, id)
@@ -171,7 +179,7 @@ async function requestIn(asked: Asked): Promise<AuthenticationRequestRow | undef
   return last && findRequest(asked.tx, last.id)
 }
 
-async function devicesOf({ tx }: Asked, user: number | undefined): Promise<DeviceRow[]> {
+async function devicesOf({ tx }: RefusedRequest, user: number | undefined): Promise<DeviceRow[]> {
   return user === undefined ? [] : tx.find(devices, { index: 'byUser', prefix: [user], limit: 20 })
 }
 
@@ -184,7 +192,7 @@ function aboutRequest(request: AuthenticationRequestRow | undefined, at: number)
   return `The authentication request ${id} asked user:${user_id} to confirm \`${action}\` at ${timeText(created_at)} and ${how}.`
 }
 
-const factsOf = (request: AuthenticationRequestRow | undefined, at: number) => ({
+const requestFacts = (request: AuthenticationRequestRow | undefined, at: number) => ({
   request: request?.id ?? null,
   action: request?.action ?? null,
   request_status: request ? requestStatus(request, at) : null,
@@ -193,7 +201,7 @@ const factsOf = (request: AuthenticationRequestRow | undefined, at: number) => (
   expires_at: request ? timeText(request.expires_at) : null,
 })
 
-const answerOnPhone = (asked: Asked, { id, user_id }: AuthenticationRequestRow): Mend => {
+const answerOnPhone = (asked: RefusedRequest, { id, user_id }: AuthenticationRequestRow): Fix => {
   const verb = asked.entry.path.includes('/reject') || asked.body.answer === 'reject' ? 'reject' : 'approve'
   return {
     operation_id: `${verb}OnPhone`,

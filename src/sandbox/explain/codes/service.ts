@@ -3,10 +3,18 @@ import { isLoopbackHost } from '../../../base/loopback.js'
 import { problemSentence } from '../../../base/problem.js'
 import { twinByHostname } from '../../../money/twins/twin.js'
 import { binderImports } from '../../../payments/statements/binder-import-row.js'
-import { type Asked, again, corrected, first, saidNumber, saidText, sentText } from '../facts/asked.js'
 import { describeEffects } from '../facts/effects.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
+import {
+  again,
+  corrected,
+  first,
+  type RefusedRequest,
+  responseText,
+  saidNumber,
+  sentText,
+} from '../facts/refused-request.js'
 import { named, plural, timeText } from '../facts/words.js'
 
 /** The service itself, its storage, its modes, and the controls of the sandbox. */
@@ -17,7 +25,7 @@ export const serviceExplainers = {
   storage_unavailable: failed,
 
   async not_bundled(asked) {
-    const part = saidText(asked, 'part')
+    const part = responseText(asked, 'part')
     return {
       sentences: [`The service was created without the part "${part}" of farthing/parts. Nothing was changed.`],
       facts: { part },
@@ -33,7 +41,7 @@ export const serviceExplainers = {
           'Repeat it, or raise `limits.bodiesBytes`.',
         ],
         facts: { body_bytes: bytes, option: 'limits.bodiesBytes' },
-        mend: corrected(asked, {}),
+        fix: corrected(asked, {}),
       }
     const [waiting, queue] = [saidNumber(asked, 'waiting') ?? null, saidNumber(asked, 'queue') ?? null]
     return {
@@ -42,7 +50,7 @@ export const serviceExplainers = {
         'Repeat it, or raise `limits.queue`.',
       ],
       facts: { waiting, queue, option: 'limits.queue' },
-      mend: corrected(asked, {}),
+      fix: corrected(asked, {}),
     }
   },
 
@@ -54,7 +62,7 @@ export const serviceExplainers = {
     return {
       ...finding,
       sentences: [...finding.sentences, 'Free space, or export the state and delete what nobody needs.'],
-      mend: {
+      fix: {
         operation_id: 'readSnapshot',
         example: { method: 'GET', path: '/_sandbox/snapshot' },
         next: again(asked),
@@ -65,7 +73,8 @@ export const serviceExplainers = {
   async evidence_refused(asked) {
     const { operation, service, entry } = asked
     const [, what = 'This operation', grade] =
-      /(This operation|The field "[^"]+"|The header "[^"]+") is (\w+), and/.exec(saidText(asked, 'error') ?? '') ?? []
+      /(This operation|The field "[^"]+"|The header "[^"]+") is (\w+), and/.exec(responseText(asked, 'error') ?? '') ??
+      []
     const [, field] = /"([^"]+)"/.exec(what) ?? []
     const isKey = field === 'Idempotency-Key'
     return {
@@ -80,7 +89,7 @@ export const serviceExplainers = {
         option: 'evidence',
         flag: '--evidence',
       },
-      mend:
+      fix:
         field === undefined
           ? undefined
           : isKey
@@ -100,7 +109,7 @@ export const serviceExplainers = {
     return {
       sentences: [
         forwarded.length > 0
-          ? `The request has ${forwarded.join(', ')}, so it was passed on for somebody who may be anywhere.`
+          ? `The request has ${forwarded.join(', ')}, so it was passed on for someone who may be anywhere.`
           : headers.origin === undefined
             ? isLoopbackHost(hostname)
               ? 'The request came from another machine, or the sandbox allows a host that is not this machine.'
@@ -111,7 +120,7 @@ export const serviceExplainers = {
           : 'It had no control token. The sandbox prints the token at its start, and --control-token sets it.',
       ],
       facts: { forwarded, origin: headers.origin ?? null, sent_token: token, flag: '--control-token' },
-      mend: corrected(asked, { headers: { 'x-control-token': '[redacted]' } }),
+      fix: corrected(asked, { headers: { 'x-control-token': '[redacted]' } }),
     }
   },
 
@@ -128,15 +137,16 @@ export const serviceExplainers = {
         allowed: asked.service.sandbox?.allowOrigins ?? [],
         flag: `--allow-origin ${origin ?? 'ORIGIN'}`,
       },
-      mend: corrected(asked, { headers: { origin: new URL(asked.service.baseUrl).origin } }),
+      fix: corrected(asked, { headers: { origin: new URL(asked.service.baseUrl).origin } }),
     }
   },
 
   async host_refused(asked) {
-    const host = asked.entry.request.headers.host ?? /--allow-host (\S+?)\.?$/.exec(saidText(asked, 'error') ?? '')?.[1]
+    const host =
+      asked.entry.request.headers.host ?? /--allow-host (\S+?)\.?$/.exec(responseText(asked, 'error') ?? '')?.[1]
     return {
       sentences: [
-        `The request names the host ${host ?? 'of somebody else'}. The sandbox answers for ${new URL(asked.service.baseUrl).host} and for this machine.`,
+        `The request names the host ${host ?? 'of someone else'}. The sandbox answers for ${new URL(asked.service.baseUrl).host} and for this machine.`,
         `To allow the host, start the sandbox with \`--allow-host ${host ?? 'HOST'}\`.`,
       ],
       facts: {
@@ -145,7 +155,7 @@ export const serviceExplainers = {
         allowed: asked.service.sandbox?.allowHosts ?? [],
         flag: `--allow-host ${host ?? 'HOST'}`,
       },
-      mend: corrected(asked, { headers: { host: new URL(asked.service.baseUrl).host } }),
+      fix: corrected(asked, { headers: { host: new URL(asked.service.baseUrl).host } }),
     }
   },
 
@@ -165,8 +175,8 @@ export const serviceExplainers = {
         ...(earlier ? [`The same seed was planted by ${earlier.id}.`] : []),
         'Reset the sandbox, or leave out fixed ids.',
       ],
-      facts: { seed: counts, planted_by: earlier?.id ?? null, said: saidText(asked, 'error') ?? null },
-      mend: first(asked, 'resetSandbox', { method: 'POST', path: '/_sandbox/reset' }),
+      facts: { seed: counts, planted_by: earlier?.id ?? null, said: responseText(asked, 'error') ?? null },
+      fix: first(asked, 'resetSandbox', { method: 'POST', path: '/_sandbox/reset' }),
     }
   },
 
@@ -177,17 +187,22 @@ export const serviceExplainers = {
       sentences: [
         missing.length > 0
           ? `The document has no ${missing.map((name) => `\`${name}\``).join(' and no ')}.`
-          : `The document has the parts of a snapshot. ${saidText(asked, 'error')?.replace(problemSentence('snapshot_invalid'), '').trim() ?? ''}`.trim(),
+          : `The document has the parts of a snapshot. ${responseText(asked, 'error')?.replace(problemSentence('snapshot_invalid'), '').trim() ?? ''}`.trim(),
         'Send what GET /_sandbox/snapshot returned.',
       ],
-      facts: { fields: keys, missing, said: saidText(asked, 'error') ?? null, cut: asked.entry.request.cut ?? false },
-      mend: snapshotFirst(asked),
+      facts: {
+        fields: keys,
+        missing,
+        said: responseText(asked, 'error') ?? null,
+        cut: asked.entry.request.cut ?? false,
+      },
+      fix: snapshotFirst(asked),
     }
   },
 
   async snapshot_newer(asked) {
     const known = asked.service.sandbox?.history.current ?? null
-    const [, schema] = /has schema (\d+)/.exec(saidText(asked, 'error') ?? '') ?? []
+    const [, schema] = /has schema (\d+)/.exec(responseText(asked, 'error') ?? '') ?? []
     const said = asked.body.schema ?? (schema === undefined ? null : Number(schema))
     return {
       sentences: [
@@ -200,7 +215,7 @@ export const serviceExplainers = {
   async rewind_refused(asked) {
     const to = sentText(asked, 'to')
     const target = await asked.findEarlier(({ id }) => id === to)
-    const reason = (saidText(asked, 'error') ?? '').replace(problemSentence('rewind_refused'), '').trim()
+    const reason = (responseText(asked, 'error') ?? '').replace(problemSentence('rewind_refused'), '').trim()
     return {
       sentences: [
         ...(target ? [`${to} was ${target.operation_id ?? target.path} at ${timeText(Date.parse(target.at))}.`] : []),
@@ -212,7 +227,7 @@ export const serviceExplainers = {
         reason,
         target: target ? { operation_id: target.operation_id, at: target.at } : null,
       },
-      mend: reason.includes('Other processes')
+      fix: reason.includes('Other processes')
         ? { operation_id: 'createFork', example: { method: 'POST', path: '/_sandbox/forks' }, next: null }
         : undefined,
     }
@@ -221,7 +236,7 @@ export const serviceExplainers = {
   async sandbox_full(asked) {
     const isFork = asked.entry.operation_id !== 'saveNamedState'
     const what = isFork ? 'forks' : 'snapshots'
-    const [, most, oldest] = /At most (\d+) \w+\. The oldest is (\S+)\.$/.exec(saidText(asked, 'error') ?? '') ?? []
+    const [, most, oldest] = /At most (\d+) \w+\. The oldest is (\S+)\.$/.exec(responseText(asked, 'error') ?? '') ?? []
     return {
       sentences: [
         `The sandbox holds ${most ?? 'as many'} ${what}${most === undefined ? ' as it can' : ', and no more are possible'}.`,
@@ -234,7 +249,7 @@ export const serviceExplainers = {
         most: most === undefined ? null : Number(most),
         oldest: oldest ?? null,
       },
-      mend:
+      fix:
         oldest === undefined
           ? undefined
           : first(asked, isFork ? 'removeFork' : 'removeNamedState', {
@@ -252,12 +267,12 @@ export const serviceExplainers = {
         'The state is as it was. Send a snapshot that was not edited.',
       ],
       facts: { collection: collection ?? null, id: id ?? null },
-      mend: snapshotFirst(asked),
+      fix: snapshotFirst(asked),
     }
   },
 
   async not_replayable(asked) {
-    const field = saidText(asked, 'field')
+    const field = responseText(asked, 'field')
     return {
       sentences: [
         `${field ? `The part \`${field}\` of the entry` : 'A part of the entry'} is missing in the journal, and cannot be made anew.`,
@@ -269,18 +284,18 @@ export const serviceExplainers = {
 
   async binder_invalid(asked) {
     const line = saidNumber(asked, 'line')
-    const column = saidText(asked, 'column')
-    const [, given] = /, not (".*")\.$/.exec(saidText(asked, 'error') ?? '') ?? []
+    const column = responseText(asked, 'column')
+    const [, given] = /, not (".*")\.$/.exec(responseText(asked, 'error') ?? '') ?? []
     return {
       sentences: [
-        `${line === undefined ? 'A line' : `Line ${line}`}${column === undefined ? '' : `, column \`${column}\`,`} ${column === undefined ? '' : 'must be '}${saidText(asked, 'expected') ?? 'must be a line of a binder'}.`,
+        `${line === undefined ? 'A line' : `Line ${line}`}${column === undefined ? '' : `, column \`${column}\`,`} ${column === undefined ? '' : 'must be '}${responseText(asked, 'expected') ?? 'must be a line of a binder'}.`,
         ...(given === undefined ? [] : [`It was ${given}.`]),
         'Nothing was imported. Correct the line, and send the whole file again.',
       ],
       facts: {
         line: line ?? null,
         column: column ?? null,
-        expected: saidText(asked, 'expected') ?? null,
+        expected: responseText(asked, 'expected') ?? null,
         given: given ?? null,
       },
     }
@@ -291,7 +306,7 @@ export const serviceExplainers = {
 } satisfies Explainers
 
 /** The service or its storage failed. What is known is what the entry counted, and the fault that caused it. */
-async function failed(asked: Asked) {
+async function failed(asked: RefusedRequest) {
   const { storage, caused, fault, ms } = asked.entry
   const isSafe = asked.entry.code !== 'outcome_unknown'
   const key = asked.entry.request.headers['idempotency-key']
@@ -309,8 +324,8 @@ async function failed(asked: Asked) {
           ? 'Look at the events before you repeat it: it may have happened.'
           : 'Repeat it with the same Idempotency-Key: nothing happens twice.',
     ],
-    facts: { storage, caused, fault: fault ?? null, reason: saidText(asked, 'fault') ?? null },
-    mend:
+    facts: { storage, caused, fault: fault ?? null, reason: responseText(asked, 'fault') ?? null },
+    fix:
       isSafe || key !== undefined
         ? corrected(asked, {})
         : {
@@ -326,7 +341,7 @@ async function failed(asked: Asked) {
 }
 
 /** A named snapshot or a fault that is there already. */
-function nameTaken(asked: Asked, name: string) {
+function nameTaken(asked: RefusedRequest, name: string) {
   const [what, operation, path] =
     asked.entry.operation_id === 'saveNamedState'
       ? (['A snapshot with the name', 'removeNamedState', `/_sandbox/snapshots/${encodeURIComponent(name)}`] as const)
@@ -334,18 +349,18 @@ function nameTaken(asked: Asked, name: string) {
   return {
     sentences: [`${what} \`${name}\` is there already.`, 'Remove it first, or choose another name.'],
     facts: { name, operation_id: asked.entry.operation_id },
-    mend: first(asked, operation, { method: 'DELETE', path }),
+    fix: first(asked, operation, { method: 'DELETE', path }),
   }
 }
 
 /** What has happened after all, as the state of that moment shows. */
-async function outcomeOf({ tx, entry: { caused } }: Asked): Promise<string[]> {
+async function outcomeOf({ tx, entry: { caused } }: RefusedRequest): Promise<string[]> {
   const { sentences } = await describeEffects(tx, caused)
   const made = sentences.filter((sentence) => !/no longer/.test(sentence))
   return made.length > 0 ? ['It happened:', ...made] : ['The state of that moment shows nothing of it.']
 }
 
-async function interruptedImport(asked: Asked) {
+async function interruptedImport(asked: RefusedRequest) {
   const { hostname = '' } = asked.params
   const twin = await twinByHostname(asked.tx, hostname)
   const row = twin && (await asked.tx.get(binderImports, twin.id))
@@ -359,7 +374,7 @@ async function interruptedImport(asked: Asked) {
         : 'Read the binder of the twin to see its rows. If they are missing, send the file again.',
     ],
     facts: { hostname, state: row?.state ?? null, pieces: row?.pieces ?? null },
-    mend:
+    fix:
       asked.entry.code === 'import_in_progress'
         ? corrected(asked, {})
         : first(asked, 'readBinder', {
@@ -371,7 +386,7 @@ async function interruptedImport(asked: Asked) {
 }
 
 /** Reads a snapshot of the present state, which can be restored. */
-const snapshotFirst = (asked: Asked): Mend =>
+const snapshotFirst = (asked: RefusedRequest): Fix =>
   first(
     asked,
     'readSnapshot',
@@ -379,7 +394,7 @@ const snapshotFirst = (asked: Asked): Mend =>
     again(asked, { whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
   )
 
-function withoutKey(asked: Asked): Mend {
+function withoutKey(asked: RefusedRequest): Fix {
   const { headers, ...example } = again(asked)
   return { operation_id: asked.entry.operation_id ?? '', example, next: null }
 }

@@ -4,11 +4,21 @@ import { networkAt } from '../../../identity/users/new-per-day.js'
 import { userByEmail, users } from '../../../identity/users/user.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
 import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
-import { type Asked, again, askedWait, callerId, corrected, first, later, sent, sentText } from '../facts/asked.js'
 import { likelyUser, signInFirst } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
-import type { Mend } from '../facts/explanation.js'
+import type { Fix } from '../facts/explanation.js'
 import { userBehind } from '../facts/price.js'
+import {
+  again,
+  askedWait,
+  callerId,
+  corrected,
+  first,
+  later,
+  type RefusedRequest,
+  sent,
+  sentText,
+} from '../facts/refused-request.js'
 import { endText, plural, timeText } from '../facts/words.js'
 
 /** Users, their addresses, and signing in with a mailed code. */
@@ -23,7 +33,7 @@ export const signInExplainers = {
         'Ask for a code and verify it in the same session.',
       ],
       facts: { email, codes: codes.length },
-      mend: newCodeFirst(asked, email),
+      fix: newCodeFirst(asked, email),
     }
   },
 
@@ -48,7 +58,7 @@ export const signInExplainers = {
         expires_at: last ? timeText(last.expires_at) : null,
         outbox_code: code ?? null,
       },
-      mend: code === undefined ? newCodeFirst(asked, email) : corrected(asked, { body: { code } }),
+      fix: code === undefined ? newCodeFirst(asked, email) : corrected(asked, { body: { code } }),
     }
   },
 
@@ -67,7 +77,7 @@ export const signInExplainers = {
         'A code works once, within ten minutes. Ask for a new one.',
       ],
       facts: { email, used: last?.used ?? null, expires_at: last ? timeText(last.expires_at) : null },
-      mend: newCodeFirst(asked, email),
+      fix: newCodeFirst(asked, email),
     }
   },
 
@@ -85,7 +95,7 @@ export const signInExplainers = {
           `The next one is possible after ${wait} seconds. Addresses such as \`ada+code123456@example.test\` have no limit.`,
         ],
         facts: { email, wrong, most: wrongCodes.most, retry_after: wait },
-        mend: later(asked, wait),
+        fix: later(asked, wait),
       }
     }
     return {
@@ -93,7 +103,7 @@ export const signInExplainers = {
         `${last?.tries ?? TRIES} wrong codes were entered for the last code of ${email || 'the address'}. At most ${TRIES} may be. Ask for a new one.`,
       ],
       facts: { email, tries: last?.tries ?? null, most: TRIES },
-      mend: newCodeFirst(asked, email),
+      fix: newCodeFirst(asked, email),
     }
   },
 
@@ -117,7 +127,7 @@ export const signInExplainers = {
           most: codesOfNetwork.most,
           retry_after: wait,
         },
-        mend: later(asked, wait),
+        fix: later(asked, wait),
       }
     }
     return {
@@ -126,7 +136,7 @@ export const signInExplainers = {
         `The next one is possible after ${wait} seconds. Addresses such as \`ada+code123456@example.test\` have no limit.`,
       ],
       facts: { email, unused, most, retry_after: wait },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 
@@ -145,7 +155,7 @@ export const signInExplainers = {
         user: user ?? null,
         full_limits: full.map(({ id, times }) => ({ kind: id.split(':')[0], messages: times.length })),
       },
-      mend: later(asked, wait),
+      fix: later(asked, wait),
     }
   },
 
@@ -164,7 +174,7 @@ export const signInExplainers = {
         email_verified_at: user?.email_verified_at ?? null,
         made_by: user?.made_by ?? null,
       },
-      mend: await signInFirst(asked, user),
+      fix: await signInFirst(asked, user),
     }
   },
 
@@ -184,7 +194,7 @@ export const signInExplainers = {
         'Use another address, or let that user sign in.',
       ],
       facts: { email, user: user?.id ?? null, created_at: user ? timeText(user.created_at) : null, newest: others },
-      mend: corrected(asked, { body: { email: email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`) } }),
+      fix: corrected(asked, { body: { email: email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`) } }),
     }
   },
 
@@ -194,7 +204,7 @@ export const signInExplainers = {
         'The service was created with `accountCreation: false`, so nobody can create accounts over the interface. A seed can.',
       ],
       facts: { accountCreation: asked.service.accountCreation },
-      mend: {
+      fix: {
         operation_id: 'seedSandbox',
         example: { method: 'POST', path: '/_sandbox/seed', body: { accounts: [{ name: 'Shop' }] } },
         next: null,
@@ -210,32 +220,32 @@ const TRIES = 5
 
 /** Something that failed inside the service and left nothing behind. */
 function undone(what: string) {
-  return async (asked: Asked) => ({
+  return async (asked: RefusedRequest) => ({
     sentences: [
       `The transaction that creates the ${what} was undone. It ran ${plural(asked.entry.storage.transactions, 'transaction')} and caused ${asked.entry.caused.length === 0 ? 'nothing' : plural(asked.entry.caused.length, 'effect')}.`,
       ...(asked.entry.fault ? [] : ['The log of the service has the cause. Repeat the request.']),
     ],
     facts: { storage: asked.entry.storage, caused: asked.entry.caused },
-    mend: corrected(asked, {}),
+    fix: corrected(asked, {}),
   })
 }
 
 /** The codes that were mailed to the address of a request, the newest first. */
-async function codesOf(asked: Asked) {
+async function codesOf(asked: RefusedRequest) {
   const email = normalEmail(sentText(asked, 'email') ?? '')
   const codes = await asked.tx.find(signInCodes, { index: 'byEmail', prefix: [email], limit: 20, reverse: true })
   return { email, codes }
 }
 
 /** The code in the last mail to an address, which the outbox of the sandbox shows too. */
-async function mailedCode({ tx }: Asked, email: string): Promise<string | undefined> {
+async function mailedCode({ tx }: RefusedRequest, email: string): Promise<string | undefined> {
   const mails = await tx.find(outbox, { index: 'byToAndKind', prefix: [email, 'mail'], limit: 5, reverse: true })
   const texts = mails.map(({ text }) => /Your code is (\d{6})/.exec(text)?.[1])
   return texts.find((code) => code !== undefined)
 }
 
 /** Asks for a new code, which the outbox shows, and then verifies it in the session that asked. */
-const newCodeFirst = (asked: Asked, email: string): Mend =>
+const newCodeFirst = (asked: RefusedRequest, email: string): Fix =>
   first(
     asked,
     'sendSessionCode',

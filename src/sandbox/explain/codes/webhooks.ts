@@ -1,6 +1,6 @@
 import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
-import { callerId, callerOwner, first, saidNumber, sentNumber } from '../facts/asked.js'
 import type { Explainers } from '../facts/explainer.js'
+import { callerId, callerOwner, first, saidNumber, sentNumber } from '../facts/refused-request.js'
 import { plural } from '../facts/words.js'
 
 /** Webhooks of accounts, and streams of events. */
@@ -16,7 +16,7 @@ export const webhookExplainers = {
         ...(oldest ? [`The oldest is webhook ${oldest.id}, for ${oldest.url}. Delete one that nothing needs.`] : []),
       ],
       facts: { account: account ?? null, most: 20, webhooks: own.map(({ id, url, status }) => ({ id, url, status })) },
-      mend:
+      fix:
         oldest &&
         first(asked, 'deleteWebhook', {
           method: 'DELETE',
@@ -35,7 +35,7 @@ export const webhookExplainers = {
         'Close one of them. Each ends by itself after 10 minutes.',
       ],
       facts: { owner, most },
-      mend: undefined,
+      fix: undefined,
     }
   },
 
@@ -50,7 +50,7 @@ export const webhookExplainers = {
         'Enable it, and send the request again.',
       ],
       facts: { webhook: id ?? null, url: webhook?.url ?? null, disabled_reason: reason },
-      mend: first(asked, 'updateWebhook', {
+      fix: first(asked, 'updateWebhook', {
         method: 'PUT',
         path: `/v4/webhooks/${id}`,
         ...(owner !== null && { as: owner }),

@@ -1,11 +1,11 @@
 import { memberships } from '../../../identity/accounts/account.js'
 import { clients } from '../../../identity/tokens/client.js'
 import { type UserRow, userByEmail, users } from '../../../identity/users/user.js'
-import { type Asked, again, callerId, first, sentText } from './asked.js'
-import type { ExampleCall, Mend } from './explanation.js'
+import type { ExampleCall, Fix } from './explanation.js'
+import { again, callerId, first, type RefusedRequest, sentText } from './refused-request.js'
 
 /** The kinds of caller that an operation takes, for sentences. */
-export const takes = ({ operation }: Asked): string[] =>
+export const takes = ({ operation }: RefusedRequest): string[] =>
   (operation?.auth ?? []).filter((kind) => kind !== 'none').map((kind) => CALLERS[kind] ?? kind)
 
 const CALLERS: Readonly<Record<string, string>> = {
@@ -21,19 +21,19 @@ const CALLERS: Readonly<Record<string, string>> = {
 }
 
 /** The user that a request is about, or else the newest one. Undefined if there is no user. */
-export async function likelyUser(asked: Asked): Promise<UserRow | undefined> {
+export async function likelyUser(asked: RefusedRequest): Promise<UserRow | undefined> {
   const email = sentText(asked, 'email')
   const named = email === undefined ? undefined : await userByEmail(asked.tx, email)
   return named ?? (await newestUser(asked))
 }
 
-async function newestUser({ tx }: Asked): Promise<UserRow | undefined> {
+async function newestUser({ tx }: RefusedRequest): Promise<UserRow | undefined> {
   const [row] = await tx.find(users, { index: 'id', prefix: [], limit: 1, reverse: true })
   return row
 }
 
 /** The account that a request is likely about: of the calling user, or the newest one with credentials. */
-export async function likelyAccount(asked: Asked): Promise<number | undefined> {
+export async function likelyAccount(asked: RefusedRequest): Promise<number | undefined> {
   const user = callerId(asked, 'user')
   if (user !== undefined) {
     const [member] = await asked.tx.find(memberships, { index: 'byUser', prefix: [user], limit: 1 })
@@ -45,13 +45,17 @@ export async function likelyAccount(asked: Asked): Promise<number | undefined> {
 }
 
 /** The client id of an owner's newest client credentials. It is public, unlike the secret. */
-export async function clientIdOf({ tx }: Asked, kind: 'account' | 'user', id: number): Promise<string | undefined> {
+export async function clientIdOf(
+  { tx }: RefusedRequest,
+  kind: 'account' | 'user',
+  id: number,
+): Promise<string | undefined> {
   const found = await tx.find(clients, { index: 'byOwner', prefix: [kind, id], limit: 10, reverse: true })
   return found.find(({ deleted_at }) => deleted_at === null)?.id
 }
 
 /** Signs a user in, and then makes the request in that session. */
-export async function signInFirst(asked: Asked, user?: Pick<UserRow, 'id' | 'email'>): Promise<Mend> {
+export async function signInFirst(asked: RefusedRequest, user?: Pick<UserRow, 'id' | 'email'>): Promise<Fix> {
   const signed = user ?? (await likelyUser(asked))
   const example: ExampleCall = {
     method: 'POST',
@@ -67,7 +71,11 @@ export async function signInFirst(asked: Asked, user?: Pick<UserRow, 'id' | 'ema
 }
 
 /** Gets an access token for client credentials, and then makes the request with it. */
-export async function tokenFirst(asked: Asked, kind: 'account' | 'user', id: number | undefined): Promise<Mend> {
+export async function tokenFirst(
+  asked: RefusedRequest,
+  kind: 'account' | 'user',
+  id: number | undefined,
+): Promise<Fix> {
   if (id === undefined) return first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
   const as = `${kind}:${id}`
   const next = again(asked, { as, headers: { authorization: 'Bearer {access_token}' } })
@@ -76,7 +84,7 @@ export async function tokenFirst(asked: Asked, kind: 'account' | 'user', id: num
 }
 
 /** Registers an app, which a user then connects. */
-export const connectFirst = (asked: Asked): Mend =>
+export const connectFirst = (asked: RefusedRequest): Fix =>
   first(asked, 'registerOidcClient', {
     method: 'POST',
     path: '/v4/oidc/reg',
@@ -84,7 +92,7 @@ export const connectFirst = (asked: Asked): Mend =>
   })
 
 /** Gets a credential that the operation takes, and then makes the request with it. */
-export async function credentialFirst(asked: Asked): Promise<Mend> {
+export async function credentialFirst(asked: RefusedRequest): Promise<Fix> {
   const auth = asked.operation?.auth ?? []
   if (auth.includes('session') || auth.includes('guest')) return signInFirst(asked)
   if (auth.includes('account')) return tokenFirst(asked, 'account', await likelyAccount(asked))

@@ -11,7 +11,7 @@ import { listText, money, shownAmount, timeText } from './words.js'
 
 /** What an entry caused, in sentences and as data. */
 export async function describeEffects(tx: Reader, caused: readonly Effect[]) {
-  const described = await Promise.all(caused.slice(0, MOST).map((effect) => describe(tx, effect)))
+  const described = await Promise.all(caused.slice(0, MOST_EFFECTS).map((effect) => describe(tx, effect)))
   const rest = caused.length - described.length
   return {
     sentences: [...described.map(({ sentence }) => sentence), ...(rest > 0 ? [`It caused ${rest} more effects.`] : [])],
@@ -20,7 +20,7 @@ export async function describeEffects(tx: Reader, caused: readonly Effect[]) {
 }
 
 /** More effects than people read. */
-const MOST = 20
+const MOST_EFFECTS = 20
 
 interface Described {
   readonly sentence: string

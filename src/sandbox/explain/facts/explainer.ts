@@ -1,9 +1,9 @@
 import type { ProblemCode } from '../../../base/problem.js'
-import type { Asked } from './asked.js'
 import type { Finding } from './explanation.js'
+import type { RefusedRequest } from './refused-request.js'
 
 /** Finds out why a request was refused with a certain code. It reads, and changes nothing. */
-export type Explainer = (asked: Asked) => Promise<Finding>
+export type Explainer = (asked: RefusedRequest) => Promise<Finding>
 
 /** The explainers of one area, by the codes they explain. */
 export type Explainers = Readonly<Partial<Record<ProblemCode, Explainer>>>

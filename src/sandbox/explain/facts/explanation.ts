@@ -9,8 +9,8 @@ export interface Explanation {
   readonly sentences: readonly string[]
   /** The same as data: ids, amounts, limits and times as they were when the request was answered. */
   readonly facts: FactsByName
-  /** The call that mends the refusal. Null if no call does. */
-  readonly mend: Mend | null
+  /** The call that fixes the refusal. Null if no call does. */
+  readonly fix: Fix | null
   /** The page about the error code, or about the operation. */
   readonly docs: string
 }
@@ -18,12 +18,12 @@ export interface Explanation {
 export type FactsByName = Readonly<Record<string, unknown>>
 
 /** A call that makes a refused request succeed. */
-export interface Mend {
+export interface Fix {
   /** The operation that `example` calls. */
   readonly operation_id: string
   /** Ready to send, but for credentials and for values that the journal shows as `[redacted]`. */
   readonly example: ExampleCall
-  /** What to send between `example` and `next`, if two calls mend it. `{name}` stands for the same as in `next`. */
+  /** What to send between `example` and `next`, if two calls fix it. `{name}` stands for the same as in `next`. */
   readonly between?: ExampleCall
   /**
    * What to send after it. Null if `example` replaces the refused request. `{name}` stands for the field or header of
@@ -48,5 +48,5 @@ export interface ExampleCall {
 export interface Finding {
   readonly sentences: readonly string[]
   readonly facts?: FactsByName
-  readonly mend?: Mend | undefined
+  readonly fix?: Fix | undefined
 }

@@ -8,7 +8,7 @@ import { type CommodityRow, commodities } from '../../../money/commodities/commo
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
-import { type Asked, callerId, callerOwner, sentDelegate, sentNumber, sentText } from './asked.js'
+import { callerId, callerOwner, type RefusedRequest, sentDelegate, sentNumber, sentText } from './refused-request.js'
 
 /** What a request would have moved, as the rules read it at that moment. */
 export interface Price {
@@ -23,20 +23,20 @@ export interface Price {
 }
 
 /** The commodity that a request names, itself or by its item. */
-export async function commodityIn(asked: Asked): Promise<CommodityRow | undefined> {
+export async function commodityIn(asked: RefusedRequest): Promise<CommodityRow | undefined> {
   const hash = asked.params.hash ?? sentText(asked, 'hash') ?? (await itemIn(asked))?.hash
   return hash === undefined ? undefined : asked.tx.get(commodities, hash)
 }
 
 /** The catalog item that a request names, in its path or its fields. */
-export async function itemIn(asked: Asked): Promise<CatalogItemRow | undefined> {
+export async function itemIn(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
   const isInPath = /\/(items|tools)\/:id/.test(asked.operation?.path ?? '')
   const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'catalog_item_id')
   return id === undefined ? undefined : asked.tx.get(catalogItems, id)
 }
 
 /** The checkout whose token is in the path of a request. */
-export async function checkoutIn(asked: Asked): Promise<CheckoutRow | undefined> {
+export async function checkoutIn(asked: RefusedRequest): Promise<CheckoutRow | undefined> {
   const { tokenDigest } = asked.entry
   if (tokenDigest === undefined) return undefined
   const [row] = await asked.tx.find(checkouts, { index: 'byToken', prefix: [tokenDigest], limit: 1 })
@@ -44,18 +44,18 @@ export async function checkoutIn(asked: Asked): Promise<CheckoutRow | undefined>
 }
 
 /** The connection of the agent that called. */
-export async function callingConnection(asked: Asked): Promise<ConnectionRow | undefined> {
+export async function callingConnection(asked: RefusedRequest): Promise<ConnectionRow | undefined> {
   const id = callerId(asked, 'agent')
   return id === undefined ? undefined : findConnection(asked.tx, id)
 }
 
 /** The user behind a call: the user who called, or whose agent did. */
-export async function userBehind(asked: Asked): Promise<number | undefined> {
+export async function userBehind(asked: RefusedRequest): Promise<number | undefined> {
   return callerId(asked, 'user') ?? (await callingConnection(asked))?.user_id
 }
 
 /** The twin that a call pays from: of its delegate, its hostname, its agent, or the caller's primary one. */
-export async function payerIn(asked: Asked, commodity?: CommodityRow): Promise<TwinRow | undefined> {
+export async function payerIn(asked: RefusedRequest, commodity?: CommodityRow): Promise<TwinRow | undefined> {
   const { tx } = asked
   const delegate = sentDelegate(asked)
   if (delegate !== undefined) {
@@ -75,7 +75,7 @@ export async function payerIn(asked: Asked, commodity?: CommodityRow): Promise<T
 }
 
 /** What a request would have moved. Undefined if the request moves nothing, or if the journal does not show enough. */
-export async function priceOf(asked: Asked): Promise<Price | undefined> {
+export async function priceOf(asked: RefusedRequest): Promise<Price | undefined> {
   if (asked.entry.operation_id === 'payCart') return cartPrice(asked)
   if (sentNumber(asked, 'amount') !== undefined) return amountPrice(asked)
   const checkout = await checkoutIn(asked)
@@ -94,7 +94,7 @@ export async function priceOf(asked: Asked): Promise<Price | undefined> {
   return { payer: await payerIn(asked, commodity), payee: seller, sums, what }
 }
 
-async function cartPrice(asked: Asked): Promise<Price> {
+async function cartPrice(asked: RefusedRequest): Promise<Price> {
   const sums = new Map<string, bigint>()
   const lines = await asked.tx.find(cartLines, { index: 'byCart', prefix: [Number(asked.params.id)], limit: 50 })
   const items = await asked.tx.getMany(
@@ -113,12 +113,12 @@ async function cartPrice(asked: Asked): Promise<Price> {
 }
 
 /** The digital quantity of the limit of the delegate that a call sent. */
-async function limitedDq(asked: Asked): Promise<string | undefined> {
+async function limitedDq(asked: RefusedRequest): Promise<string | undefined> {
   const delegate = sentDelegate(asked)
   return delegate === undefined ? undefined : (await asked.tx.get(delegates, delegate))?.spend?.dq
 }
 
-async function amountPrice(asked: Asked): Promise<Price | undefined> {
+async function amountPrice(asked: RefusedRequest): Promise<Price | undefined> {
   const { tx } = asked
   const payer = await payerIn(asked)
   const dq = sentText(asked, 'dq') ?? sentText(asked, 'paymentTypeHash') ?? (await limitedDq(asked)) ?? payer?.dq

@@ -1,5 +1,5 @@
 import type { CatalogItemRow } from '../../../market/catalog/item-row.js'
-import { type Fields, isFields } from './asked.js'
+import { type Fields, isFields } from './refused-request.js'
 
 type Schema = Pick<CatalogItemRow, 'service_schema'>['service_schema']
 

@@ -17,7 +17,7 @@ import { twinByHostname, twins } from '../../../money/twins/twin.js'
 import { payments } from '../../../payments/payments/payment.js'
 import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Collection, Key, Reader, Row } from '../../../storage/storage.js'
-import type { Asked } from './asked.js'
+import type { RefusedRequest } from './refused-request.js'
 
 /** Something that a request names. */
 export interface Thing {
@@ -236,7 +236,7 @@ const byField: Readonly<Record<string, Kind>> = {
 }
 
 /** Everything that a request names by an id, a hash or a hostname, in the order of its path and then its fields. */
-export async function thingsIn(asked: Asked): Promise<Thing[]> {
+export async function thingsIn(asked: RefusedRequest): Promise<Thing[]> {
   const { operation, params, query, body, tx, entry } = asked
   const parts = operation?.path.split('/') ?? []
   const inPath = Object.entries(params).map(

@@ -45,11 +45,11 @@ export const endText = (endsAt: number, at: number): string =>
 
 /** An owner with its name: `account:1 (Shop)`, `user:2 (ada@example.test)`. */
 export async function ownerText(tx: Reader, owner: string): Promise<string> {
-  const name = await nameOf(tx, owner)
+  const name = await ownerName(tx, owner)
   return name ? `${owner} (${name})` : owner
 }
 
-async function nameOf(tx: Reader, owner: string): Promise<string | null | undefined> {
+async function ownerName(tx: Reader, owner: string): Promise<string | null | undefined> {
   const [account, user] = [accountIdOf(owner), userIdOf(owner)]
   if (account !== undefined) return (await tx.get(accounts, account))?.name
   return user === undefined ? undefined : (await tx.get(users, user))?.email
@@ -73,6 +73,6 @@ export function listText(parts: readonly string[]): string {
   return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
-/** Something by its kind and id, at the start of a sentence: `The approval ap_1`. Without the id if nobody knows it. */
+/** Something by its kind and id, at the start of a sentence: `The approval ap_1`. Without the id if it is unknown. */
 export const named = (kind: string, id: string | number | null | undefined): string =>
   id === undefined || id === null || id === '' ? `The ${kind}` : `The ${kind} ${id}`

@@ -13,7 +13,7 @@ export interface Expecting {
 }
 
 /** Operations that tell how far work in the background is, which is another in each run. */
-const OF_BACKGROUND: ReadonlySet<string> = new Set(['listWebhookDeliveries', 'redeliverWebhook', 'listUnsettledWork'])
+const OF_BACKGROUND: ReadonlySet<string> = new Set(['listWebhookDeliveries', 'redeliverWebhook', 'listDeadLetters'])
 
 /** An answer as a test expects it: what is stable by its value, ids, times and secrets by their shape. */
 export function expectedAnswer(body: unknown, expecting: Expecting): unknown {

@@ -17,7 +17,7 @@ import { keepClock, keepKey } from '../../settings/settings.js'
 const USELESS: ReadonlySet<string> = new Set([tokens.name, 'idempotency'])
 
 /** The longest state that a test file holds, in characters. */
-const LONGEST = 2_000_000
+const LONGEST_STATE = 2_000_000
 
 /**
  * The state before an entry, for a test that begins with it. It has a key of its own, so that nothing in it that the sandbox
@@ -41,7 +41,7 @@ export class PreparedState {
   static async before(entry: KeptEntry, service: ServiceContext): Promise<PreparedState> {
     const storage = await storageBefore(entry, service)
     const text = [...stateText(await storage.export())].join('')
-    if (text.length > LONGEST) throw notReplayable('state', TOO_LARGE)
+    if (text.length > LONGEST_STATE) throw notReplayable('state', TOO_LARGE)
     const key = randomHex(service.random, 32)
     await storage.write(async (tx) => {
       keepKey(tx, key)

@@ -50,7 +50,7 @@ const fileOf = (entries: readonly Entry[], { created, steps, state }: TestParts)
     "import { createService } from 'farthing'",
     "import { expect, onTestFinished, test } from 'vitest'",
     '',
-    `test(${textSource(nameOf(entries))}, async () => {`,
+    `test(${textSource(testTitle(entries))}, async () => {`,
     ...[...created, 'onTestFinished(() => service.close())', 'await service.sandbox.restore(state)', ...steps].map(
       indented,
     ),
@@ -73,7 +73,7 @@ function stateSource({ rows, ...head }: State): string {
 
 const indented = (line: string): string => (line === '' ? '' : `  ${line}`)
 
-function nameOf([first, ...others]: readonly Entry[]): string {
+function testTitle([first, ...others]: readonly Entry[]): string {
   if (!first) return ''
   const name = first.operation_id ?? `${first.method} ${first.path}`
   const outcome = [first.status, first.code].filter(Boolean).join(' ')

@@ -40,7 +40,7 @@ contract('an interaction belongs to a browser', (start) => {
     expect((await state()).rows.oidc_connections ?? []).toEqual([])
   })
 
-  it('the session gets a new id, so an id that somebody else set is useless', async () => {
+  it('the session gets a new id, so an id that someone else set is useless', async () => {
     const { call } = await start()
     const path = await startInteraction(call, await newApp(call))
     const known = await newGuest(call)

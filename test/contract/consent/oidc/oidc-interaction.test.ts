@@ -265,7 +265,7 @@ contract('the business account of a connection', (start) => {
     expect(await accountOf(call, accessToken)).toEqual({ account: null, choosable: false })
   })
 
-  it("cannot be somebody else's account: 400 field_invalid, and nothing is allowed", async () => {
+  it("cannot be someone else's account: 400 field_invalid, and nothing is allowed", async () => {
     const { call } = await start()
     await newOwnAccount(call)
     const other = await newOwnAccount(call, 'eve@example.test')

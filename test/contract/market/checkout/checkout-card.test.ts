@@ -189,7 +189,7 @@ contract('completeCheckout, by card', (start) => {
     expectProblem(await withCard(call, link, reader), 409, 'checkout_paid')
   })
 
-  it('refunds the card if somebody else pays from a wallet', async () => {
+  it('refunds the card if someone else pays from a wallet', async () => {
     const { call, shop, link, reader, deliverBy } = await prepared(start, { path: failing })
     expectProblem(await withCard(call, link, reader), 502, 'upstream_failed')
     await deliverBy('ok')

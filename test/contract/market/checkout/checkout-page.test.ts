@@ -145,7 +145,7 @@ contract('openCheckout', (start) => {
     }
   })
 
-  it('says if the link is paid by somebody else, expired, unknown or has a new price', async () => {
+  it('says if the link is paid by someone else, expired, unknown or has a new price', async () => {
     const { call, at, link, shop } = await prepared(start)
     expect(alertIn(await open(call, { token: 'x' }))).toContain('This payment link is incomplete or wrong')
     expectProblem(await call('GET', '/checkout/x'), 404, 'not_found')
@@ -165,7 +165,7 @@ contract('openCheckout', (start) => {
     expectProblem(await call('GET', `/checkout/${lapsed.token}`), 410, 'checkout_expired')
   })
 
-  it('says that somebody is paying, and reloads', { tags: 'everywhere' }, async () => {
+  it('says that someone is paying, and reloads', { tags: 'everywhere' }, async () => {
     const { call, link, payer, shop } = await prepared(start)
     const gate = await startGate()
     await changeItem(call, shop, { external_endpoint: gate.url })

@@ -20,7 +20,7 @@ async function requested(shop: Shop, verb?: 'approve' | 'reject') {
   return { agent, approval_id, buy }
 }
 
-/** An account that its owner granted to an agent, whose calls can be mended. */
+/** An account that its owner granted to an agent, whose calls can be fixed. */
 async function business(shop: Shop) {
   const made = await newBusiness(shop.call)
   shop.known.set('agent:1', made.agent)
@@ -95,7 +95,7 @@ export const approvalScenes = {
         request: shop.ask('POST', '/v4/agent/approvals', { ...agent, body: { kind: 'account_change', change } }),
         facts: { user: expect.any(Number), client_id: expect.any(String), accounts: [id] },
         says: ['grace@example.test', 'without a business account', `account:${id}`, 'POST /v4/agent/account-choice'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -107,7 +107,7 @@ export const approvalScenes = {
         request: ask('POST', '/v4/agent/account-choice', agent),
         facts: { user: reader.id, email: reader.email, accounts: [] },
         says: [`${reader.email} belongs to no account`, 'POST /v4/account/register'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -142,7 +142,7 @@ export const approvalScenes = {
           'Nothing was changed',
           '/docs/errors/item_archived',
         ],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -159,7 +159,7 @@ export const approvalScenes = {
         request: ask('POST', '/v4/agent/account-changes', { ...agent, body: { approval_id } }),
         facts: { approval_id, made: { hostname: expect.any(String) } },
         says: ['The user approved', 'These parts were made: {"hostname":', 'The approval is used'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

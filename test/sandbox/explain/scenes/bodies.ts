@@ -22,7 +22,7 @@ export const bodyScenes = {
       }),
       facts: { characters: 31, begins: '{"cost":0.25, "hostname": "a.tw' },
       says: ['31 characters', 'Correct the text'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   content_type_refused: {
@@ -54,7 +54,7 @@ export const bodyScenes = {
       }),
       facts: { field: 'cost', value: null },
       says: ['The field `cost` is not there', '`cost`', 'Send it'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   amount_invalid: {
@@ -86,7 +86,7 @@ export const bodyScenes = {
       }),
       facts: { limit: 'limits.bodyBytes', most_bytes: 1000 },
       says: ['at most 1000 bytes', '`limits.bodyBytes`'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   cursor_invalid: {

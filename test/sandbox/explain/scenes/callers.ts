@@ -79,7 +79,7 @@ export const callerScenes = {
       request: ask('GET', '/v4/agent/account', { token: reader.token }),
       facts: { principal: `user:${reader.id}`, accepted: ['agent'] },
       says: [reader.email, 'the token of an app that a user connected', '/v4/oidc/reg', '/v4/oidc/auth'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   bearer_required: {
@@ -160,7 +160,7 @@ export const callerScenes = {
         request: ask('POST', '/v4/agent/approvals', { token: accessToken, body: { kind: 'transfer' } }),
         facts: { needed: 'twin', granted: expect.arrayContaining(['openid', 'email']), client_id: expect.any(String) },
         says: ['needs the scope `twin`', '`openid`', reader.email, '/v4/oidc/auth'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

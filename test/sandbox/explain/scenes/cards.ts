@@ -117,7 +117,7 @@ export const cardScenes = {
         request: ask('POST', `/v4/billing/invoices/${id}/pay`, { token, body: {} }),
         facts: { invoice: id, invoice_status: 'paid', total: 29 },
         says: [`The invoice ${id} of 29.00 USD is \`paid\` since 2031-05-01 12:00:00 UTC`, 'Nothing is left to pay'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

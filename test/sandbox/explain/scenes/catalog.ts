@@ -24,7 +24,7 @@ export const catalogScenes = {
       request: ask('POST', `/v4/catalog/items/${item.id}/restore`, { token: seller.token }),
       facts: { item: item.id, archived: false, active: true },
       says: [`Catalog item ${item.id}`, 'not archived, and active'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   item_inactive: {

@@ -7,7 +7,7 @@ import { anotherPayer, gate, type Scenes, type Shop } from './scene.js'
 
 const ROME = { arguments: { city: 'Rome' } }
 
-/** A link to the item, at which somebody else may pay. */
+/** A link to the item, at which someone else may pay. */
 async function newLink(shop: Shop) {
   const link = await newCheckout(shop.call, { seller: shop.seller, item: shop.item }, ROME)
   return { link, path: `/v4/checkout/${link.token}/complete` }
@@ -110,7 +110,7 @@ export const checkoutScenes = {
         request: shop.ask('POST', path, sent),
         facts: { refund_status: expect.any(String), amount: 2 },
         says: [`The refund ${ofGuest.id} of 2.000 USD`, 'GET /v4/checkout/refunds'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

@@ -80,7 +80,7 @@ export const controlScenes = {
         request: shop.ask('PUT', '/_sandbox/snapshot', { body: { ...state, schema: 99 } }),
         facts: { schema: 99, known: state.schema },
         says: ['schema 99', `This farthing knows schema ${state.schema}`, 'Update farthing'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -104,7 +104,7 @@ export const controlScenes = {
         request: ask('POST', '/_sandbox/rewind', { body: { to } }),
         facts: { to, target: { operation_id: 'createPayment' } },
         says: [`${to} was createPayment at 2031-05-01 12:00:00 UTC`, 'no longer has the state', 'named snapshot'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -141,7 +141,7 @@ export const controlScenes = {
         }),
         facts: { line: 2, column: 'timestamp', given: '"now"' },
         says: ['Line 2, column `timestamp`, must be', 'It was "now"', 'Nothing was imported'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

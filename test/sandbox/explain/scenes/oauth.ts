@@ -60,7 +60,7 @@ export const oauthScenes = {
           last_code: { exchanged: true, redirect_uri: CALLBACK },
         },
         says: [`The last code of the client ${app.id} had been exchanged`, '/v4/oidc/auth'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -85,7 +85,7 @@ export const oauthScenes = {
         }),
         facts: { client_id: app.id, grant_types: ['authorization_code'], wanted: 'refresh_token' },
         says: [`The client ${app.id} registered the grants authorization_code`, 'refresh_token', 'PUT /v4/oidc/reg'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

@@ -37,7 +37,7 @@ export const ownerScenes = {
       return {
         request: ask('POST', '/v4/persona', { token, body: { name: 'One more', twin_id: twins[0].id } }),
         facts: { of: 'personas', most: 5, option: 'limits.newPerDay', retry_after: 86_400 },
-        mend: 'none',
+        fix: 'none',
         says: ['the limit of 5 new personas a day', '`limits.newPerDay`', 'after 86400 seconds'],
       }
     },

@@ -104,7 +104,7 @@ export const paymentScenes = {
       return {
         request: ask('POST', payFor(shop), { token: seller.token, body: {} }),
         facts: { principal: `account:${seller.id}`, delegates: [{ persona, issue, owner: `user:${reader.id}` }] },
-        says: [`account:${seller.id} pays for somebody else`, persona],
+        says: [`account:${seller.id} pays for someone else`, persona],
         fill: { persona_delegate: () => hash },
       }
     },

@@ -13,7 +13,7 @@ async function proofOf({ call, reader, article, seller }: Shop) {
   return { id, path: `/v4/payment/${article.hash}/validate`, sent: { token: seller.token, body: { nonce, timestamp } } }
 }
 
-/** A transfer of 2.5 to somebody who has not signed in yet. */
+/** A transfer of 2.5 to someone who has not signed in yet. */
 const invitation = async ({ call, reader }: Shop): Promise<number> =>
   (await send(call, { token: reader.token }, { address: FRIEND, amount: 2.5 })).body.id
 
@@ -103,7 +103,7 @@ export const proofScenes = {
         request: shop.ask('POST', `/v4/transfers/${id}/cancel`, { token: shop.reader.token }),
         facts: { transfer: id, status: 'cancelled' },
         says: [`to ${FRIEND} was \`cancelled\``, 'Nothing is left to cancel'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

@@ -13,7 +13,7 @@ export const requestScenes = {
         request: ask('GET', '/_sandbox/snapshots/half%'),
         facts: { path: '/_sandbox/snapshots/half%', encoded: '/_sandbox/snapshots/half%25' },
         says: ['/_sandbox/snapshots/half% has a percent sign', '`encodeURIComponent`', '/_sandbox/snapshots/half%25'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -123,7 +123,7 @@ export const requestScenes = {
       const body = { catalog_item_id: free.id, arguments: { city: 'Rome' }, quantity: 99 }
       for (let n = 0; n < 6; n++) await call('POST', `/v4/carts/${id}/items`, { token: reader.token, body })
       const request = ask('POST', `/v4/carts/${id}/pay`, { token: reader.token })
-      return { request, facts: { most: 500 }, says: ['at most 500 calls'], mend: 'none' as const }
+      return { request, facts: { most: 500 }, says: ['at most 500 calls'], fix: 'none' as const }
     },
   },
   slow_down: {

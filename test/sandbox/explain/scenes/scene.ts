@@ -22,9 +22,9 @@ export interface Provoked extends MendOptions {
   readonly facts: object
   /** What the sentences must name. */
   readonly says: readonly string[]
-  /** `none` if no call makes the request succeed. Otherwise the mend must, when it is sent. */
-  readonly mend?: 'none'
-  /** What happens before the mend is sent. */
+  /** `none` if no call makes the request succeed. Otherwise the fix must, when it is sent. */
+  readonly fix?: 'none'
+  /** What happens before the fix is sent. */
   readonly meanwhile?: () => unknown
 }
 
@@ -120,14 +120,14 @@ function newDisk() {
 
 export type Shop = Awaited<ReturnType<typeof newShop>>
 
-/** Another seller, whose calls can be mended too. */
+/** Another seller, whose calls can be fixed too. */
 export async function anotherSeller({ call, know }: Shop): Promise<Seller> {
   const seller = await newSeller(call)
   know('account', seller)
   return seller
 }
 
-/** Another user, whose calls can be mended too. */
+/** Another user, whose calls can be fixed too. */
 export async function anotherPayer({ call, know, seller }: Shop, balance = 0): Promise<Payer> {
   const payer = await newPayer(call, seller, { balance })
   know('user', payer)

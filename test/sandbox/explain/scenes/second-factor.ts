@@ -141,7 +141,7 @@ export const secondFactorScenes = {
         request: ask('POST', link.path.split('?')[0] ?? '', { form: { token: link.token, answer: 'approve' } }),
         facts: { request: id, request_status: 'rejected', answered_at: '2031-05-01 12:00:00 UTC' },
         says: [`The authentication request ${id}`, 'was rejected at 2031-05-01 12:00:00 UTC', 'Start again'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -156,7 +156,7 @@ export const secondFactorScenes = {
         request: ask('PUT', PATH, { ...user, body: { authorizationId: id, approved: true } }),
         facts: { request: id, action: 'paywall', request_status: 'rejected', answered_at: '2031-05-01 12:00:00 UTC' },
         says: [`The authentication request ${id}`, 'was rejected at 2031-05-01 12:00:00 UTC', 'A new payment asks'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },
@@ -170,7 +170,7 @@ export const secondFactorScenes = {
         request: ask('PUT', PATH, { token: reader.token, body: { authorizationId: id, approved: true } }),
         facts: { request: id, request_status: 'expired', expires_at: '2031-05-01 12:00:30 UTC' },
         says: [`The authentication request ${id}`, 'ended at 2031-05-01 12:00:30 UTC', 'A new payment asks'],
-        mend: 'none',
+        fix: 'none',
       }
     },
   },

@@ -121,7 +121,7 @@ export const serviceScenes = {
       request: ask('POST', '/_sandbox/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
       facts: { part: 'tools' },
       says: ['created without the part "tools" of farthing/parts'],
-      mend: 'none',
+      fix: 'none',
     }),
   },
   not_loaded: {

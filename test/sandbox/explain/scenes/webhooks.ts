@@ -23,7 +23,7 @@ export const webhookScenes = {
         facts: { owner: `account:${seller.id}`, most: 50 },
         says: ['had 50 streams open', 'Close one'],
         meanwhile: () => Promise.all(opened.map(({ body }) => body?.cancel())),
-        mend: 'none' as const,
+        fix: 'none' as const,
       }
     },
   },

@@ -32,7 +32,7 @@ export const fileError = (code: string, path: string): Error =>
 
 /**
  * The files of a disk in memory. A name is on the disk after a sync of its directory, and content after a sync of its
- * file. A sync that fails forgets its pages, as on Linux: they reach the disk only if somebody writes to them again.
+ * file. A sync that fails forgets its pages, as on Linux: they reach the disk only if someone writes to them again.
  */
 export class Files {
   #names = new Map<string, number>()

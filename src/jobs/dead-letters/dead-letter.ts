@@ -7,7 +7,7 @@ import { MOST_FAILURES } from '../schedule/run.js'
 import { type TimerRow, timers } from '../schedule/timer.js'
 
 /** Work that failed too often. It waits until an operator retries it. */
-export interface Unsettled {
+export interface DeadLetter {
   /** `timer:1` or `message:1`. */
   readonly id: string
   /** The kind of the timer or message. */
@@ -18,31 +18,31 @@ export interface Unsettled {
   readonly parkedAt: number
 }
 
-const MOST = 1000
+const MOST_DEAD_LETTERS = 1000
 
-/** Lists unsettled work, the oldest first: at most a thousand timers and a thousand messages. */
-export async function listUnsettled(tx: Reader): Promise<Unsettled[]> {
-  const waiting = { index: 'byParked', prefix: [], limit: MOST } as const
+/** Lists a dead letter, the oldest first: at most a thousand timers and a thousand messages. */
+export async function listDeadLetters(tx: Reader): Promise<DeadLetter[]> {
+  const waiting = { index: 'byParked', prefix: [], limit: MOST_DEAD_LETTERS } as const
   const found = [...(await tx.find(timers, waiting)).map(ofTimer), ...(await tx.find(outbox, waiting)).map(ofMessage)]
   return found.sort((a, b) => a.parkedAt - b.parkedAt)
 }
 
-const ofTimer = ({ id, kind, subject, parked_at = 0 }: TimerRow): Unsettled => ({
+const ofTimer = ({ id, kind, subject, parked_at = 0 }: TimerRow): DeadLetter => ({
   id: `timer:${id}`,
   kind,
   subject,
   parkedAt: parked_at,
 })
 
-const ofMessage = ({ id, kind, subject, parked_at = 0 }: OutboxRow): Unsettled => ({
+const ofMessage = ({ id, kind, subject, parked_at = 0 }: OutboxRow): DeadLetter => ({
   id: `message:${id}`,
   kind,
   subject,
   parkedAt: parked_at,
 })
 
-/** Makes unsettled work due now, for one more try. If that fails, it is unsettled again. Throws `not_found`. */
-export async function retryUnsettled(tx: Writer, id: string, at: number): Promise<void> {
+/** Makes a dead letter due now, for one more try. If that fails, it is unsettled again. Throws `not_found`. */
+export async function retryDeadLetter(tx: Writer, id: string, at: number): Promise<void> {
   const [, what, digits] = /^(timer|message):(\d{1,15})$/.exec(id) ?? []
   if (what === 'timer') return retryTimer(tx, Number(digits), at)
   if (what === 'message') return retryMessage(tx, Number(digits), at)

@@ -1,5 +1,5 @@
 import type { Owner } from '../base/owner.js'
-import type { UnsettledWork } from '../http/context.js'
+import type { DeadLetterSource } from '../http/context.js'
 import { recordEvent } from '../jobs/events/event.js'
 import type { EventType } from '../jobs/events/event-types.js'
 import { BILLING_PERIOD_ENDS, BILLING_RETRY, invoices } from '../market/billing/invoice-row.js'
@@ -18,7 +18,7 @@ import { payments } from '../payments/payments/payment.js'
 import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
 import type { Reader, Writer } from '../storage/storage.js'
 
-/** The owners whom unsettled work concerns, and the event that they get. */
+/** The owners whom a dead letter concerns, and the event that they get. */
 interface Concern {
   readonly owners: readonly [Owner, Owner?]
   readonly type: EventType
@@ -79,8 +79,8 @@ const concerns: Readonly<Record<string, Concerning>> = {
   [TRANSFER_EXPIRES]: ofTransfer,
 }
 
-/** Writes an event for the owners whom unsettled work concerns: it waits for an operator. */
-export async function recordUnsettled(tx: Writer, { id, kind, subject }: UnsettledWork, at: number): Promise<void> {
+/** Writes an event for the owners whom a dead letter concerns: it waits for an operator. */
+export async function recordDeadLetter(tx: Writer, { id, kind, subject }: DeadLetterSource, at: number): Promise<void> {
   const concern = await concerns[kind]?.(tx, subject)
   if (concern) await recordEvent(tx, { ...concern, actor: 'service', data: { unsettled: id }, at })
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** How many requests may wait here. The connections of more are closed. */
-const MOST = 10_000
+const MOST_WAITING = 10_000
 
 /** Node resumes a connection after each answer. */
 function pauseAgain(this: Socket): void {
@@ -10,7 +10,7 @@ function pauseAgain(this: Socket): void {
 }
 
 /** The requests that came when no more might wait, in their order. It forgets those whose connection has ended. */
-export class Surplus<A extends { readonly req: Pick<IncomingMessage, 'socket'> }> {
+export class LoadShedding<A extends { readonly req: Pick<IncomingMessage, 'socket'> }> {
   readonly #held: A[] = []
   /** How many requests of each connection are here. */
   readonly #counts = new Map<Socket, number>()
@@ -18,7 +18,7 @@ export class Surplus<A extends { readonly req: Pick<IncomingMessage, 'socket'> }
   /** A connection that sends its next request without waiting for an answer is not read until its requests have left. */
   add(arrival: A): void {
     const { socket } = arrival.req
-    if (this.#held.length >= MOST) return void socket.destroy()
+    if (this.#held.length >= MOST_WAITING) return void socket.destroy()
     const count = this.#counts.get(socket) ?? 0
     if (count === 1) socket.pause().on('resume', pauseAgain)
     this.#counts.set(socket, count + 1)

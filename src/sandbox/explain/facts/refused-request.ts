@@ -2,7 +2,7 @@ import type { Entry } from '../../../base/journal.js'
 import { HIDDEN_KEY } from '../../../base/text/redacted.js'
 import type { SandboxContext, ServiceContext } from '../../../http/context.js'
 import type { Reader } from '../../../storage/storage.js'
-import type { ExampleCall, Mend } from './explanation.js'
+import type { ExampleCall, Fix } from './explanation.js'
 
 /** What an explanation needs to know of the service. */
 export type ExplainedService = Pick<
@@ -26,7 +26,7 @@ export interface Sources {
 }
 
 /** A request of the journal, taken apart. */
-export interface Asked extends Sources {
+export interface RefusedRequest extends Sources {
   /** When the request was made, in Unix milliseconds. */
   readonly at: number
   /** The operation. Undefined for an unknown path. */
@@ -48,7 +48,7 @@ export type Fields = Readonly<Record<string, unknown>>
 export const REDACTED = '[redacted]'
 
 /** Takes a request of the journal apart. */
-export function askedOf(sources: Sources): Asked {
+export function askedOf(sources: Sources): RefusedRequest {
   const { entry, operations } = sources
   const operation = operations.find(({ id }) => id === entry.operation_id)
   const url = new URL(entry.path, 'http://service.invalid')
@@ -90,11 +90,11 @@ function decoded(part: string): string {
 function fieldsOf(body: string | null, type: string | undefined): Fields | undefined {
   if (body === null) return undefined
   if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
-  const value = parsed(body)
+  const value = parsedJson(body)
   return isFields(value) ? value : undefined
 }
 
-function parsed(text: string): unknown {
+function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -106,48 +106,49 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A field of the request, by its name: of the body, then the query, then the path. */
-export const sent = ({ body, query, params }: Asked, name: string): unknown => body[name] ?? query[name] ?? params[name]
+export const sent = ({ body, query, params }: RefusedRequest, name: string): unknown =>
+  body[name] ?? query[name] ?? params[name]
 
 /** A text of the request that the journal shows. */
-export function sentText(asked: Asked, name: string): string | undefined {
+export function sentText(asked: RefusedRequest, name: string): string | undefined {
   const value = sent(asked, name)
   return typeof value === 'string' && value !== REDACTED ? value : undefined
 }
 
 /** The hash of the delegate of the request. No explanation shows it. */
-export const sentDelegate = (asked: Asked): string | undefined =>
+export const sentDelegate = (asked: RefusedRequest): string | undefined =>
   asked.entry.delegate ?? sentText(asked, 'persona_delegate')
 
 /** A number of the request, also one that was sent as digits. */
-export function sentNumber(asked: Asked, name: string): number | undefined {
+export function sentNumber(asked: RefusedRequest, name: string): number | undefined {
   const value = sent(asked, name)
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
 /** A text or a number that the refusal says. */
-export const saidText = ({ refusal }: Asked, name: string): string | undefined =>
+export const responseText = ({ refusal }: RefusedRequest, name: string): string | undefined =>
   typeof refusal[name] === 'string' ? refusal[name] : undefined
 
-export const saidNumber = ({ refusal }: Asked, name: string): number | undefined =>
+export const saidNumber = ({ refusal }: RefusedRequest, name: string): number | undefined =>
   typeof refusal[name] === 'number' ? refusal[name] : undefined
 
 /** How many seconds to wait before a retry. `usual`: if the journal does not show it. */
-export const askedWait = ({ entry }: Asked, usual: number): number =>
+export const askedWait = ({ entry }: RefusedRequest, usual: number): number =>
   Number(entry.response.headers['retry-after'] ?? usual)
 
 /** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and nobody. */
-export const callerOwner = ({ entry: { principal } }: Asked): `account:${number}` | `user:${number}` | null =>
+export const callerOwner = ({ entry: { principal } }: RefusedRequest): `account:${number}` | `user:${number}` | null =>
   principal !== null && /^(account|user):\d+$/.test(principal) ? (principal as `user:${number}`) : null
 
 /** The number of a principal of this kind, such as the connection of an agent. */
-export function callerId({ entry: { principal } }: Asked, kind: string): number | undefined {
+export function callerId({ entry: { principal } }: RefusedRequest, kind: string): number | undefined {
   const [named, id] = principal?.split(':') ?? []
   return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
 }
 
 /** The request again, with other fields. A field that is undefined is left out. */
-export function again(asked: Asked, { body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
+export function again(asked: RefusedRequest, { body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
   const { entry } = asked
   const fields = Object.fromEntries(
     Object.entries({ ...meantFields(asked), ...body }).filter(([, each]) => each !== undefined),
@@ -176,8 +177,8 @@ export function again(asked: Asked, { body, query, as, headers, ...rest }: Parti
 }
 
 /** The fields of the body. Some programs, such as `curl -d`, send JSON as a form with one field, whose name is all of it. */
-function meantFields({ body, entry: { request } }: Asked): Fields {
-  const meant = request.body === null ? undefined : parsed(request.body)
+function meantFields({ body, entry: { request } }: RefusedRequest): Fields {
+  const meant = request.body === null ? undefined : parsedJson(request.body)
   return isFields(meant) ? meant : body
 }
 
@@ -202,43 +203,43 @@ function withQuery(path: string, query: Again['query'] | undefined): string {
   return url.pathname + url.search.replace(/%7B([\w-]+)%7D/g, '{$1}')
 }
 
-/** A mend that replaces the refused request: the same request with other fields. */
-export const corrected = (asked: Asked, change: Partial<Again>): Mend => ({
+/** A fix that replaces the refused request: the same request with other fields. */
+export const corrected = (asked: RefusedRequest, change: Partial<Again>): Fix => ({
   operation_id: asked.entry.operation_id ?? '',
   example: again(asked, change),
   next: null,
 })
 
-/** A mend after which the request succeeds. `next`: the request, if it changes. */
+/** A fix after which the request succeeds. `next`: the request, if it changes. */
 export const first = (
-  asked: Asked,
+  asked: RefusedRequest,
   operation_id: string,
   example: ExampleCall,
   next: ExampleCall = again(asked),
-): Mend => ({
+): Fix => ({
   operation_id,
   example,
   next,
 })
 
-/** A mend of two calls, after which the request succeeds. */
+/** A fix of two calls, after which the request succeeds. */
 export const firstBoth = (
-  asked: Asked,
+  asked: RefusedRequest,
   operation_id: string,
   [example, between]: readonly [ExampleCall, ExampleCall],
   next: ExampleCall = again(asked),
-): Mend => ({ operation_id, example, between, next })
+): Fix => ({ operation_id, example, between, next })
 
 /** The header with a device's token, for requests that had it. The developer fills it in. */
-export const deviceToken = ({ entry: { request } }: Asked): Readonly<Record<string, string>> =>
+export const deviceToken = ({ entry: { request } }: RefusedRequest): Readonly<Record<string, string>> =>
   'x-device-token' in request.headers ? { 'x-device-token': REDACTED } : {}
 
 /** The scheme of the Authorization header. */
-export const schemeOf = ({ entry: { request } }: Asked): string | null =>
+export const schemeOf = ({ entry: { request } }: RefusedRequest): string | null =>
   /^(\S+) /.exec(request.headers.authorization ?? '')?.[1] ?? null
 
 /** Advances the clock until the request succeeds. */
-export const later = (asked: Asked, seconds: number, next?: ExampleCall): Mend =>
+export const later = (asked: RefusedRequest, seconds: number, next?: ExampleCall): Fix =>
   first(asked, 'updateClock', advanced(seconds), next)
 
 /** Advances the clock. */

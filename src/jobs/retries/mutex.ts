@@ -1,9 +1,9 @@
 /** Runs jobs one after the other, in the order in which they come. */
-export class Turns {
+export class Mutex {
   #last: Promise<void> = Promise.resolve()
 
   /** Runs a job when all earlier ones have ended. */
-  async take<T>(job: () => Promise<T>): Promise<T> {
+  async run<T>(job: () => Promise<T>): Promise<T> {
     const before = this.#last
     let end = () => {}
     this.#last = new Promise((resolve) => (end = resolve))

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
 import { expectProblem } from '../../support/scenes/market.js'
 
-contract('listUnsettledWork and retryUnsettledWork', (start) => {
-  it('GET /_sandbox/unsettled lists work that failed too often; POST …/{id}/retry tries it again', {
+contract('listDeadLetters and retryDeadLetter', (start) => {
+  it('GET /_sandbox/dead-letters lists work that failed too often; POST …/{id}/retry tries it again', {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
@@ -18,11 +18,11 @@ contract('listUnsettledWork and retryUnsettledWork', (start) => {
     }
     const body = { counters: { ...counters, timers: 1000 }, rows: { ...rows, timers: [parked] } }
     expect((await call('PUT', '/_sandbox/snapshot', { body })).status).toBeLessThan(300)
-    expect((await call('GET', '/_sandbox/unsettled')).body).toEqual({
+    expect((await call('GET', '/_sandbox/dead-letters')).body).toEqual({
       unsettled: [{ id: 'timer:999', kind: 'of_an_older_version', subject: '7', parked_at: 1_900_000_000 }],
     })
-    expect((await call('POST', '/_sandbox/unsettled/timer:999/retry')).status).toBe(204)
-    expectProblem(await call('POST', '/_sandbox/unsettled/timer:999/retry'), 404, 'not_found')
-    expect((await call('GET', '/_sandbox/unsettled')).body.unsettled).toEqual([])
+    expect((await call('POST', '/_sandbox/dead-letters/timer:999/retry')).status).toBe(204)
+    expectProblem(await call('POST', '/_sandbox/dead-letters/timer:999/retry'), 404, 'not_found')
+    expect((await call('GET', '/_sandbox/dead-letters')).body.dead_letters).toEqual([])
   })
 })

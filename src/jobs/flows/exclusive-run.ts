@@ -14,7 +14,7 @@ const CHECK_MS = 1000
  * faster. Returns undefined if a rival takes longer than any run may, or if the service closes. Time is real here,
  * whatever the service's clock says.
  */
-export async function runAlone<Row, Answer>(
+export async function runExclusively<Row, Answer>(
   claims: FlowClaims<Row>,
   { look, run }: { look(tx: Reader): Promise<Row>; run(): Promise<Answer | undefined> },
   service: ServiceContext,
@@ -64,7 +64,7 @@ interface Wait {
 const NEVER: Wait = { isOver: false, stop: () => {} }
 
 /** Shows other processes that a run is alive, until it ends. */
-export async function beatWhile<T>(
+export async function heartbeatWhile<T>(
   running: Promise<T>,
   beat: (tx: Writer) => Promise<void>,
   { alarm, storage, log }: ServiceContext,

@@ -9,7 +9,7 @@ interface Silence {
 }
 
 /** Measures how long each process has not shown that it is alive, by the time of this one. */
-export class Silences {
+export class Heartbeats {
   readonly #alarm: Alarm
   readonly #deadMs: number
   readonly #byId = new Map<string, Silence>()
@@ -20,7 +20,7 @@ export class Silences {
   }
 
   /** Takes the rows of processes as they are now. */
-  hear(rows: readonly Lease[]): void {
+  record(rows: readonly Lease[]): void {
     const ids = new Set(rows.map(({ id }) => id))
     for (const [id, { stop }] of this.#byId)
       if (!ids.has(id)) {
