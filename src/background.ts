@@ -4,9 +4,9 @@ import { deliveryHandlers } from './composition/deliveries.js'
 import { type OwnWork, SharedProcesses } from './composition/shared-processes.js'
 import type { ServiceContext } from './http/context.js'
 import { events } from './jobs/events/event.js'
-import { leases } from './jobs/leases/lease.js'
 import { Deliveries } from './jobs/outbox/deliveries.js'
 import { outbox } from './jobs/outbox/outbox.js'
+import { processes as processRows } from './jobs/processes/process-rows.js'
 import { type Loop, runLoop } from './jobs/retries/loop.js'
 import { Mutex } from './jobs/retries/mutex.js'
 import { runDueTimers } from './jobs/schedule/run.js'
@@ -74,7 +74,7 @@ export function runInBackground(
   }
   /** A hint that other processes have written: to these collections, or nobody knows where. */
   function hear(names: readonly string[] | undefined): void {
-    if (names === undefined || names.includes(leases.name)) processes?.notice()
+    if (names === undefined || names.includes(processRows.name)) processes?.notice()
     watches.wakeIn(names)
     if (names !== undefined && !names.includes(webhooks.name)) return
     feed.forget()

@@ -23,8 +23,8 @@ import { clients } from './identity/tokens/client.js'
 import { tokens } from './identity/tokens/token.js'
 import { users } from './identity/users/user.js'
 import { events } from './jobs/events/event.js'
-import { leases } from './jobs/leases/lease.js'
 import { outbox } from './jobs/outbox/outbox.js'
+import { processes } from './jobs/processes/process-rows.js'
 import { dailyCounts } from './jobs/rates/daily-count.js'
 import { rates } from './jobs/rates/rate.js'
 import { timers } from './jobs/schedule/timer.js'
@@ -117,7 +117,7 @@ export const collections: readonly AnyCollection[] = [
   idempotency,
   rates,
   dailyCounts,
-  leases,
+  processes,
   outbox,
   events,
   webhooks,

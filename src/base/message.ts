@@ -10,7 +10,7 @@ export type CardSubject = Owner | `address:${string}` | `guests:account:${number
 /** How a message ended after its port answered. */
 export type DeliveryOutcome = 'sent' | 'failed'
 
-/** Who tries a message, until when. `src/jobs/leases/lease.ts` says when it may be taken over. */
+/** Who tries a message, until when. `src/jobs/claims/claim.ts` says when it may be taken over. */
 export interface DeliveryClaim {
   /** The instance name of the service, `:`, and a random part that is new for each try: its fence. */
   readonly holder: string

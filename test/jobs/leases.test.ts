@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { findEnded, isHeld, LONGEST_LEASE_MS } from '../../src/jobs/leases/lease.js'
+import { findEnded, isHeld, LONGEST_CLAIM_MS } from '../../src/jobs/claims/claim.js'
 
 const YEAR = 365 * 86_400_000
 const NOW = 2 * YEAR
@@ -28,7 +28,7 @@ describe('What a process has claimed', () => {
     ['ahead', YEAR],
     ['back', -YEAR],
   ])('is free once the clock jumps %s a year', (_, jump) => {
-    const longest = { holder: 'a:1', until: NOW + LONGEST_LEASE_MS }
+    const longest = { holder: 'a:1', until: NOW + LONGEST_CLAIM_MS }
     expect(isHeld(longest, { at: NOW }, processOf('b'))).toBe(true)
     expect(isHeld(longest, { at: NOW + jump }, processOf('b'))).toBe(false)
   })

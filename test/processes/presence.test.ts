@@ -147,7 +147,7 @@ test('a storage of one process has no rows of processes, and health names none',
   const service = createService({ storage, sandbox: true })
   await service.ready()
   await service.sandbox.advance('1h')
-  expect((await storage.export()).rows.leases ?? []).toEqual([])
+  expect((await storage.export()).rows.processes ?? []).toEqual([])
   expect(service.sandbox.health()).not.toHaveProperty('processes')
   await service.close()
 })

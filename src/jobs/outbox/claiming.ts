@@ -1,7 +1,7 @@
 import type { OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'
-import { LONGEST_LEASE_MS } from '../leases/lease.js'
+import { LONGEST_CLAIM_MS } from '../claims/claim.js'
 import { claimOf } from './claim.js'
 import { deadlineOf } from './delivery.js'
 import { type DueSearch, findDue, type Lane } from './lane.js'
@@ -151,7 +151,7 @@ class Claiming {
       this.#tx.put(outbox, setAside(message, queue))
       return false
     }
-    const until = at + Math.min(2 * deadlineOf(limits), LONGEST_LEASE_MS)
+    const until = at + Math.min(2 * deadlineOf(limits), LONGEST_CLAIM_MS)
     const mine = {
       ...message,
       attempts: message.attempts + 1,

@@ -6,7 +6,7 @@ import { ObservedStorage, type ServiceStorage } from '../../storage/service-stor
 import type { Reader, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
-import { findEnded } from '../leases/lease.js'
+import { findEnded } from '../claims/claim.js'
 import { claimDue, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
 import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'

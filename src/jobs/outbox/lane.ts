@@ -1,7 +1,7 @@
 import type { DeliveryClaim, OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Key, Reader } from '../../storage/storage.js'
-import { isHeld } from '../leases/lease.js'
+import { isHeld } from '../claims/claim.js'
 import { outbox } from './outbox.js'
 
 /**

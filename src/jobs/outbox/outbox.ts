@@ -3,7 +3,7 @@ import type { CardCharge, CardRefund } from '../../base/ports.js'
 import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { LONGEST_LEASE_MS } from '../leases/lease.js'
+import { LONGEST_CLAIM_MS } from '../claims/claim.js'
 import { claimOf } from './claim.js'
 
 export const outbox = collection<OutboxRow>()(
@@ -99,7 +99,7 @@ export async function postCharge(
   service: Pick<ServiceContext, 'instance' | 'random'>,
 ): Promise<CardRow> {
   const claimed =
-    claimMs > 0 ? { attempts: 1, claim: claimOf(service, message.at + Math.min(claimMs, LONGEST_LEASE_MS)) } : {}
+    claimMs > 0 ? { attempts: 1, claim: claimOf(service, message.at + Math.min(claimMs, LONGEST_CLAIM_MS)) } : {}
   const row = {
     ...(await newMessage(tx, message)),
     ...claimed,

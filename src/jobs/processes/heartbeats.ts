@@ -1,5 +1,5 @@
 import type { Alarm } from '../../base/ports.js'
-import type { Lease } from '../leases/lease.js'
+import type { ProcessRow } from './process-rows.js'
 
 interface Silence {
   /** What the row was when it was heard last. */
@@ -20,7 +20,7 @@ export class Heartbeats {
   }
 
   /** Takes the rows of processes as they are now. */
-  record(rows: readonly Lease[]): void {
+  record(rows: readonly ProcessRow[]): void {
     const ids = new Set(rows.map(({ id }) => id))
     for (const [id, { stop }] of this.#byId)
       if (!ids.has(id)) {
@@ -31,7 +31,7 @@ export class Heartbeats {
   }
 
   /** Whether a row has been the same for so long that its process is dead. */
-  isOver({ id, holder }: Lease): boolean {
+  isOver({ id, holder }: ProcessRow): boolean {
     const silence = this.#byId.get(id)
     return silence?.holder === holder && silence.isOver
   }
@@ -40,7 +40,7 @@ export class Heartbeats {
     for (const { stop } of this.#byId.values()) stop()
   }
 
-  #restart({ id, holder }: Lease): void {
+  #restart({ id, holder }: ProcessRow): void {
     this.#byId.get(id)?.stop()
     const silence: Silence = {
       holder,

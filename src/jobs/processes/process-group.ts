@@ -8,12 +8,14 @@ import {
   StorageUnavailable,
   type Writer,
 } from '../../storage/storage.js'
-import { instanceIn, type Lease, leases } from '../leases/lease.js'
+import { instanceIn } from '../claims/claim.js'
 import { Heartbeats } from './heartbeats.js'
 import {
   type Control,
   type ControlKind,
   controlRow,
+  type ProcessRow,
+  processes,
   processRow,
   processRows,
   readControl,
@@ -54,7 +56,7 @@ type Member = Pick<ServiceContext, 'instance' | 'alarm' | 'random' | 'log'> & { 
 
 /** What one look at the storage showed. */
 interface Seen {
-  readonly rows: readonly Lease[]
+  readonly rows: readonly ProcessRow[]
   readonly control: Control | undefined
 }
 
@@ -170,7 +172,7 @@ export class ProcessGroup {
     this.#wake()
     await this.#looking
     const { id } = processRow(this.#member, 0)
-    await this.#member.storage.write(async (tx) => tx.remove(leases, id)).catch(this.#logged('could not leave'))
+    await this.#member.storage.write(async (tx) => tx.remove(processes, id)).catch(this.#logged('could not leave'))
   }
 
   /** Beats go on while this process follows a control, which may take long. */
@@ -188,8 +190,8 @@ export class ProcessGroup {
     return this.#member.storage.write(async (tx) => {
       const { rows, control } = await readSeen(tx)
       const alive = rows.filter((row) => !this.#heartbeats.isOver(row))
-      for (const row of rows) if (!alive.includes(row)) tx.remove(leases, row.id)
-      tx.put(leases, processRow(this.#member, follow({ rows, control })))
+      for (const row of rows) if (!alive.includes(row)) tx.remove(processes, row.id)
+      tx.put(processes, processRow(this.#member, follow({ rows, control })))
       return { rows: alive, control }
     })
   }
@@ -266,7 +268,7 @@ export class ProcessGroup {
     return this.#member.storage.write(async (tx) => {
       const control = await readControl(tx)
       if (control?.runBy !== undefined && control.fence === fence)
-        tx.put(leases, controlRow({ kind, runBy: undefined, fence: endOf(fence) + 1 }))
+        tx.put(processes, controlRow({ kind, runBy: undefined, fence: endOf(fence) + 1 }))
     })
   }
 
@@ -288,8 +290,8 @@ export class ProcessGroup {
         // A look ends the control of a dead process, and takes over what an earlier one changed.
         if (control?.runBy !== undefined || last !== this.#followed) return undefined
         const next = last + 1
-        tx.put(leases, controlRow({ kind, runBy: instance, fence: next }))
-        tx.put(leases, processRow(this.#member, next))
+        tx.put(processes, controlRow({ kind, runBy: instance, fence: next }))
+        tx.put(processes, processRow(this.#member, next))
         return next
       })
       if (fence !== undefined) {
@@ -308,8 +310,8 @@ export class ProcessGroup {
     const isEnded = await this.#member.storage.write(async (tx: Writer) => {
       if (!this.#isOwn(await readControl(tx), fence)) return false
       await this.#work.store(tx)
-      tx.put(leases, controlRow({ kind, runBy: undefined, fence: ended }))
-      tx.put(leases, processRow(this.#member, ended))
+      tx.put(processes, controlRow({ kind, runBy: undefined, fence: ended }))
+      tx.put(processes, processRow(this.#member, ended))
       return true
     })
     this.#followed = isEnded ? ended : NOTHING
@@ -362,7 +364,7 @@ export class ProcessGroup {
     return control?.fence === fence && control.runBy === this.#member.instance
   }
 
-  #isOther(row: Lease): boolean {
+  #isOther(row: ProcessRow): boolean {
     return instanceOf(row) !== this.#member.instance
   }
 
@@ -374,6 +376,6 @@ export class ProcessGroup {
 /** The fence of a control that has ended itself. */
 const endOf = (fence: number): number => fence + 1
 
-const instanceOf = ({ holder }: Lease): string => instanceIn(holder)
+const instanceOf = ({ holder }: ProcessRow): string => instanceIn(holder)
 
 const readSeen = async (tx: Reader): Promise<Seen> => ({ rows: await processRows(tx), control: await readControl(tx) })

@@ -1,8 +1,29 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Reader, State } from '../../storage/storage.js'
+import { DAY } from '../../storage/retention.js'
+import { collection, type Reader, type State } from '../../storage/storage.js'
 import { NEVER } from '../../storage/values.js'
-import { instanceIn, type Lease, leases } from '../leases/lease.js'
+import { instanceIn } from '../claims/claim.js'
+
+/** A process that serves from a shared storage, or the control that one of them runs for all. */
+export interface ProcessRow {
+  readonly id: string
+  /** The instance name of the service, `:`, and a random part or the kind of a control. */
+  readonly holder: string
+  /** Grows with each step of a control. */
+  readonly fence: number
+  /** When the row counts as ended, in Unix milliseconds of the service's clock. */
+  readonly until: number
+}
+
+export const processes = collection<ProcessRow>()(
+  'processes',
+  { byEnd: { fields: ['until'] } },
+  {
+    growth: { by: 'the service', bound: 'One for each process, and one for the control that runs.' },
+    retention: { after: 'it ends, if its process did not remove it', keepMs: DAY, index: 'byEnd' },
+  },
+)
 
 const kinds = ['clock', 'faults', 'state'] as const
 /** What a control changes for all processes: the clock, the armed faults, or the whole state with its clock and key. */
@@ -20,7 +41,7 @@ const MOST_PROCESSES = 1000
 export const processRow = (
   { instance, random }: Pick<ServiceContext, 'instance' | 'random'>,
   fence: number,
-): Lease => ({
+): ProcessRow => ({
   id: PROCESS + instance,
   holder: `${instance}:${randomHex(random, 8)}`,
   fence,
@@ -29,13 +50,13 @@ export const processRow = (
 })
 
 /** The rows of all processes. */
-export async function processRows(tx: Reader): Promise<Lease[]> {
-  const rows = await tx.find(leases, { index: 'id', prefix: [], after: [PROCESS], limit: MOST_PROCESSES })
+export async function processRows(tx: Reader): Promise<ProcessRow[]> {
+  const rows = await tx.find(processes, { index: 'id', prefix: [], after: [PROCESS], limit: MOST_PROCESSES })
   return rows.filter(({ id }) => id.startsWith(PROCESS))
 }
 
-export const readProcessRow = (tx: Reader, instance: string): Promise<Lease | undefined> =>
-  tx.get(leases, PROCESS + instance)
+export const readProcessRow = (tx: Reader, instance: string): Promise<ProcessRow | undefined> =>
+  tx.get(processes, PROCESS + instance)
 
 /** The last control that ran on this storage, or runs now. Its fence grows when it begins and when it ends. */
 export interface Control {
@@ -46,13 +67,13 @@ export interface Control {
 }
 
 export async function readControl(tx: Reader): Promise<Control | undefined> {
-  const row = await tx.get(leases, CONTROL)
+  const row = await tx.get(processes, CONTROL)
   if (!row) return undefined
   const kind = kinds.find((each) => row.holder.endsWith(`:${each}`)) ?? 'state'
   return { kind, runBy: instanceIn(row.holder) || undefined, fence: row.fence }
 }
 
-export const controlRow = ({ kind, runBy = '', fence }: Control): Lease => ({
+export const controlRow = ({ kind, runBy = '', fence }: Control): ProcessRow => ({
   id: CONTROL,
   holder: `${runBy}:${kind}`,
   fence,
@@ -61,9 +82,9 @@ export const controlRow = ({ kind, runBy = '', fence }: Control): Lease => ({
 })
 
 /** A state to import, with the rows that are about the processes that use the storage now in place of its own. */
-export function withProcesses(state: State, own: readonly Lease[]): State {
-  const others = state.rows[leases.name]?.filter(({ id }) => !isAboutProcesses(String(id))) ?? []
-  return { ...state, rows: { ...state.rows, [leases.name]: [...others, ...own] } }
+export function withProcesses(state: State, own: readonly ProcessRow[]): State {
+  const others = state.rows[processes.name]?.filter(({ id }) => !isAboutProcesses(String(id))) ?? []
+  return { ...state, rows: { ...state.rows, [processes.name]: [...others, ...own] } }
 }
 
 const isAboutProcesses = (id: string): boolean => id === CONTROL || id.startsWith(PROCESS)

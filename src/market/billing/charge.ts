@@ -4,7 +4,7 @@ import type { Problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import { chargeLease, unchargedProblem } from '../../money/cards/charge-now.js'
+import { chargeClaimMs, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import type { Writer } from '../../storage/storage.js'
 import { plans } from '../plans/plan.js'
@@ -51,7 +51,7 @@ export async function postInvoiceCharge(
       purpose: 'invoice',
       purposeId: id,
       subjects,
-      claimMs: by === 'account' ? chargeLease(service.limits) : 0,
+      claimMs: by === 'account' ? chargeClaimMs(service.limits) : 0,
       at,
     },
     service,

@@ -16,7 +16,7 @@ export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
 const MARGIN = 10_000
 
 /** How long only the caller delivers its charge, in milliseconds. */
-export const chargeLease = ({ cardMs }: Pick<Limits, 'cardMs'>): number => cardMs + MARGIN
+export const chargeClaimMs = ({ cardMs }: Pick<Limits, 'cardMs'>): number => cardMs + MARGIN
 
 /** Delivers the charge that a flow wrote, as its step. Returns its result, or undefined if that is not known yet. */
 export const chargeNow = (
@@ -25,7 +25,7 @@ export const chargeNow = (
   { background, limits, log }: Pick<ServiceContext, 'background' | 'limits' | 'log'>,
 ): Promise<ChargeResult | undefined> =>
   run
-    .effect('charge the card', chargeLease(limits), () => background.charge(message))
+    .effect('charge the card', chargeClaimMs(limits), () => background.charge(message))
     .catch((cause: unknown) => {
       log.error(`the outcome of charge ${message.charge.id} could not be recorded and is tried again`, cause)
       return undefined

@@ -13,7 +13,7 @@ import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import { isWithinCardMost } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeLease, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
+import { chargeClaimMs, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
@@ -127,7 +127,7 @@ export async function createPendingPayment(
       purpose,
       purposeId: payment.id,
       subjects,
-      claimMs: chargeLease(service.limits),
+      claimMs: chargeClaimMs(service.limits),
       at,
     },
     service,

@@ -1,6 +1,6 @@
 import type { ServiceContext } from '../../http/context.js'
+import { findEnded, instanceIn } from '../../jobs/claims/claim.js'
 import { type FlowClaims, takeOverAll } from '../../jobs/flows/takeover.js'
-import { findEnded, instanceIn } from '../../jobs/leases/lease.js'
 import { checkoutAttempts } from '../../market/checkout/attempt.js'
 import { settleImports } from '../../payments/binder-imports/settle.js'
 import { heldPayments } from '../../payments/payments/held-payment.js'

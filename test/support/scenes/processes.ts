@@ -190,7 +190,7 @@ export function newProcesses({
 
   /** The names in the rows of processes. */
   const rowsOf = async () =>
-    ((await storage.export()).rows.leases ?? [])
+    ((await storage.export()).rows.processes ?? [])
       .map(({ id }) => String(id))
       .filter((id) => id.startsWith('process:'))
       .map((id) => id.slice('process:'.length))

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { createService } from '../../../src/index.js'
-import { leases } from '../../../src/jobs/leases/lease.js'
+import { processes } from '../../../src/jobs/processes/process-rows.js'
 import { expectSoundLedger } from './market.js'
 import type { newProcesses, TestProcess } from './processes.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from './world.js'
@@ -45,7 +45,7 @@ type Processes = ReturnType<typeof newProcesses>
 export async function hangInControl({ start, time, storage }: Processes, control: InterruptedControl, call: number) {
   const [a, b] = [await start(), await start()]
   await a.call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
-  const readControl = () => storage.read((tx) => tx.get(leases, 'control'))
+  const readControl = () => storage.read((tx) => tx.get(processes, 'control'))
   const before = await readControl()
   let isAnswered = false
   const { hasHung, resume } = a.hangAt(call)
@@ -89,7 +89,7 @@ type Hung = Awaited<ReturnType<typeof hangInControl>>
 /** The second process ends the control, and makes a payment. Then the first one wakes up. */
 async function goOn({ time, storage, rowsOf }: Processes, { a, b, answer, resume }: Hung): Promise<void> {
   const stored = async () => {
-    const { leases: _, ...rows } = (await storage.export()).rows
+    const { processes: _, ...rows } = (await storage.export()).rows
     return rows
   }
   await time.pass(9000)
