@@ -81,7 +81,7 @@ export async function serve(
   const ending = new AbortController()
   // Every event stream listens to this signal.
   setMaxListeners(0, ending.signal)
-  const arrivals = new Arrivals<Asked>(async ({ req, res, handler }) => {
+  const arrivals = new Arrivals<HandledArrival>(async ({ req, res, handler }) => {
     try {
       checkHost(req)
       if (req.url === '*' && req.method === 'OPTIONS') return res.writeHead(204, { allow: METHODS }).end()
@@ -140,7 +140,7 @@ export async function serve(
 }
 
 /** A request, where to answer it, and who does. */
-interface Asked {
+interface HandledArrival {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly handler: Handler

@@ -40,3 +40,64 @@ describe('an exported name', () => {
     expect(repeated(twice)).toEqual(['pay: a.ts, b.ts'])
   })
 })
+
+/** Words that only farthing's own engineers knew, and what says the same to all. */
+const privateWords: Readonly<Record<string, RegExp>> = {
+  'every nth match': /\bmanieth\b/,
+  retryNow: /\bhurry\b/,
+  Heartbeats: /\bSilences\b/,
+  RetryOneByOne: /\bNeedsCare\b/,
+  othersCommitted: /\bisCrowded\b/,
+  lockCommits: /\btakeHead\b/,
+  heartbeatWhile: /\bbeatWhile\b/,
+  runExclusively: /\brunAlone\b/,
+  Mutex: /\bnew Turns\b/,
+  slot_of: /\btaken_in\b/,
+  queued_in: /\bwaits_in\b/,
+  whyImpossible: /\bmisfitOf\b/,
+  PortsWithoutFaults: /\bCalmPorts\b/,
+  withoutPriceLookalikes: /\bbesidePrice\b/,
+  responseText: /\bsaidText\b/,
+  RefusedRequest: /\bAsked\b/,
+  fix: /\bmend(s|ed|ing)?\b/i,
+  'dead letter': /\b[uU]nsettledWork\b|_sandbox\/unsettled/,
+  processes: /\bleases?\b/i,
+}
+
+/** Migrations name what older releases stored. */
+const inProduct = new Map([
+  ...[...texts].filter(([path]) => !path.startsWith('migrations/')),
+  ...['adapters', 'sandbox'].flatMap((folder) =>
+    readdirSync(new URL(`../${folder}/`, source), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
+      .map((path): [string, string] => [
+        `${folder}/${path}`,
+        readFileSync(new URL(`../${folder}/${path}`, source), 'utf8'),
+      ]),
+  ),
+])
+
+/** The private names that more than five files declare, as `name: count`: each must say what it returns or holds. */
+function commonNames(texts: ReadonlyMap<string, string>): string[] {
+  const counts = new Map<string, number>()
+  for (const text of texts.values()) {
+    const declared = text.matchAll(/^(?:async )?(?:function\*?|const) (\w+)/gm)
+    for (const name of new Set([...declared].map(([, name = '']) => name)))
+      counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([name, count]) => (count > 5 ? [`${name}: ${count}`] : []))
+}
+
+describe('a word', () => {
+  it.each(Object.entries(privateWords))('is the one that engineers know: %s', (_, word) => {
+    const found = [...inProduct].flatMap(([path, text]) =>
+      text.split('\n').flatMap((line, at) => (word.test(line) ? [`${path}:${at + 1}`] : [])),
+    )
+    expect(inProduct.size).toBeGreaterThan(700)
+    expect(found).toEqual([])
+  })
+
+  it('says what it stands for if it is a private name of more than five files', () => {
+    expect(commonNames(inProduct)).toEqual([])
+  })
+})

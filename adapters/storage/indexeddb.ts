@@ -1,4 +1,5 @@
 import { collections as all, schemaHistory } from '../../src/core.js'
+import { ignore } from '../../src/storage/ignore.js'
 import { assertKeys } from '../../src/storage/key.js'
 import { assertState, latestOf } from '../../src/storage/state.js'
 import {
@@ -133,5 +134,3 @@ async function importState(
     writeContent(tx, { ...state, counters, rows: Object.fromEntries(lists) })
   })
 }
-
-function ignore(): void {}

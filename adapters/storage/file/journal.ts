@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { ignore } from '../../../src/storage/ignore.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 import { messageOf } from '../../../src/storage/unknown.js'
 import type { JournaledCommit } from './commit.js'
@@ -324,5 +325,3 @@ export class Journal {
     )
   }
 }
-
-function ignore(): void {}

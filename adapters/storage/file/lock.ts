@@ -3,6 +3,7 @@ import { constants, readFileSync } from 'node:fs'
 import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignore } from '../../../src/storage/ignore.js'
 import { hasCode, isObject } from '../../../src/storage/unknown.js'
 import { PRIVATE, syncFile } from './disk.js'
 import { StorageLocked } from './errors.js'
@@ -214,5 +215,3 @@ async function writeWhole(file: string, text: string): Promise<void> {
     await handle.close()
   }
 }
-
-function ignore(): void {}

@@ -1,4 +1,5 @@
 import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
+import { ignore } from '../../../src/storage/ignore.js'
 import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
 import { readContent, readSchema, writeContent } from './content.js'
@@ -277,5 +278,3 @@ function abort(tx: OpenTransaction): void {
 }
 
 const isNamed = (error: unknown, name: string): boolean => error instanceof DOMException && error.name === name
-
-function ignore(): void {}

@@ -2,7 +2,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Storage } from '../../storage/storage.js'
 
 /** Says in a row that a process works on it, and until when a different process may not. */
-export interface Claimed {
+export interface RowClaim {
   /** The instance name of the service that works on it, `:` and a random part. */
   readonly holder: string
   /** When another process may take it, in Unix milliseconds of the service's clock. */
@@ -19,7 +19,7 @@ interface Judging {
 
 /** Whether the holder of a claim may still be working. `ended` names services that have certainly ended. */
 export function isHeld(
-  { holder, until }: Claimed,
+  { holder, until }: RowClaim,
   { at, ended }: Judging,
   { storage, instance }: Pick<ServiceContext, 'instance'> & { readonly storage: Pick<Storage, 'exclusive'> },
 ): boolean {

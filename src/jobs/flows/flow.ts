@@ -33,7 +33,7 @@ type Undo<Made> = (tx: Writer, made: Made, error: unknown) => Promise<unknown>
 /** One run of a flow. */
 export class FlowRun {
   /**
-   * Holder of what the run claims, as in a lease: the instance name of the service, `:`, and a random part. It is in
+   * Holder of what the run claims, as in the claim of a message: the instance name of the service, `:`, and a random part. It is in
    * every row that a step claims, and a later step changes the row only while it is there: it is the fence too.
    */
   readonly token: string

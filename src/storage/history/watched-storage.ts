@@ -1,3 +1,4 @@
+import { ignore } from '../ignore.js'
 import { type ImportOptions, OutcomeUnknown, type Replaced, type State, type Storage, type Writer } from '../storage.js'
 import { storageOver } from '../storage-over.js'
 import { Tables } from '../tables/tables.js'
@@ -116,5 +117,3 @@ class ReadingStorage {
     for (const onCommit of this.#watchers) onCommit(replaced)
   }
 }
-
-function ignore(): void {}

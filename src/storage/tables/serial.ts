@@ -1,3 +1,4 @@
+import { ignore } from '../ignore.js'
 import { assertState, copyState, latestOf } from '../state.js'
 import {
   type ImportOptions,
@@ -216,8 +217,6 @@ class SerialStorage {
     await this.#log?.close()
   }
 }
-
-function ignore(): void {}
 
 /** Whoever only read a write whose outcome is unknown has changed nothing. */
 function refuseReader(cause: unknown): never {

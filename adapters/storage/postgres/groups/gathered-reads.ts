@@ -15,7 +15,7 @@ interface Wanted {
 }
 
 /** Queries of one index and direction. */
-interface Asked {
+interface PendingRead {
   readonly queries: Query[]
   readonly found: Promise<readonly (readonly Row[])[]>
 }
@@ -34,7 +34,7 @@ export class GatheredReads {
   readonly #tables: TableSet
   readonly #sender: Sender
   #wanted = new Map<string, Wanted>()
-  #asked = new Map<string, Asked>()
+  #asked = new Map<string, PendingRead>()
   /** Resolves when the reads of this turn are complete. */
   #turn: Promise<void> | undefined
 
@@ -70,7 +70,7 @@ export class GatheredReads {
     return wanted
   }
 
-  #ask(from: AnyCollection, kind: Query, name: string): Asked {
+  #ask(from: AnyCollection, kind: Query, name: string): PendingRead {
     const table = this.#tables.of(from)
     const queries: Query[] = []
     const found = this.#gathered().then(async () => {
