@@ -26,9 +26,10 @@ export const serviceExplainers = {
 
   async not_bundled(asked) {
     const part = responseText(asked, 'part')
+    const what = part === undefined ? `the part that answers ${asked.entry.operation_id}` : `the part "${part}"`
     return {
-      sentences: [`The service was created without the part "${part}" of farthing/parts. Nothing was changed.`],
-      facts: { part },
+      sentences: [`The service was created without ${what} of farthing/parts. Nothing was changed.`],
+      facts: { part: part ?? null },
     }
   },
 
