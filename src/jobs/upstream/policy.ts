@@ -84,7 +84,7 @@ function plainFault(url: URL): string | undefined {
   const ip = literalOf(url)
   const isMetadata = ip === undefined ? isBelow(hostnameWithoutDots(url), metadataNames) : isAlwaysRefused(ip)
   return isMetadata
-    ? 'Its host is always upstreamRefused, such as a cloud metadata service or a link-local address.'
+    ? 'Its host is always refused, such as a cloud metadata service or a link-local address.'
     : undefined
 }
 
