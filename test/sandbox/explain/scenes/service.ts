@@ -18,8 +18,8 @@ const arm = async ({ call }: Shop, fault: object): Promise<string> => {
 export const serviceScenes = {
   internal_error: {
     provoke: (shop) => ({
-      request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
       meanwhile: shop.disk.fails(),
+      request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
       facts: { storage: { transactions: 0 }, caused: [], fault: null },
       says: ['No fault of the sandbox caused this', 'Nothing was changed'],
     }),
@@ -36,8 +36,8 @@ export const serviceScenes = {
   },
   'storage_unavailable (no fault)': {
     provoke: (shop) => ({
-      request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
       meanwhile: shop.disk.fails(new StorageUnavailable('The disk is gone.')),
+      request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
       facts: { fault: null, caused: [] },
       says: ['No fault of the sandbox caused this', 'Nothing was changed'],
     }),
@@ -45,8 +45,8 @@ export const serviceScenes = {
   storage_full: {
     async provoke(shop) {
       return {
-        request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
         meanwhile: shop.disk.fails(new StorageFull('The quota is used up.')),
+        request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: {} }),
         facts: { caused: [], fault: null },
         says: ['Nothing was changed', 'Free space'],
       }

@@ -149,16 +149,16 @@ export const signInScenes = {
   },
   account_creation_failed: {
     provoke: ({ ask, disk }) => ({
-      request: ask('POST', '/v4/account'),
       meanwhile: disk.fails(),
+      request: ask('POST', '/v4/account'),
       facts: { storage: { transactions: 0 }, caused: [] },
       says: ['The transaction that creates the account was undone'],
     }),
   },
   provisioning_failed: {
     provoke: ({ ask, disk, dq }) => ({
-      request: ask('POST', '/v4/account/register', { body: { dq, email: EMAIL } }),
       meanwhile: disk.fails(),
+      request: ask('POST', '/v4/account/register', { body: { dq, email: EMAIL } }),
       facts: { storage: { transactions: 0 }, caused: [] },
       says: ['The transaction that creates the account, twin and user was undone'],
     }),
