@@ -25,6 +25,9 @@ const common = {
 const typesOf = ({ isEntry, fileName }: { readonly isEntry: boolean; readonly fileName: string }): string =>
   isEntry && fileName.endsWith('.js') ? `/* @ts-self-types="./${basename(fileName, '.js')}.d.ts" */` : ''
 
+/** Only the OpenAPI document and MCP need it, and they are loaded later. */
+const jsonSchema = /\/zod\/v4\/core\/(to-json-schema|json-schema-processors)/
+
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** The offline demo: static files that work wherever they are put. */
@@ -86,7 +89,9 @@ export default defineConfig([
       // The declarations have those for users.
       comments: { legal: true, annotation: true, jsdoc: false },
       banner: typesOf,
-      codeSplitting: { groups: [chunkAtOnce('service', source('src/slim.ts'), /\/src\/.*\/part\.ts$/)] },
+      codeSplitting: {
+        groups: [chunkAtOnce('service', source('src/slim.ts'), { also: /\/src\/.*\/part\.ts$/, but: jsonSchema })],
+      },
     },
   },
   {

@@ -4,9 +4,9 @@ interface ModuleGraph {
 
 /**
  * A group of chunks for Rolldown: the modules that an entry imports at once, and no later, become one file, and so do those
- * that match `also`. Without it, each set of modules that features share is a file of its own, and a start reads a hundred.
+ * that match `also`, without those that match `but`. Without it, each set of modules that features share is a file of its own, and a start reads a hundred.
  */
-export function chunkAtOnce(name: string, entry: string, also?: RegExp) {
+export function chunkAtOnce(name: string, entry: string, { also, but }: { also?: RegExp; but?: RegExp } = {}) {
   let ids: Set<string> | undefined
   const collect = (graph: ModuleGraph) => {
     const found = new Set([entry])
@@ -16,7 +16,7 @@ export function chunkAtOnce(name: string, entry: string, also?: RegExp) {
   return {
     name(id: string, graph: ModuleGraph): string | null {
       ids ??= collect(graph)
-      return ids.has(id) || also?.test(id) ? name : null
+      return !but?.test(id) && (ids.has(id) || also?.test(id)) ? name : null
     },
   }
 }
