@@ -32,9 +32,9 @@ export interface Message<Result = unknown> {
   readonly status: 'pending' | 'sent' | 'failed'
   /** How many times it was tried. */
   readonly attempts: number
-  /** When it is tried next, or when the running try was due. Null once it has ended or is unsettled. */
+  /** When it is tried next, or when the running try was due. Null once it has ended or is a dead letter. */
   readonly due_at: number | null
-  /** When `due_at` was set. Null once it has ended or is unsettled. */
+  /** When `due_at` was set. Null once it has ended or is a dead letter. */
   readonly due_set_at: number | null
   /** Who tries it now. Null or absent if nobody does. */
   readonly claim?: DeliveryClaim | null
@@ -62,7 +62,7 @@ export interface Message<Result = unknown> {
    * otherwise.
    */
   readonly answer?: Result
-  /** Since when it is unsettled and waits for an operator. Absent otherwise. */
+  /** Since when it is a dead letter and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
 }
 

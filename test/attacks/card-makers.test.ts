@@ -191,7 +191,7 @@ test('every operation that tries a card refuses one while twenty charges of its 
     await ask('POST', `/invoices/${invoices[0].id}/pay`, { payment_method_id: GOOD }),
     await topUp(running, user, GOOD),
     await withCard(call, fresh, { token: user.token }),
-    await call('POST', `/checkout/${fresh.token}`, { session, body: page }),
+    await call('POST', `/checkout/${fresh.token}`, { session, body: form }),
   ])
     expectProblem(refused, 429, 'too_many_charges')
   const shown = await call('POST', `/checkout/${fresh.token}`, {

@@ -153,17 +153,17 @@ test('a settlement that throws stops neither the clock nor other work, and final
   expect((await service.sandbox.outbox({ to: other.email })).messages[0]?.status).toBe('sent')
   // The processor has said what it did: it is not asked again.
   expect(asked).toHaveLength(1)
-  const { unsettled } = (await call('GET', '/_sandbox/dead-letters')).body
-  expect(unsettled).toMatchObject([
+  const { dead_letters: letters } = (await call('GET', '/_sandbox/dead-letters')).body
+  expect(letters).toMatchObject([
     { id: expect.stringMatching(/^message:\d+$/), kind: 'card', subject: 'Charge 5.000 USD' },
   ])
   expect(await service.deadLetters.list()).toHaveLength(1)
   const { token } = await again(call, payer)
   const { events } = (await call('GET', '/v4/events?type=payment.unsettled', { token })).body
-  expect(events).toMatchObject([{ actor: 'service', data: { unsettled: unsettled[0].id } }])
+  expect(events).toMatchObject([{ actor: 'service', data: { unsettled: letters[0].id } }])
   // Emptying the inbox forgets no charge.
   await service.sandbox.emptyOutbox()
-  const retry = `/_sandbox/dead-letters/${unsettled[0].id}/retry`
+  const retry = `/_sandbox/dead-letters/${letters[0].id}/retry`
   expect((await call('POST', retry)).status).toBe(204)
   await service.sandbox.advance('1s')
   expect(await service.deadLetters.list()).toHaveLength(1)

@@ -61,17 +61,23 @@ const actsFor = async (call: Call, page: CallOptions): Promise<boolean> => {
   return status !== 401
 }
 
-const tokenOf = async (call: Call, { clientId, clientSecret }: Payer): Promise<string> =>
+const tokenOf = async (
+  call: Call,
+  { clientId, clientSecret }: Pick<Payer, 'clientId' | 'clientSecret'>,
+): Promise<string> =>
   (await call('POST', '/v4/user/oauth/token', { headers: basic(clientId, clientSecret) })).body.access_token
 
-const createSecrets = async ({ call, payer }: World): Promise<Answer> =>
-  call('POST', '/v4/user/secrets', { token: await tokenOf(call, payer) })
+const createSecrets = async ({ call }: World, newest: Pick<Payer, 'clientId' | 'clientSecret'>): Promise<Answer> =>
+  call('POST', '/v4/user/secrets', { token: await tokenOf(call, newest) })
 
 /** Ends the client credentials that a user began with: only the newest two of a user work. */
 async function endCredentials(world: World): Promise<void> {
+  let newest: Pick<Payer, 'clientId' | 'clientSecret'> = world.payer
   for (let n = 0; n < 2; n++) {
     await advance(world.call, '1s')
-    expect((await createSecrets(world)).status).toBe(201)
+    const { status, body } = await createSecrets(world, newest)
+    expect(status).toBe(201)
+    newest = { clientId: body.secrets[0].client_id, clientSecret: body.secrets[0].client_secret }
   }
 }
 

@@ -14,13 +14,13 @@ export interface DeadLetter {
   readonly kind: string
   /** The id or address that the work is about. */
   readonly subject: string
-  /** When it became unsettled, in Unix milliseconds. */
+  /** When it became a dead letter, in Unix milliseconds. */
   readonly parkedAt: number
 }
 
 const MOST_DEAD_LETTERS = 1000
 
-/** Lists a dead letter, the oldest first: at most a thousand timers and a thousand messages. */
+/** Lists dead letters, the oldest first: at most a thousand timers and a thousand messages. */
 export async function listDeadLetters(tx: Reader): Promise<DeadLetter[]> {
   const waiting = { index: 'byParked', prefix: [], limit: MOST_DEAD_LETTERS } as const
   const found = [...(await tx.find(timers, waiting)).map(ofTimer), ...(await tx.find(outbox, waiting)).map(ofMessage)]
@@ -41,7 +41,7 @@ const ofMessage = ({ id, kind, subject, parked_at = 0 }: OutboxRow): DeadLetter 
   parkedAt: parked_at,
 })
 
-/** Makes a dead letter due now, for one more try. If that fails, it is unsettled again. Throws `not_found`. */
+/** Makes a dead letter due now, for one more try. If that fails, it is one again. Throws `not_found`. */
 export async function retryDeadLetter(tx: Writer, id: string, at: number): Promise<void> {
   const [, what, digits] = /^(timer|message):(\d{1,15})$/.exec(id) ?? []
   if (what === 'timer') return retryTimer(tx, Number(digits), at)

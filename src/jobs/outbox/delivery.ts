@@ -69,7 +69,7 @@ export interface Outcome<Result = unknown> {
   ended(): void
   /** A fault happened while it was recorded. */
   noteFault(faultId: string): void
-  /** Stores the port's answer for a later try to record it. After the last try the message is unsettled. */
+  /** Stores the port's answer for a later try to record it. After the last try the message is a dead letter. */
   postpone(tx: Writer): Promise<void>
 }
 

@@ -47,7 +47,7 @@ interface Ran {
 
 /**
  * Runs the first timers that are due by a time, in one transaction and in their order. A job that throws is logged,
- * undone alone and tried again after a longer wait each time. After the last try it is unsettled, and its owners get an
+ * undone alone and tried again after a longer wait each time. After the last try it is a dead letter, and its owners get an
  * event.
  */
 export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: ServiceContext): Promise<void> {

@@ -9,13 +9,13 @@ export interface TimerRow {
   readonly kind: string
   /** The id of the thing that it is about. */
   readonly subject: string
-  /** Null while it is unsettled. */
+  /** Null while it is a dead letter. */
   readonly due_at: number | null
-  /** When `due_at` was set. Absent if its job goes by a time of its own, and while it is unsettled. */
+  /** When `due_at` was set. Absent if its job goes by a time of its own, and while it is a dead letter. */
   readonly due_set_at?: number
   /** How many times its job threw. Absent if it did not. */
   readonly failures?: number
-  /** Since when it is unsettled and waits for an operator. Absent otherwise. */
+  /** Since when it is a dead letter and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
 }
 

@@ -125,7 +125,7 @@ export const controlRoutes = defineRoutes('sandbox', {
 
   retryDeadLetter: route({
     ...control,
-    summary: 'Retry a dead letter. If it fails again, it stays unsettled.',
+    summary: 'Retry a dead letter. If it fails again, it stays one.',
     method: 'POST',
     path: '/_sandbox/dead-letters/:id/retry',
     params: z.object({ id: z.string() }),

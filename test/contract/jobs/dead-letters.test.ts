@@ -19,7 +19,7 @@ contract('listDeadLetters and retryDeadLetter', (start) => {
     const body = { counters: { ...counters, timers: 1000 }, rows: { ...rows, timers: [parked] } }
     expect((await call('PUT', '/_sandbox/snapshot', { body })).status).toBeLessThan(300)
     expect((await call('GET', '/_sandbox/dead-letters')).body).toEqual({
-      unsettled: [{ id: 'timer:999', kind: 'of_an_older_version', subject: '7', parked_at: 1_900_000_000 }],
+      dead_letters: [{ id: 'timer:999', kind: 'of_an_older_version', subject: '7', parked_at: 1_900_000_000 }],
     })
     expect((await call('POST', '/_sandbox/dead-letters/timer:999/retry')).status).toBe(204)
     expectProblem(await call('POST', '/_sandbox/dead-letters/timer:999/retry'), 404, 'not_found')

@@ -81,7 +81,7 @@ async function turnOver(call: Call): Promise<void> {
   await call('DELETE', '/_sandbox/requests')
   await call('POST', '/_sandbox/encryption-key/forget')
   const { body: left } = await call('GET', '/_sandbox/dead-letters')
-  await call('POST', `/_sandbox/dead-letters/${left?.unsettled?.[0]?.id ?? 'none'}/retry`)
+  await call('POST', `/_sandbox/dead-letters/${left?.dead_letters?.[0]?.id ?? 'none'}/retry`)
 }
 
 export const operatorActs = { inFork }
