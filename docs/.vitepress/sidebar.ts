@@ -47,6 +47,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'overload',
     'service-workers',
     'offline-demo',
+    'workers',
     'keeping-state-safe',
     'postgresql',
     'many-processes',

@@ -1,6 +1,6 @@
 import { client } from 'farthing/client'
-import { createService } from 'farthing/core'
 import { fire } from 'farthing/service-worker'
+import { createService } from 'farthing/slim'
 import { indexedDbStorage } from 'farthing/storage/indexeddb'
 
 const account = {

@@ -14,7 +14,7 @@ export const optionGroups = (): OptionGroup[] => [
     title: 'createService',
     from: 'farthing',
     intro:
-      'Every option has a default. `createService` of `farthing/core` is the same for browsers and workers, but needs a `storage`.',
+      'Every option has a default. `createService` of `farthing/core` is the same for browsers and workers, but needs a `storage`. That of `farthing/slim` also has no `parts`.',
     options: membersOf('src/composition/assembly-options.ts', 'AssemblyOptions'),
   },
   {

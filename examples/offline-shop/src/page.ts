@@ -1,5 +1,5 @@
 import type { loadMicroPayments as Load } from 'farthing/element'
-import { register } from 'farthing/service-worker'
+import { register } from 'farthing/service-worker/register'
 // Vite builds the worker to one file, and this is its URL.
 import worker from '../worker?worker&url'
 import './style.css'
