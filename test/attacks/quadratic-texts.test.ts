@@ -127,7 +127,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/sandbox/explain/codes/service.ts': {
     '/, not (".*")\\.$/': 'It reads an answer of the journal, which is cut at 16 KiB.',
   },
-  'src/sandbox/explain/facts/asked.ts': {
+  'src/sandbox/explain/facts/refused-request.ts': {
     "new RegExp(`^${versions ? `/(?:${versions.join('|')})` : ''}${pattern}/*$`)":
       'It is the path of a route, and reads a path of the journal.',
   },
