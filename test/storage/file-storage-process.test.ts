@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import os, { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { StorageLocked } from '../../adapters/storage/file.js'
 import { bundleForNode } from '../support/storage/bundle.js'
 import { watchDisk } from '../support/storage/disk.js'
@@ -136,6 +136,23 @@ test('the lock of a process that died while it took over another is taken over',
     expect.stringMatching(/^data\.json\.journal\.000000001\.[0-9a-f]{8}$/),
     'data.json.lock',
   ])
+})
+
+test('where the system does not tell its name, a lock names none, and its holder counts as alive', async () => {
+  const refused = vi.spyOn(os, 'hostname').mockImplementation(() => {
+    throw new Error('Requires sys access to "hostname"')
+  })
+  try {
+    const storage = await open()
+    expect(JSON.parse(await readFile(`${storages.file}.lock`, 'utf8'))).toMatchObject({ pid: process.pid, host: null })
+    await put(storage, { id: 1 })
+    await storage.close()
+    await lockOf({ pid: DEAD, host: null, started: null, id: 'dead' })
+    await expect(open()).rejects.toThrow(`in use by process ${DEAD} on an unknown host`)
+  } finally {
+    refused.mockRestore()
+  }
+  await expect(open()).rejects.toThrow(`in use by process ${DEAD} on an unknown host`)
 })
 
 test('a lock whose pid was reused by another process is taken over if the system can tell them apart', async () => {
