@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { TestContext } from 'vitest'
@@ -41,7 +41,10 @@ export async function command(name: string, args: readonly string[] = ['--versio
 export async function firefox(): Promise<string> {
   const { FIREFOX_PATH } = process.env
   const names = ['firefox', 'firefox-esr', '/Applications/Firefox.app/Contents/MacOS/firefox']
-  for (const name of FIREFOX_PATH ? [FIREFOX_PATH] : names) if ((await run([name, '--version'])).code === 0) return name
+  for (const name of FIREFOX_PATH ? [FIREFOX_PATH] : names)
+    if ((await run([name, '--version'])).code === 0)
+      // Puppeteer takes no name.
+      return isAbsolute(name) ? name : (await run(['which', name])).output.trim()
   throw new NotHere('Firefox does not run here. Install it, or set FIREFOX_PATH.')
 }
 
