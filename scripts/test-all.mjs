@@ -9,4 +9,9 @@ for (const module of vitest.state.getTestModules())
     const { note } = test.result()
     if (note?.startsWith('not run: ')) process.stdout.write(`${note} (${test.fullName})\n`)
   }
+// Which version of each platform was there, as its test found.
+for (const module of vitest.state.getTestModules())
+  for (const test of module.children.allTests('passed'))
+    for (const { message } of test.annotations())
+      if (message.startsWith('ran with: ')) process.stdout.write(`${message}\n`)
 await vitest.close()

@@ -7,6 +7,7 @@ import { eventsPage } from './events.js'
 import { code, page, prose, table } from './markdown.js'
 import { operationPages } from './operations.js'
 import { optionsPage } from './options.js'
+import { platformsPage } from './platforms.js'
 
 /** Every page of `docs/reference/`, by its path there. */
 export const referencePages = (): ReadonlyMap<string, string> =>
@@ -19,6 +20,7 @@ export const referencePages = (): ReadonlyMap<string, string> =>
     ['events.md', eventsPage()],
     ['errors.md', errorsPage()],
     ['designed.md', designedPage()],
+    ['where-it-runs.md', platformsPage()],
   ])
 
 const indexPage = (): string =>
@@ -44,6 +46,7 @@ const indexPage = (): string =>
       '- [Errors](errors.md) and their codes',
       '- [How long farthing keeps what](../retention.md)',
       '- [What we designed ourselves](designed.md)',
+      '- [Where it runs](where-it-runs.md): runtimes, frameworks, bundlers, browsers, databases',
     ].join('\n'),
     `An operation is named by its id, such as ${code('createPayment')}. The id is also its \`operationId\` in OpenAPI.`,
   )

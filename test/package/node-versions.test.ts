@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { platforms } from '../../scripts/platforms.js'
 import { need, npmPackages, run } from '../clients/support/toolchain.js'
 import { outerEnvironment } from './packed.js'
 
@@ -10,7 +11,7 @@ import { outerEnvironment } from './packed.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const versions = ['20', '22', '24', '26']
+const { versions } = platforms.runtimes.node
 
 /** The arguments of Vitest. The contract runs in process: over HTTP it would only take longer. */
 const parts = {

