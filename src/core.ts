@@ -30,7 +30,7 @@ export type { NewSpan, SpanAttributes, TraceParent, Tracer, TraceSpan } from './
 export { VERSION } from './base/version.js'
 export { collections } from './collections.js'
 export type { AssemblyOptions as ServiceOptions } from './composition/assembly-options.js'
-export { createService } from './create-service.js'
+export { createServiceOver as createService } from './create-service.js'
 export { AnswerDropped, type ArmedFault, type Fault } from './http/faults.js'
 export type { FetchSource } from './http/incoming.js'
 export type { Limits } from './http/limits.js'

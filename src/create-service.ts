@@ -4,7 +4,7 @@ import { allParts } from './parts.js'
 import { assembleService, type Service } from './service.js'
 
 /** Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option. */
-export function createService(options: AssemblyOptions): Service {
+export function createServiceOver(options: AssemblyOptions): Service {
   // Spreading would make an empty object of what is none, such as a promise.
   checkOptions('createService', options)
   return assembleService({ ...options, parts: options.parts ?? allParts })

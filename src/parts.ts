@@ -1,10 +1,10 @@
-import { mcp as mcpKey } from './agents/mcp/part.js'
+import { mcpKey } from './agents/mcp/part.js'
 import { type Part, part } from './base/parts.js'
-import { fonts as fontsKey } from './market/billing/pdf/part.js'
-import { csv as csvKey } from './payments/binder-imports/part.js'
-import { explain as explainKey } from './sandbox/explain/part.js'
-import { scriptedAgents as scriptedAgentsKey } from './sandbox/scripted-agent/part.js'
-import { tools as toolsKey } from './sandbox/tools/part.js'
+import { fontsKey } from './market/billing/pdf/part.js'
+import { csvKey } from './payments/binder-imports/part.js'
+import { explainKey } from './sandbox/explain/part.js'
+import { scriptedAgentsKey } from './sandbox/scripted-agent/part.js'
+import { toolsKey } from './sandbox/tools/part.js'
 
 /**
  * What `createService` of `farthing/slim` leaves out unless it is given: `createService({ parts: [csv, explain] })`.

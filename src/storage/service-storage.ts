@@ -46,7 +46,7 @@ export interface ServiceStorageOptions {
   readonly onCommit?: (commit: CommitRecord) => void
   /** Runs at the beginning of each write. */
   readonly check?: ((tx: Reader) => Promise<void>) | undefined
-  /** Asked before each write. Undefined: nothing is around it. */
+  /** Called before each write. Undefined: nothing is around it. */
   readonly around?: (() => AroundWrites | undefined) | undefined
   /** Why writes fail although the storage is well. */
   readonly fault?: (() => StorageUnavailable | undefined) | undefined

@@ -49,7 +49,7 @@ test('createService refuses what is no object of options', () => {
   expect(created(Promise.resolve({}))).toThrow('The options of createService are a promise. Await it.')
   for (const given of [null, 'sandbox', []])
     expect(created(given as object)).toThrow('createService takes its options as an object, not ')
-  expect(() => createCore({} as Parameters<typeof createCore>[0])).toThrow('farthing/core needs a storage')
+  expect(() => createCore({} as Parameters<typeof createCore>[0])).toThrow('createService needs a storage here')
 })
 
 test('an error never shows a key', () => {

@@ -1,4 +1,4 @@
 import { partKey } from '../../base/parts.js'
 
 /** Answers the messages of MCP clients. */
-export const mcp = partKey<typeof import('./offer.js')>('mcp')
+export const mcpKey = partKey<typeof import('./offer.js')>('mcp')

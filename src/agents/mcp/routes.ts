@@ -16,7 +16,7 @@ import {
 import { noContent, type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { JsonRpcMessageShape } from './message-shape.js'
-import { mcp } from './part.js'
+import { mcpKey } from './part.js'
 import { protectedResource } from './protected-resource.js'
 import { offerTo } from './server.js'
 import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
@@ -186,7 +186,7 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   const { principal: agent, url, headers, body, ending, isAuthenticated } = call
   const visitor = { agent, within, origin: headers.get('origin') }
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
-  const { answerMessage } = await service.parts.load(mcp)
+  const { answerMessage } = await service.parts.load(mcpKey)
   return reply(
     await answerMessage(
       offerTo({

@@ -1,4 +1,4 @@
 import { partKey } from '../../base/parts.js'
 
 /** Imports binders from CSV. */
-export const csv = partKey<typeof import('./import.js')>('csv')
+export const csvKey = partKey<typeof import('./import.js')>('csv')

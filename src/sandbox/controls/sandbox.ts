@@ -12,7 +12,7 @@ import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { type TestValues, testValuesOf } from '../../money/cards/test-values.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
-import { csv } from '../../payments/binder-imports/part.js'
+import { csvKey } from '../../payments/binder-imports/part.js'
 import type { State, Storage } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
 import { type ExportControls, exportControls } from '../exports/controls.js'
@@ -270,7 +270,7 @@ export function createSandbox(
     },
     async importBinder(order) {
       checkShape(BinderImportShape, order)
-      const { importBinder } = await service.parts.load(csv)
+      const { importBinder } = await service.parts.load(csvKey)
       await ready()
       return importBinder(order, service)
     },

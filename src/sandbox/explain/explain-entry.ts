@@ -3,7 +3,7 @@ import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { StateForgotten } from '../../storage/history/history.js'
 import type { Reader } from '../../storage/storage.js'
-import { explain } from './explain.js'
+import { explainAnswer } from './explain.js'
 import type { Explanation } from './facts/explanation.js'
 
 /** An entry of the journal. `after`: the last commit when it ended. Undefined while it runs. */
@@ -26,7 +26,7 @@ export async function explainEntry(
   const { history, storage, sandbox } = service
   const operations = await required(sandbox, 'the sandbox of this service').loadRoutes()
   const from = (tx: Reader) =>
-    explain({ entry, tx, service, operations, findEarlier: async (fits) => findEarlier(fits) })
+    explainAnswer({ entry, tx, service, operations, findEarlier: async (fits) => findEarlier(fits) })
   const { after } = entry
   if (!history || after === undefined) return ofNow(await storage.read(from))
   try {

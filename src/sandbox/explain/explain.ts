@@ -7,7 +7,7 @@ import { describeRetries } from './facts/retries.js'
 import { ownerText, plural } from './facts/words.js'
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
-export async function explain(sources: Sources): Promise<Explanation> {
+export async function explainAnswer(sources: Sources): Promise<Explanation> {
   const asked = askedOf(sources)
   const { entry } = asked
   const code = codeOf(asked)

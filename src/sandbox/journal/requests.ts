@@ -4,7 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import type { Explanation } from '../explain/facts/explanation.js'
-import { explain } from '../explain/part.js'
+import { explainKey } from '../explain/part.js'
 import { followEntries } from './follow.js'
 import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
 import { showEntry } from './kept-entry.js'
@@ -96,7 +96,7 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
     },
     async explain(id) {
       const entry = entryOf(service, id)
-      const { explainEntry } = await service.parts.load(explain)
+      const { explainEntry } = await service.parts.load(explainKey)
       const explanation = await explainEntry(entry, { findEarlier: journalOf(service).findBefore(id), service })
       return { ...explanation, entry: showEntry(entry) }
     },

@@ -5,7 +5,7 @@ import { z } from '../../http/fields/schema.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import type { AgentOptions, ScriptedAgent } from './agent.js'
 import { type HostileItem, hostileItems } from './hostile.js'
-import { scriptedAgents } from './part.js'
+import { scriptedAgentsKey } from './part.js'
 import type { People, Stage } from './person.js'
 
 /** The pages that the person fills in check the email. */
@@ -34,7 +34,7 @@ export function withAgents(
   let people: People | undefined
   const agent = async (options: AgentOptions) => {
     const checked = checkShape(AgentShape, options)
-    const { connectAgent } = await service.parts.load(scriptedAgents)
+    const { connectAgent } = await service.parts.load(scriptedAgentsKey)
     const { People } = await load(() => import('./person.js'))
     people ??= new People({ ...service, sandbox })
     return connectAgent(checked, people)

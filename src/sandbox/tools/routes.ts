@@ -1,6 +1,6 @@
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { tools } from './part.js'
+import { toolsKey } from './part.js'
 import { control, JsonRpcMessageShape } from './shapes.js'
 
 export const toolRoutes = defineRoutes('sandbox', {
@@ -15,7 +15,7 @@ export const toolRoutes = defineRoutes('sandbox', {
     errors: ['not_bundled'],
     produces: ['application/json', 'text/event-stream'],
     async handle({ url, headers, body, ending }, service): Promise<Reply> {
-      const { answerToolMessage } = await service.parts.load(tools)
+      const { answerToolMessage } = await service.parts.load(toolsKey)
       return reply(await answerToolMessage({ url, headers, body, ending }, service))
     },
   }),

@@ -7,7 +7,7 @@ import { defaultLimits } from '../../../src/http/limits.js'
 import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { routeList } from '../../../src/routes.js'
-import { explain } from '../../../src/sandbox/explain/explain.js'
+import { explainAnswer } from '../../../src/sandbox/explain/explain.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
 
 const generic = new Set(
@@ -54,7 +54,7 @@ describe('every error code', () => {
       for (const route of routesWith(code))
         for (const [sent, principal] of requests) {
           const entry = entryOf(code, route, sent, principal)
-          const why = await storage.read((tx) => explain({ ...sources, entry, tx }))
+          const why = await storage.read((tx) => explainAnswer({ ...sources, entry, tx }))
           for (const fault of faultsOf(code, why)) faults.add(`${code} of ${route?.id}: ${fault}`)
           count++
         }

@@ -1,4 +1,4 @@
 import { partKey } from '../../../base/parts.js'
 
 /** The fonts of invoices. */
-export const fonts = partKey<typeof import('./packaged-fonts.js')>('fonts')
+export const fontsKey = partKey<typeof import('./packaged-fonts.js')>('fonts')
