@@ -102,10 +102,6 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`${LINK}|(?<![@\\\\p{L}\\\\p{N}_.-])(?![0-9a-f]{32}\\\\.)${HOST}(?![\\\\p{L}\\\\p{N}@-])`, 'giu')":
       SHORT,
   },
-  'src/base/ip-address.ts': {
-    '/^(?:[\\w-]+\\.)*(?!\\d+\\.?$)[\\w-]+\\.?$/':
-      'It looks ahead once in each label. The lists of hosts are the developer’s.',
-  },
   'src/http/csv/csv.ts': { '/0+$/': 'It reads nine decimals.' },
   'src/http/sandbox-guard.ts': {
     'new RegExp(`(?:^|;\\\\s*)${name}=([^;\\\\s]*)`)':
