@@ -34,12 +34,12 @@ for (const name of readdirSync(join(folder, 'lib'), { recursive: true, encoding:
 }
 /** @param {string} name @param {object} content */
 const write = (name, content) => writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`)
-// It has no entry points for test runners. JSR knows no open ranges such as >=7: what the tests run is one that works.
+// It has no entry points for test runners. JSR knows no open ranges such as >=7, and no alternatives: what the tests run is one that works.
 const { vitest, '@playwright/test': playwright, ...peerDependencies } = manifest.peerDependencies
 const given = { '@types/node': '', ...peerDependencies }
 const peers = Object.entries(given).map(([name, range]) => [
   name,
-  range.startsWith('^') ? range : manifest.devDependencies[name],
+  /^\^\S+$/.test(range) ? range : manifest.devDependencies[name],
 ])
 write('package.json', { type: 'module', dependencies: { ...manifest.dependencies, ...Object.fromEntries(peers) } })
 // Without these lines Git's own list would leave all of it out.
