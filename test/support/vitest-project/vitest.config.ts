@@ -4,6 +4,7 @@ import type { TestModule } from 'vitest/node'
 import { browserScript } from '../../../scripts/browser-script.js'
 import { folderFiles } from '../../../scripts/folder-files.js'
 import { fontBytes } from '../../../scripts/font-bytes.js'
+import { mswRelease } from '../msw-release.js'
 
 /** What Vitest reports of a test. */
 export interface ReportedTest {
@@ -45,7 +46,7 @@ const reporter = {
 
 /** The project of someone who tests with `farthing/vitest`. Some of its tests fail on purpose. */
 export default defineConfig({
-  plugins: [browserScript(), fontBytes(), folderFiles()],
+  plugins: [browserScript(), fontBytes(), folderFiles(), mswRelease()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   resolve: { tsconfigPaths: true },
   test: { root: import.meta.dirname, include: ['*.cases.ts'], reporters: ['default', reporter], testTimeout: 15_000 },
