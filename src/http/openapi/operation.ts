@@ -35,7 +35,7 @@ export function operation(route: Route, version: Version | undefined, parts: Par
     description: description + asBody,
     tags: [route.tag],
     'x-evidence': evidenceOf(route, version),
-    security: securityOf(route, descriptions),
+    security: securityOf(route, descriptions, least),
     parameters: [
       ...(route.params
         ? schemas

@@ -1,3 +1,5 @@
+import { type Evidence, isWeaker } from '../../base/evidence.js'
+import { isWeakField } from '../fields/graded.js'
 import type { Auth, Route } from '../route.js'
 import type { DocumentPart } from './schemas.js'
 import type { Descriptions } from './texts.js'
@@ -6,11 +8,11 @@ const one = (name: string, scopes: readonly string[] = []): DocumentPart => ({ [
 const nothing: DocumentPart = {}
 
 /** The security requirements of an operation: any one of them is enough. */
-export function securityOf(route: Route, descriptions: Descriptions): DocumentPart[] {
+export function securityOf(route: Route, descriptions: Descriptions, least: Evidence): DocumentPart[] {
   const own = descriptions.security(route.id)
   const found =
     own?.map((names) => Object.fromEntries(names.map((name) => [name, []]))) ??
-    (route.scope === 'sandbox' ? controlSecurity(route) : route.auth.flatMap((kind) => schemesOf(kind, route)))
+    (route.scope === 'sandbox' ? controlSecurity(route) : route.auth.flatMap((kind) => schemesOf(kind, route, least)))
   const texts = new Set(found.map((requirement) => JSON.stringify(requirement)))
   return [...texts].map((text): DocumentPart => JSON.parse(text))
 }
@@ -19,7 +21,7 @@ export function securityOf(route: Route, descriptions: Descriptions): DocumentPa
 const controlSecurity = ({ isOpen }: Route): DocumentPart[] =>
   isOpen ? [nothing] : [nothing, one('controlToken'), one('controlBearer')]
 
-function schemesOf(kind: Auth, route: Route): DocumentPart[] {
+function schemesOf(kind: Auth, route: Route, least: Evidence): DocumentPart[] {
   switch (kind) {
     case 'none':
       return [nothing]
@@ -35,13 +37,19 @@ function schemesOf(kind: Auth, route: Route): DocumentPart[] {
     case 'guest':
       return [one('sessionHeader'), one('sessionCookie'), nothing]
     case 'embed':
-      // In a body, `public_secret` is a field.
-      return [route.method === 'GET' ? one('publicSecret') : nothing]
+      return secretOf(route, least)
     case 'client':
       return [one('clientCredentials')]
     case 'refresh':
       return [one('refreshToken')]
   }
+}
+
+/** A publishable secret, which is a field in a body. Strict modes take it where the interface shows it. */
+function secretOf({ method, query, body, queryInBody }: Route, least: Evidence): DocumentPart[] {
+  if (!isWeaker('designed', least)) return [method === 'GET' ? one('publicSecret') : nothing]
+  const field = (queryInBody ? query : body)?.shape.public_secret
+  return field && !isWeakField(field, least) ? [nothing] : []
 }
 
 export const securitySchemes = (baseUrl: string): Record<string, DocumentPart> => ({
