@@ -1,5 +1,6 @@
 import type { ProblemCode } from '../../base/problem.js'
 import { approvalExplainers } from './codes/approvals.js'
+import { binderImportExplainers } from './codes/binder-imports.js'
 import { bodyExplainers } from './codes/bodies.js'
 import { callerExplainers } from './codes/callers.js'
 import { cardExplainers } from './codes/cards.js'
@@ -32,5 +33,6 @@ export const explainers: Readonly<Record<ProblemCode, Explainer>> = {
   ...checkoutExplainers,
   ...cardExplainers,
   ...serviceExplainers,
+  ...binderImportExplainers,
   ...webhookExplainers,
 }

@@ -1,8 +1,6 @@
 import { forwardedHeaders } from '../../../base/forwarded-headers.js'
 import { isLoopbackHost } from '../../../base/loopback.js'
 import { problemSentence } from '../../../base/problem.js'
-import { twinByHostname } from '../../../money/twins/twin.js'
-import { binderImports } from '../../../payments/statements/binder-import-row.js'
 import { describeEffects } from '../facts/effects.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
@@ -282,28 +280,6 @@ export const serviceExplainers = {
       facts: { field: field ?? null },
     }
   },
-
-  async binder_invalid(asked) {
-    const line = saidNumber(asked, 'line')
-    const column = responseText(asked, 'column')
-    const [, given] = /, not (".*")\.$/.exec(responseText(asked, 'error') ?? '') ?? []
-    return {
-      sentences: [
-        `${line === undefined ? 'A line' : `Line ${line}`}${column === undefined ? '' : `, column \`${column}\`,`} ${column === undefined ? '' : 'must be '}${responseText(asked, 'expected') ?? 'must be a line of a binder'}.`,
-        ...(given === undefined ? [] : [`It was ${given}.`]),
-        'Nothing was imported. Correct the line, and send the whole file again.',
-      ],
-      facts: {
-        line: line ?? null,
-        column: column ?? null,
-        expected: responseText(asked, 'expected') ?? null,
-        given: given ?? null,
-      },
-    }
-  },
-
-  import_in_progress: interruptedImport,
-  import_ended: interruptedImport,
 } satisfies Explainers
 
 /** The service or its storage failed. What is known is what the entry counted, and the fault that caused it. */
@@ -359,31 +335,6 @@ async function outcomeOf({ tx, entry: { caused } }: RefusedRequest): Promise<str
   const { sentences } = await describeEffects(tx, caused)
   const made = sentences.filter((sentence) => !/no longer/.test(sentence))
   return made.length > 0 ? ['It happened:', ...made] : ['The state of that moment shows nothing of it.']
-}
-
-async function interruptedImport(asked: RefusedRequest) {
-  const { hostname = '' } = asked.params
-  const twin = await twinByHostname(asked.tx, hostname)
-  const row = twin && (await asked.tx.get(binderImports, twin.id))
-  return {
-    sentences: [
-      row
-        ? `An import into ${hostname} was \`${row.state}\`, with ${plural(row.pieces, 'piece')} read.`
-        : `No import into ${hostname} was under way any more.`,
-      asked.entry.code === 'import_in_progress'
-        ? 'Send the file again once that import has ended.'
-        : 'Read the binder of the twin to see its rows. If they are missing, send the file again.',
-    ],
-    facts: { hostname, state: row?.state ?? null, pieces: row?.pieces ?? null },
-    fix:
-      asked.entry.code === 'import_in_progress'
-        ? corrected(asked, {})
-        : first(asked, 'readBinder', {
-            method: 'GET',
-            path: `/v4/twin/${hostname}/binder`,
-            ...(twin && { as: twin.owner }),
-          }),
-  }
 }
 
 /** Reads a snapshot of the present state, which can be restored. */
