@@ -1,8 +1,8 @@
 import type { AssemblyOptions } from './composition/assembly-options.js'
+import { createServiceOver } from './create-service.js'
 import { schemaHistory } from './migrations/schema.js'
 import { checkOptions } from './options.js'
-import { allParts } from './parts.js'
-import { assembleService, type Service } from './service.js'
+import type { Service } from './service.js'
 import type { Storage } from './storage/storage.js'
 import { serialStorage } from './storage/tables/serial.js'
 import { Tables } from './storage/tables/tables.js'
@@ -18,6 +18,6 @@ export interface ServiceOptions extends Omit<AssemblyOptions, 'storage'> {
 export function createService(options: ServiceOptions = {}): Service {
   // Spreading would make an empty object of what is none, such as a promise.
   checkOptions('createService', options)
-  const { storage = serialStorage({ tables: new Tables(), history: schemaHistory }), parts = allParts } = options
-  return assembleService({ ...options, storage, parts })
+  const { storage = serialStorage({ tables: new Tables(), history: schemaHistory }) } = options
+  return createServiceOver({ ...options, storage })
 }
