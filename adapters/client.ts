@@ -34,7 +34,7 @@ export type Client<G extends Grade = 'designed'> = Groups<G> & {
 }
 
 /**
- * Creates a client of a service in process, or of one at a URL. It calls as anonymous until `as()`. A refusal is thrown as a
+ * Creates a client of a service in process, or of one at a URL. It calls without credentials until `as()`. A refusal is thrown as a
  * `Refusal`. Throws a TypeError for a wrong target or option.
  */
 export function client<const G extends Grade = 'designed'>(

@@ -9,9 +9,9 @@ const DEAD_MS = 10_000
 const CHECK_MS = 1000
 
 /**
- * Runs a flow that claims the row which `look` returns, once no rival does. It waits while a rival's run is in progress,
- * here or in another process, and takes over from a rival whose process is dead. `run` returns undefined if a rival was
- * faster. Returns undefined if a rival takes longer than any run may, or if the service closes. Time is real here,
+ * Runs a flow that claims the row which `look` returns, once no other run holds it. It waits while another run is in
+ * progress, here or in another process, and takes over from one whose process is dead. `run` returns undefined if another
+ * was faster. Returns undefined if one takes longer than any run may, or if the service closes. Time is real here,
  * whatever the service's clock says.
  */
 export async function runExclusively<Row, Answer>(
