@@ -4,11 +4,10 @@ import { type Evidence, evidenceGrades, isWeaker } from '../src/base/evidence.js
 import { problemCodes, problemSentence, problemStatus } from '../src/base/problem.js'
 import { fieldsOfCode, problemFields } from '../src/base/problem-fields.js'
 import type { ClientOperation } from '../src/composition/client-operation.js'
-import { texts } from '../src/composition/descriptions.js'
 import { type DocumentPart, Schemas } from '../src/http/openapi/schemas.js'
 import { Descriptions } from '../src/http/openapi/texts.js'
 import { evidenceOf, type Route } from '../src/http/route.js'
-import { routeList } from '../src/routes.js'
+import { routeList, texts } from './route-table.js'
 
 /**
  * The module that the build puts in the place of `adapters/client/operations.ts`: the table as a literal, and the types of

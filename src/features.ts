@@ -1,83 +1,111 @@
-import type { Feature } from './http/routing/router.js'
+import { agentFeature } from './agents/agents/feature.js'
+import { mcpFeature } from './agents/mcp/feature.js'
+import type { Feature } from './composition/feature.js'
+import { metaFeature } from './composition/meta-feature.js'
+import { approvalFeature } from './consent/approvals/feature.js'
+import { clientCredentialFeature } from './consent/client-credentials/feature.js'
+import { deviceFeature } from './consent/devices/feature.js'
+import { notificationFeature } from './consent/notifications/feature.js'
+import { oidcBrowserFeature } from './consent/oidc/browser/feature.js'
+import { oidcFeature } from './consent/oidc/feature.js'
+import { personaFeature } from './consent/personas/feature.js'
+import { secondFactorFeature } from './consent/second-factor/feature.js'
+import { signInFeature } from './consent/sign-in/feature.js'
+import { idempotencyFeature } from './http/idempotency/feature.js'
+import { probeFeature } from './http/probes/feature.js'
+import { accountFeature } from './identity/accounts/feature.js'
+import { sessionFeature } from './identity/sessions/feature.js'
+import { tokenFeature } from './identity/tokens/feature.js'
+import { userFeature } from './identity/users/feature.js'
+import { eventFeature } from './jobs/events/feature.js'
+import { outboxFeature } from './jobs/outbox/feature.js'
+import { processFeature } from './jobs/processes/feature.js'
+import { rateFeature } from './jobs/rates/feature.js'
+import { timerFeature } from './jobs/schedule/feature.js'
+import { webhookFeature } from './jobs/webhooks/feature.js'
+import { billingFeature } from './market/billing/feature.js'
+import { cartFeature } from './market/carts/feature.js'
+import { catalogFeature } from './market/catalog/feature.js'
+import { checkoutFeature } from './market/checkout/feature.js'
+import { checkoutRefundFeature } from './market/checkout/refunds/feature.js'
+import { embedFeature } from './market/embeds/feature.js'
+import { paywallFeature } from './market/paywall/feature.js'
+import { planFeature } from './market/plans/feature.js'
+import { purchaseFeature } from './market/purchases/feature.js'
+import { commodityFeature } from './money/commodities/feature.js'
+import { digitalQuantityFeature } from './money/digital-quantities/feature.js'
+import { ledgerFeature } from './money/ledger/feature.js'
+import { twinFeature } from './money/twins/feature.js'
+import { paymentFeature } from './payments/payments/feature.js'
+import { statementFeature } from './payments/statements/feature.js'
+import { topupFeature } from './payments/topups/feature.js'
+import { transferFeature } from './payments/transfers/feature.js'
+import { faultFeature } from './sandbox/controls/faults/feature.js'
+import { controlFeature } from './sandbox/controls/feature.js'
+import { forkFeature } from './sandbox/controls/forks/feature.js'
+import { journalFeature } from './sandbox/controls/journal/feature.js'
+import { metricsFeature } from './sandbox/controls/metrics/feature.js'
+import { peopleFeature } from './sandbox/controls/people/feature.js'
+import { replayFeature } from './sandbox/controls/replay/feature.js'
+import { snapshotFeature } from './sandbox/controls/snapshots/feature.js'
+import { settingsFeature } from './sandbox/settings/feature.js'
+import { toolFeature } from './sandbox/tools/feature.js'
 
-/**
- * Every feature, with the first parts of its paths. Its routes, and what only they need, load with the first request
- * below one of these parts. `src/routes.ts` has the same routes at once, for documents, types and tests.
- */
-export const features: readonly Feature[] = [
-  { areas: ['account'], load: async () => (await import('./identity/accounts/routes.js')).accountRoutes },
-  { areas: ['account', 'user'], load: async () => (await import('./identity/tokens/routes.js')).tokenRoutes },
-  { areas: ['user', 'users'], load: async () => (await import('./identity/users/routes.js')).userRoutes },
-  {
-    areas: ['user'],
-    load: async () => (await import('./consent/client-credentials/routes.js')).clientCredentialRoutes,
-  },
-  {
-    areas: ['dq', 'twin'],
-    load: async () => (await import('./money/digital-quantities/routes.js')).digitalQuantityRoutes,
-  },
-  { areas: ['twin', 'twins'], load: async () => (await import('./money/twins/routes.js')).twinRoutes },
-  { areas: ['twin'], load: async () => (await import('./payments/statements/routes.js')).statementRoutes },
-  {
-    areas: ['commodity', 'commodities'],
-    load: async () => (await import('./money/commodities/routes.js')).commodityRoutes,
-  },
-  {
-    areas: ['payment', 'payments', 'payback', 'commodity'],
-    load: async () => (await import('./payments/payments/routes.js')).paymentRoutes,
-  },
-  { areas: ['catalog'], load: async () => (await import('./market/catalog/routes.js')).catalogRoutes },
-  {
-    areas: ['catalog', 'purchases'],
-    load: async () => (await import('./market/purchases/routes.js')).purchaseRoutes,
-  },
-  {
-    areas: ['checkout'],
-    load: async () => (await import('./market/checkout/refunds/routes.js')).checkoutRefundRoutes,
-  },
-  { areas: ['checkout'], load: async () => (await import('./market/checkout/routes.js')).checkoutRoutes },
-  { areas: ['carts'], load: async () => (await import('./market/carts/routes.js')).cartRoutes },
-  { areas: ['paywall'], load: async () => (await import('./market/paywall/routes.js')).paywallRoutes },
-  { areas: ['persona'], load: async () => (await import('./consent/personas/routes.js')).personaRoutes },
-  {
-    areas: ['transfer', 'transfers'],
-    load: async () => (await import('./payments/transfers/routes.js')).transferRoutes,
-  },
-  { areas: ['twin'], load: async () => (await import('./payments/topups/routes.js')).topupRoutes },
-  { areas: ['session', 'sessions'], load: async () => (await import('./identity/sessions/routes.js')).sessionRoutes },
-  { areas: ['session'], load: async () => (await import('./consent/sign-in/routes.js')).signInRoutes },
-  {
-    areas: ['notifications', 'pay'],
-    load: async () => (await import('./consent/notifications/routes.js')).notificationRoutes,
-  },
-  {
-    areas: ['authentication-requests', 'paywall'],
-    load: async () => (await import('./consent/second-factor/routes.js')).secondFactorRoutes,
-  },
-  { areas: ['events'], load: async () => (await import('./jobs/events/routes.js')).eventRoutes },
-  { areas: ['webhooks'], load: async () => (await import('./jobs/webhooks/routes.js')).webhookRoutes },
-  { areas: ['agent', 'agents'], load: async () => (await import('./agents/agents/routes.js')).agentRoutes },
-  { areas: ['approvals', 'agent'], load: async () => (await import('./consent/approvals/routes.js')).approvalRoutes },
-  { areas: ['billing'], load: async () => (await import('./market/billing/routes.js')).billingRoutes },
-  { areas: ['oidc'], load: async () => (await import('./consent/oidc/browser/routes.js')).oidcBrowserRoutes },
-  {
-    areas: ['oidc', 'connections', '.well-known'],
-    load: async () => (await import('./consent/oidc/routes.js')).oidcRoutes,
-  },
-  { areas: ['mcp', '.well-known'], load: async () => (await import('./agents/mcp/routes.js')).mcpRoutes },
-  {
-    areas: ['embed', 'payback', 'verify', 'micropay.js'],
-    load: async () => (await import('./market/embeds/routes.js')).embedRoutes,
-  },
-  { areas: ['openapi.json', 'docs'], load: async () => (await import('./routes.js')).metaRoutes },
-  { areas: ['healthz', 'readyz'], load: async () => (await import('./http/probes/routes.js')).probeRoutes },
-  { areas: ['metrics'], load: async () => (await import('./sandbox/controls/metrics/routes.js')).metricsRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/faults/routes.js')).faultRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/people/routes.js')).peopleRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/routes.js')).controlRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/journal/routes.js')).journalRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/snapshots/routes.js')).snapshotRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/forks/routes.js')).forkRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/tools/routes.js')).toolRoutes },
-  { areas: ['_sandbox'], load: async () => (await import('./sandbox/controls/replay/routes.js')).replayRoutes },
-]
+const all = [
+  accountFeature,
+  tokenFeature,
+  userFeature,
+  clientCredentialFeature,
+  digitalQuantityFeature,
+  twinFeature,
+  statementFeature,
+  commodityFeature,
+  paymentFeature,
+  catalogFeature,
+  purchaseFeature,
+  checkoutRefundFeature,
+  checkoutFeature,
+  cartFeature,
+  paywallFeature,
+  personaFeature,
+  transferFeature,
+  topupFeature,
+  sessionFeature,
+  signInFeature,
+  notificationFeature,
+  secondFactorFeature,
+  eventFeature,
+  webhookFeature,
+  agentFeature,
+  approvalFeature,
+  billingFeature,
+  oidcBrowserFeature,
+  oidcFeature,
+  mcpFeature,
+  embedFeature,
+  metaFeature(() => features),
+  probeFeature,
+  metricsFeature,
+  faultFeature,
+  peopleFeature,
+  controlFeature,
+  journalFeature,
+  snapshotFeature,
+  forkFeature,
+  toolFeature,
+  replayFeature,
+  deviceFeature,
+  planFeature,
+  ledgerFeature,
+  idempotencyFeature,
+  rateFeature,
+  processFeature,
+  outboxFeature,
+  timerFeature,
+  settingsFeature,
+] as const satisfies readonly Feature[]
+
+/** Every feature, in the order of the documentation. */
+export const features: readonly Feature[] = all
+/** The type of each, with that of its routes. */
+export type KnownFeature = (typeof all)[number]

@@ -18,6 +18,7 @@ import { ServiceEnding } from './http/ending.js'
 import type { OutwardPorts } from './http/faults.js'
 import { HeldBodies } from './http/fields/held-bodies.js'
 import type { FetchSource } from './http/incoming.js'
+import { knownOperation } from './http/known-operation.js'
 import { defaultLimits } from './http/limits.js'
 import { RouteTable } from './http/routing/router.js'
 import { sandboxAccess } from './http/sandbox-access.js'
@@ -37,6 +38,7 @@ import { checkForSale, isSoldByItem } from './market/catalog/for-sale.js'
 import { schemaHistory } from './migrations/schema.js'
 import { testProcessor } from './money/cards/test-processor.js'
 import { checkOptions } from './options.js'
+import { loadRouteList } from './routes.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
 import { inherit, settleFork } from './sandbox/controls/forks/inherit.js'
@@ -246,7 +248,7 @@ function contextOf(
         collections,
         history: schemaHistory,
         loadSeed: seedLoader(options.seed ?? {}),
-        loadRoutes: async () => (await loadRoutes()).routeList,
+        loadRoutes: loadRouteList,
         async openFork(past?: PastMoment) {
           const forked = await fork(service.baseUrl, past)
           await forked.ready()
@@ -364,9 +366,7 @@ const faultsOf = (
     loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
   })
 
-const loadRoutes = () => load(() => import('./routes.js'))
-
-const loadOperations = async () => (await loadRoutes()).knownOperations
+const loadOperations = async () => (await loadRouteList()).map(knownOperation)
 
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed

@@ -14,7 +14,7 @@ const kept: Record<string, string> = JSON.parse(
 const WHAT_TO_DO = `The shape of stored rows is not that of schema ${SCHEMA}. See "Change what is stored" in CONTRIBUTING.md.`
 
 describe('the stored rows', () => {
-  const shapes = rowShapes(fileURLToPath(new URL('../src/collections.ts', import.meta.url)), collections)
+  const shapes = rowShapes(fileURLToPath(new URL('../src/features.ts', import.meta.url)), collections)
 
   it(`have the shapes of schema ${SCHEMA}`, () => {
     expect(Object.keys(shapes)).toEqual(collections.map(({ name }) => name).sort())
@@ -38,12 +38,13 @@ describe('the reader of shapes', () => {
     interface Row { readonly id: number }
     interface NoteRow extends Row ${row}
     declare const notes: Collection<NoteRow, string>
-    export const collections = [notes]`
+    const noteFeature = { collections: [notes] }
+    export const features = [noteFeature]`
   const byOwner: AnyCollection = { name: 'notes', indexes: { byOwner: { fields: ['owner'] } } }
 
   async function shapeOf(row: string, declared = byOwner): Promise<string | undefined> {
     dir ??= await mkdtemp(join(tmpdir(), 'farthing-shapes-'))
-    const file = join(dir, 'collections.ts')
+    const file = join(dir, 'features.ts')
     await writeFile(file, module(row))
     return rowShapes(file, [declared]).notes
   }

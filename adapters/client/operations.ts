@@ -8,6 +8,7 @@ import type { FieldsOfCode } from '../../src/base/problem-fields.js'
 import { clientOperationsOf } from '../../src/composition/client-operations.js'
 import type { probeRoutes } from '../../src/http/probes/routes.js'
 import {
+  loadRouteList,
   type OperationBody,
   type OperationErrors,
   type OperationId,
@@ -15,8 +16,7 @@ import {
   type OperationQuery,
   type OperationResult,
   type OperationWait,
-  routeList,
-  type routes,
+  type Routes,
 } from '../../src/routes.js'
 import type { metricsRoutes } from '../../src/sandbox/controls/metrics/routes.js'
 import type { CommonCode } from './common-codes.js'
@@ -24,7 +24,7 @@ import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } fr
 import type { NameOf } from './naming.js'
 import type { RefusalOf } from './refusal.js'
 
-export const clientOperations = clientOperationsOf(routeList)
+export const clientOperations = clientOperationsOf(await loadRouteList())
 
 /** Every code. `unknown`: the answer has none. */
 export type Code = ProblemCode | 'unknown'
@@ -55,7 +55,7 @@ interface AtLeast {
   designed: Grade
 }
 
-type Route<Id extends OperationId> = (typeof routes)[Id]
+type Route<Id extends OperationId> = Routes[Id]
 type Version = 'v2' | 'v3' | 'v4'
 type Versions<Id extends OperationId> = NonNullable<Route<Id>['versions']>
 type FirstVersion<Id extends OperationId> = Versions<Id>[0] extends Version ? Versions<Id>[0] : 'none'

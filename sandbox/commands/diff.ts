@@ -1,7 +1,8 @@
 import type { Evidence } from '../../src/base/evidence.js'
-import { texts } from '../../src/composition/descriptions.js'
-import { openapi } from '../../src/http/openapi/document.js'
-import { routeList } from '../../src/routes.js'
+import { loadTexts } from '../../src/composition/descriptions.js'
+import { features } from '../../src/features.js'
+import { type DocumentedService, openapi } from '../../src/http/openapi/document.js'
+import { loadRouteList } from '../../src/routes.js'
 import { Refusal } from '../refusal.js'
 import { printLines } from '../terminal.js'
 import { type Comparison, compare } from './diff/compare.js'
@@ -22,18 +23,24 @@ interface DiffOrder {
  * Throws `Refusal`.
  */
 export async function diff({ place, evidence, json }: DiffOrder): Promise<void> {
-  const { comparison, source } = compareSource(await readSource(place), evidence)
+  const { comparison, source } = compareSource(await readSource(place), evidence, await loadTable())
   const { missing, extra, different } = comparison
   printLines(json ? [JSON.stringify({ evidence, ...source, ...comparison })] : reportLines(comparison, source))
   if (missing.length + extra.length + different.length > 0) process.exitCode = 1
+}
+
+async function loadTable() {
+  const [routes, texts] = await Promise.all([loadRouteList(), loadTexts(features)])
+  return { routes, texts }
 }
 
 /** Compares a source with what a service of this evidence grade has. Throws `Refusal`. */
 export function compareSource(
   source: Source,
   evidence: Evidence,
+  table: Pick<DocumentedService, 'routes' | 'texts'>,
 ): { readonly comparison: Comparison; readonly source: ComparedSource } {
-  const document = openapi({ routes: routeList, baseUrl: 'http://127.0.0.1:4242', evidence, texts })
+  const document = openapi({ ...table, baseUrl: 'http://127.0.0.1:4242', evidence })
   const ours = operationsIn(document, 'farthing')
   const { name, kind } = source
   if (kind === 'openapi') {

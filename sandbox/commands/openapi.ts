@@ -1,12 +1,14 @@
-import { texts } from '../../src/composition/descriptions.js'
+import { loadTexts } from '../../src/composition/descriptions.js'
+import { features } from '../../src/features.js'
 import { openapi as describe } from '../../src/http/openapi/document.js'
 import { examples } from '../../src/http/openapi/examples.js'
-import { routeList } from '../../src/routes.js'
+import { loadRouteList } from '../../src/routes.js'
 import type { Settings } from '../config.js'
 import { printText } from '../terminal.js'
 
 /** Prints the OpenAPI document of the service. */
-export function openapi({ port, baseUrl = `http://127.0.0.1:${port}`, evidence }: Settings): void {
-  const document = describe({ routes: routeList, baseUrl, evidence, texts, examples })
+export async function openapi({ port, baseUrl = `http://127.0.0.1:${port}`, evidence }: Settings): Promise<void> {
+  const [routes, texts] = await Promise.all([loadRouteList(), loadTexts(features)])
+  const document = describe({ routes, baseUrl, evidence, texts, examples })
   printText(`${JSON.stringify(document, null, 2)}\n`)
 }

@@ -1,7 +1,6 @@
-import { texts } from '../../src/composition/descriptions.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import { examples } from '../../src/http/openapi/examples.js'
-import { routeList } from '../../src/routes.js'
+import { routeList, texts } from '../route-table.js'
 
 /** A JSON Schema of the document. */
 export interface Schema {

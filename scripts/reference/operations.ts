@@ -1,7 +1,7 @@
 import { nameOf as clientName } from '../../adapters/client/naming.js'
 import { clientOperations } from '../../adapters/client/operations.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
-import { routeList } from '../../src/routes.js'
+import { routeList } from '../route-table.js'
 import { document, fileOfArea, type ListedOperation, nameOf, operations, type Schema } from './document.js'
 import { anchor, code, json, page, prose, table } from './markdown.js'
 import { areaOfShape, fieldRow, fieldTable, isShared, type ShapeOf } from './shapes.js'

@@ -4,10 +4,10 @@ import type { CommonCode } from '../../adapters/client/common-codes.js'
 import { nameOf } from '../../adapters/client/naming.js'
 import { clientOperations } from '../../adapters/client/operations.js'
 import type { Client } from '../../adapters/client.js'
+import { routeList } from '../../scripts/route-table.js'
 import { isProbe } from '../../src/http/probes/paths.js'
 import { isPage } from '../../src/http/route.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
-import { routeList } from '../../src/routes.js'
 
 /** Every method of a client. Read it aloud when you add an operation: would you look for it there? */
 const names = [

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { buyerTools, sellerTools } from '../../src/agents/mcp/tools/tools.js'
-import { routeList } from '../../src/routes.js'
 import { connect } from '../support/mcp/mcp.js'
 import { anotherAgent, heldBy, newAgentShop, requestApproval } from '../support/scenes/approvals.js'
 import { attacked } from '../support/scenes/attacked.js'

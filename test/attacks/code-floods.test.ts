@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { createService, type Mail, type Service } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { newOwnAccount, pathOf } from '../support/scenes/account-changes.js'
 import { anotherAgent } from '../support/scenes/approvals.js'

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import { routeList } from '../../scripts/route-table.js'
 import { createService, type Service, type ServiceOptions } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
 import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'

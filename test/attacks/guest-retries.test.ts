@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { routeList } from '../../src/routes.js'
+import { routeList } from '../../scripts/route-table.js'
 import type { Answer, Call, CallOptions } from '../support/api.js'
 import { attackedEach } from '../support/scenes/attacked.js'
 import { cardMessages, makeCheckout, newCheckout, newShop, readCheckout } from '../support/scenes/checkout.js'

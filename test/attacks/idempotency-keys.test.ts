@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { createService } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { type Answer, type Call, type CallOptions, caller } from '../support/api.js'
 import { expectProblem, expectSoundLedger, fund } from '../support/scenes/market.js'
 import { newMarket, newPage, ORIGIN, paywall, setPhone } from '../support/scenes/paywall.js'

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod/mini'
+import { routeList } from '../../scripts/route-table.js'
 import { redactLinks } from '../../src/base/text/redacted.js'
 import { createService } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
 

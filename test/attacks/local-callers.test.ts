@@ -8,8 +8,8 @@ import { client } from '../../adapters/client.js'
 import { requests } from '../../sandbox/commands/journal/requests.js'
 import { runningService } from '../../sandbox/commands/running-service.js'
 import { findControlToken, writeRunFile } from '../../sandbox/run-file.js'
+import { routeList } from '../../scripts/route-table.js'
 import { createService, type ServiceOptions } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 
 /** Who is on this machine, as far as a sandbox can tell. */
 

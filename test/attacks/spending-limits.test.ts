@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { routeList } from '../../src/routes.js'
+import { routeList } from '../../scripts/route-table.js'
 import type { Answer } from '../support/api.js'
 import { attacked } from '../support/scenes/attacked.js'
 import { addItem, newCart, newItem, payCart } from '../support/scenes/carts.js'

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { readSettings } from '../../sandbox/config.js'
 import { program } from '../../sandbox/program.js'
-import { routeList } from '../../src/routes.js'
+import { routeList } from '../../scripts/route-table.js'
 import { cli } from '../support/cli.js'
 
 /** What the test reads of a service of the file. */

@@ -5,21 +5,22 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Difference } from '../../sandbox/commands/diff/compare.js'
 import { readSource, type Source } from '../../sandbox/commands/diff/source.js'
 import { compareSource } from '../../sandbox/commands/diff.js'
-import { texts } from '../../src/composition/descriptions.js'
+import { routeList, texts } from '../../scripts/route-table.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import { createService } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { cli } from '../support/cli.js'
+
+const table = { routes: routeList, texts }
 
 const own = (evidence: 'designed' | 'observed' = 'designed'): any =>
   structuredClone(openapi({ routes: routeList, baseUrl: 'http://127.0.0.1:4242', evidence, texts }))
 
 const compared = (document: any) =>
-  compareSource({ kind: 'openapi', name: 'their.json', document }, 'designed').comparison
+  compareSource({ kind: 'openapi', name: 'their.json', document }, 'designed', table).comparison
 
 /** The differences of one operation. */
 function differencesOf(source: Source, id: string): Difference[] {
-  const { different } = compareSource(source, 'designed').comparison
+  const { different } = compareSource(source, 'designed', table).comparison
   return different.flatMap((operation) => (operation.id === id ? operation.differences : []))
 }
 
@@ -29,7 +30,7 @@ describe('another OpenAPI document', () => {
   test('that is our own has no difference, in every evidence mode', () => {
     for (const evidence of ['designed', 'observed'] as const) {
       const source = { kind: 'openapi', name: 'own.json', document: own(evidence) } as const
-      const { comparison } = compareSource(source, evidence)
+      const { comparison } = compareSource(source, evidence, table)
       expect(comparison).toMatchObject({ missing: [], extra: [], different: [] })
       expect(comparison.same).toBeGreaterThan(40)
     }
@@ -196,7 +197,7 @@ describe('a recorded session', () => {
       request: { method: 'GET', url: 'https://live.example.test/logo.png' },
       response: { status: 200, content: { mimeType: 'image/png' } },
     }
-    const { comparison, source } = compareSource(har([...(await recorded()), page, {}]), 'designed')
+    const { comparison, source } = compareSource(har([...(await recorded()), page, {}]), 'designed', table)
     expect(comparison).toEqual({ same: 3, missing: [], extra: [], different: [] })
     expect(source.skipped).toBe(2)
   })
@@ -219,7 +220,7 @@ describe('a recorded session', () => {
     }
     const strange = { ...(entries[1] as object), response: { status: 299, content: {} } }
     const source = har([...entries, tip, strange])
-    expect(compareSource(source, 'designed').comparison.missing).toEqual([
+    expect(compareSource(source, 'designed', table).comparison.missing).toEqual([
       { method: 'POST', path: '/v4/tips/{id}', id: null, grade: null },
     ])
     expect(
@@ -277,7 +278,7 @@ describe('a source', () => {
   ])('%s is refused', async (text, says) => {
     const file = `${command.directory}/their.txt`
     await writeFile(file, text)
-    const read = readSource(file).then((source) => compareSource(source, 'designed'))
+    const read = readSource(file).then((source) => compareSource(source, 'designed', table))
     await expect(read).rejects.toThrow(says)
   })
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
-import { texts } from '../../src/composition/descriptions.js'
+import { routeList, texts } from '../../scripts/route-table.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import type { Route } from '../../src/http/route.js'
-import { routeList } from '../../src/routes.js'
 import { isObject } from '../../src/storage/unknown.js'
 import { type CallerKind, callerKinds } from './world.js'
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { createService, Problem } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { caller } from '../support/api.js'
 
 /** A control of the route table as a method of `service.sandbox`. */

@@ -1,21 +1,36 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
+import { routes } from '../../scripts/route-table.js'
 import { features } from '../../src/features.js'
 import type { ServiceContext } from '../../src/http/context.js'
 import { reply } from '../../src/http/reply.js'
-import { type Feature, RouteTable } from '../../src/http/routing/router.js'
+import { type RoutedFeature, RouteTable } from '../../src/http/routing/router.js'
 import { WaitingRequests } from '../../src/http/waiting-requests.js'
-import { routes } from '../../src/routes.js'
 
 describe('the features', () => {
+  test('are all that have a feature.ts', async () => {
+    const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('feature.ts'),
+    )
+    const inFolders = files.filter((path) => !path.startsWith('composition'))
+    for (const path of inFolders) {
+      const [feature] = Object.values(await import(join('../../src', path)))
+      expect(features, path).toContain(feature)
+    }
+    // And the one about the service itself.
+    expect(features).toHaveLength(inFolders.length + 1)
+  })
+
   test('hold every route of the table, in its order', async () => {
-    const loaded = await Promise.all(features.map((feature) => feature.load()))
+    const loaded = await Promise.all(features.map((feature) => feature.load?.() ?? {}))
     expect(loaded.flatMap((each) => Object.keys(each))).toEqual(Object.keys(routes))
   })
 
   test('name the areas of their routes, and no other', async () => {
-    for (const { areas, load } of features) {
-      const starts = Object.values(await load()).map(({ path }) => path.split('/')[1])
+    for (const { areas = [], load } of features) {
+      const starts = Object.values((await load?.()) ?? {}).map(({ path }) => path.split('/')[1])
       expect([...areas].sort()).toEqual([...new Set(starts)].sort())
     }
   })
@@ -55,7 +70,7 @@ describe('a table', () => {
 })
 
 /** A feature with one route. It notes each time that it loads. */
-function feature(area: string, loads: string[], path: `/${string}` = `/${area}`): Feature {
+function feature(area: string, loads: string[], path: `/${string}` = `/${area}`): RoutedFeature {
   return {
     areas: [area],
     async load() {

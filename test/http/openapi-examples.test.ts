@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dereference, type Schema, validate } from '@cfworker/json-schema'
 import { describe, expect, it } from 'vitest'
+import { routeList, texts } from '../../scripts/route-table.js'
 import { evidenceGrades } from '../../src/base/evidence.js'
-import { texts } from '../../src/composition/descriptions.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import { examples } from '../../src/http/openapi/examples.js'
-import { routeList } from '../../src/routes.js'
 import { fileOf, hasExample } from '../support/examples/recorder.js'
 import { recordedExamples } from '../support/examples/tour.js'
 

@@ -1,14 +1,13 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, it } from 'vitest'
+import { routeList, texts } from '../../scripts/route-table.js'
 import { evidenceGrades } from '../../src/base/evidence.js'
 import { VERSION } from '../../src/base/version.js'
-import { texts } from '../../src/composition/descriptions.js'
 import { documentOf, openapi } from '../../src/http/openapi/document.js'
 import { examples } from '../../src/http/openapi/examples.js'
 import { Descriptions } from '../../src/http/openapi/texts.js'
 import { isGraded } from '../../src/http/route.js'
 import { errorsOf } from '../../src/http/routing/errors.js'
-import { routeList } from '../../src/routes.js'
 import { operations } from '../support/contract/operations.js'
 
 interface Document {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { routeList } from '../../src/routes.js'
+import { routeList } from '../../scripts/route-table.js'
 import { beginning } from './begin.js'
 import { planOf } from './plan.js'
 import { describeFailure, describeRun, keepResults, Run } from './report.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { createService } from '../../src/index.js'
-import { routeList } from '../../src/routes.js'
 import { type Call, type CallOptions, caller } from '../support/api.js'
 import { newItem, newShop, purchase } from '../support/scenes/catalog.js'
 import { pay } from '../support/scenes/market.js'

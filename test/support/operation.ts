@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
+import { routes } from '../../scripts/route-table.js'
 import type { Version } from '../../src/http/route.js'
-import {
-  type OperationBody,
-  type OperationErrors,
-  type OperationId,
-  type OperationParams,
-  type OperationQuery,
-  type OperationResult,
-  routes,
+import type {
+  OperationBody,
+  OperationErrors,
+  OperationId,
+  OperationParams,
+  OperationQuery,
+  OperationResult,
 } from '../../src/routes.js'
 import type { Call, CallOptions } from './api.js'
 

@@ -22,10 +22,10 @@ const shared = {
 } as const
 
 /**
- * The pages that explain error codes: HTML, or JSON or Markdown for callers that ask for it. `list` returns the route
- * table. The texts are loaded on the first call.
+ * The pages that explain error codes: HTML, or JSON or Markdown for callers that ask for it. `loadRoutes` returns the
+ * route table. The texts are loaded on the first call.
  */
-export const errorCodeRoutes = (list: () => readonly Route[]) =>
+export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
   defineRoutes('meta', {
     listErrorCodes: route({
       ...shared,
@@ -34,7 +34,7 @@ export const errorCodeRoutes = (list: () => readonly Route[]) =>
       result: z.object({ errors: z.array(ListedErrorShape) }),
       async handle({ headers }, { baseUrl, evidence }): Promise<Reply<{ errors: ListedError[] }>> {
         const { answerList } = await load(() => import('./answers.js'))
-        return answerList(formatFor(headers), { baseUrl, evidence, routes: list() })
+        return answerList(formatFor(headers), { baseUrl, evidence, routes: await loadRoutes() })
       },
     }),
 
@@ -54,7 +54,7 @@ export const errorCodeRoutes = (list: () => readonly Route[]) =>
       errors: ['not_found'],
       async handle({ params: { code }, headers }, { baseUrl, evidence }): Promise<Reply<ExplainedError>> {
         const { answerCode, answerUnknown } = await load(() => import('./answers.js'))
-        const service = { baseUrl, evidence, routes: list() }
+        const service = { baseUrl, evidence, routes: await loadRoutes() }
         const format = formatFor(headers)
         return isProblemCode(code)
           ? answerCode(code, format, service)

@@ -8,10 +8,10 @@ import type { Texts } from './texts.js'
 const MOST_WRITTEN = 2
 
 /**
- * The operation that returns the OpenAPI document. `list` returns the whole route table, including this operation. The
- * document, its texts and its examples are loaded on the first call.
+ * The operation that returns the OpenAPI document. `loadRoutes` returns the whole route table, including this operation.
+ * The document, its texts and its examples are loaded on the first call.
  */
-export const openapiRoutes = (list: () => readonly Route[], load: () => Promise<{ readonly texts: Texts }>) => {
+export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadTexts: () => Promise<Texts>) => {
   // Writing the document takes a hundred times as long as a payment, and anybody may ask for it.
   const written = new LimitedMap<string, string>(MOST_WRITTEN)
   return defineRoutes('meta', {
@@ -29,12 +29,13 @@ export const openapiRoutes = (list: () => readonly Route[], load: () => Promise<
         const name = `${evidence} ${baseUrl}`
         const known = written.get(name)
         if (known !== undefined) return reply({ body: known })
-        const [{ openapi }, { examples }, { texts }] = await Promise.all([
+        const [{ openapi }, { examples }, routes, texts] = await Promise.all([
           import('./document.js'),
           import('./examples.js'),
-          load(),
+          loadRoutes(),
+          loadTexts(),
         ])
-        const body = JSON.stringify(openapi({ routes: list(), baseUrl, evidence, texts, examples }))
+        const body = JSON.stringify(openapi({ routes, baseUrl, evidence, texts, examples }))
         written.set(name, body)
         return reply({ body })
       },

@@ -14,7 +14,7 @@ import { guardCaller, guardControls } from '../sandbox-guard.js'
 import { perform } from './perform.js'
 
 /** Routes that load together. */
-export interface Feature {
+export interface RoutedFeature {
   /** The first parts of their paths, without the version: `payment` for `/v4/payment/:hash`. */
   readonly areas: readonly string[]
   load(): Promise<Readonly<Record<string, Route>>>
@@ -22,15 +22,15 @@ export interface Feature {
 
 /** The compiled route table, which loads each feature with the first request to one of its areas. All services share one. */
 export class RouteTable {
-  readonly #features = new Map<string, Feature[]>()
+  readonly #features = new Map<string, RoutedFeature['load'][]>()
   readonly #opened = new Map<string, Promise<void>>()
   readonly #isOpen = new Set<string>()
   // itty-router tries routes one by one, so each constant start of a path has its own router.
   readonly #routers = new Map<string, RouterType>()
 
-  constructor(features: readonly Feature[]) {
-    for (const feature of features)
-      for (const area of feature.areas) this.#features.set(area, [...(this.#features.get(area) ?? []), feature])
+  constructor(features: readonly Partial<RoutedFeature>[]) {
+    for (const { areas = [], load } of features)
+      for (const area of areas) if (load) this.#features.set(area, [...(this.#features.get(area) ?? []), load])
   }
 
   /** Loads the features of an area. Throws `not_loaded`; the next call tries again. */
@@ -49,8 +49,8 @@ export class RouteTable {
     this.#isOpen.add(area)
   }
 
-  async #load(area: string, features: readonly Feature[]): Promise<void> {
-    const loaded = await load(() => Promise.all(features.map((feature) => feature.load())))
+  async #load(area: string, features: readonly RoutedFeature['load'][]): Promise<void> {
+    const loaded = await load(() => Promise.all(features.map((feature) => feature())))
     for (const route of loaded.flatMap((routes) => Object.values(routes)))
       for (const version of route.versions ?? [undefined]) {
         const endpoint = endpointOf(route, version)

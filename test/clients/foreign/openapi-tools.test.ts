@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { texts } from '../../../src/composition/descriptions.js'
+import { routeList, texts } from '../../../scripts/route-table.js'
 import { openapi } from '../../../src/http/openapi/document.js'
 import { examples } from '../../../src/http/openapi/examples.js'
-import { routeList } from '../../../src/routes.js'
 import { need, npmPackages, run } from '../support/toolchain.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'farthing-openapi-'))

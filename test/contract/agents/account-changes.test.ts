@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest'
-import { routes } from '../../../src/routes.js'
+import { routes } from '../../../scripts/route-table.js'
 import type { Writer } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { routeList, routes } from '../../../scripts/route-table.js'
 import { problemCodes } from '../../../src/base/problem.js'
 import { VERSION } from '../../../src/base/version.js'
 import { features } from '../../../src/features.js'
@@ -10,7 +11,6 @@ import { evidenceOf, type Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { RouteTable } from '../../../src/http/routing/router.js'
 import { WaitingRequests } from '../../../src/http/waiting-requests.js'
-import { routeList, routes } from '../../../src/routes.js'
 import { routeOf } from '../../support/api.js'
 import { documented, onlyNamed } from '../../support/contract/documented.js'
 import { operations } from '../../support/contract/operations.js'
@@ -205,10 +205,10 @@ const answeringItsId = ({ id, tag, method, path, versions, evidence, summary }: 
 })
 
 const named = new RouteTable(
-  features.map(({ areas, load }) => ({
+  features.map(({ areas = [], load }) => ({
     areas,
     load: async () =>
-      Object.fromEntries(Object.entries(await load()).map(([id, route]) => [id, answeringItsId(route)])),
+      Object.fromEntries(Object.entries((await load?.()) ?? {}).map(([id, route]) => [id, answeringItsId(route)])),
   })),
 )
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { routeList } from '../../../scripts/route-table.js'
 import { VERSION } from '../../../src/base/version.js'
-import { routeList } from '../../../src/routes.js'
 import { contract } from '../../support/contract/contract.js'
 import { newItem, putParameters } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger, fund, pay, UNKNOWN_DQ } from '../../support/scenes/market.js'

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { routeList } from '../../../scripts/route-table.js'
 import type { Entry } from '../../../src/base/journal.js'
 import { type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../../src/base/problem.js'
 import { errorTexts } from '../../../src/http/error-pages/texts/error-texts.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
-import { routeList } from '../../../src/routes.js'
 import { explainAnswer } from '../../../src/sandbox/explain/explain.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
 

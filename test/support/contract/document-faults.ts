@@ -1,9 +1,8 @@
 import { dereference, type Schema, validate } from '@cfworker/json-schema'
+import { routeList, texts } from '../../../scripts/route-table.js'
 import type { Evidence } from '../../../src/base/evidence.js'
-import { texts } from '../../../src/composition/descriptions.js'
 import { openapi } from '../../../src/http/openapi/document.js'
 import type { Route, Version } from '../../../src/http/route.js'
-import { routeList } from '../../../src/routes.js'
 
 /** Compares answers with the OpenAPI document. */
 

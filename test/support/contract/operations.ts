@@ -1,6 +1,6 @@
+import { routeList } from '../../../scripts/route-table.js'
 import type { Evidence } from '../../../src/base/evidence.js'
 import { evidenceOf, type Route, type Version } from '../../../src/http/route.js'
-import { routeList } from '../../../src/routes.js'
 
 /** A route under one of its versions. */
 export interface Operation {

@@ -1,5 +1,5 @@
+import { routeList } from '../../../scripts/route-table.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
-import { routeList } from '../../../src/routes.js'
 import { errorOf, NO_RUNTIME, statusOf, successOf } from '../scenes/answers.js'
 import { excused, sharedErrors, unseenKeyErrors } from './excused.js'
 

@@ -1,6 +1,6 @@
+import { routeList } from '../../../scripts/route-table.js'
 import { VERSION } from '../../../src/base/version.js'
 import { evidenceOf, type Route } from '../../../src/http/route.js'
-import { routeList } from '../../../src/routes.js'
 import { routeOf } from '../api.js'
 import { type Exchange, type RecordedMessage, withoutSignatures } from './session.js'
 

@@ -4,13 +4,13 @@ import type { AnyCollection } from '../../../src/storage/storage.js'
 
 /**
  * The shape of each collection by its name: the type of its rows, its indexes and its sealed fields. `file` is the module
- * whose list `collections` has the same collections in the same order.
+ * with the list of features, whose `collections` are the same in the same order.
  */
 export function rowShapes(file: string, collections: readonly AnyCollection[]): Record<string, string> {
   const program = programOf(file)
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(file)
-  const listed = source ? listedIn(source) : []
+  const listed = source ? listedIn(source, checker) : []
   if (listed.length !== collections.length) throw new Error(`${file} lists ${listed.length} collections`)
   const shapes = collections.map(({ name, indexes, sealed }, at) => {
     const row = rowOf(listed[at], checker)
@@ -46,15 +46,31 @@ function resolved(specifier: string, from: string): ts.ResolvedModuleFull | unde
   return undefined
 }
 
-function listedIn(source: ts.SourceFile): ts.Expression[] {
+/** What the features of the list name as their collections. */
+function listedIn(source: ts.SourceFile, checker: ts.TypeChecker): ts.Expression[] {
   const found: ts.Expression[] = []
   const visit = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.name.getText(source) === 'collections' && node.initializer)
-      found.push(...(ts.isArrayLiteralExpression(node.initializer) ? node.initializer.elements : []))
-    ts.forEachChild(node, visit)
+    if (ts.isArrayLiteralExpression(node))
+      for (const element of node.elements) found.push(...collectionsOf(element, checker))
+    else ts.forEachChild(node, visit)
   }
   visit(source)
   return found
+}
+
+function collectionsOf(feature: ts.Expression, checker: ts.TypeChecker): readonly ts.Expression[] {
+  const symbol = ts.isIdentifier(feature) ? checker.getSymbolAtLocation(feature) : undefined
+  const isImported = symbol && symbol.flags & ts.SymbolFlags.Alias
+  const declared = (isImported ? checker.getAliasedSymbol(symbol) : symbol)?.valueDeclaration
+  const value = declared && ts.isVariableDeclaration(declared) ? declared.initializer : undefined
+  if (!value || !ts.isObjectLiteralExpression(value)) return []
+  return value.properties.flatMap((property) =>
+    ts.isPropertyAssignment(property) &&
+    property.name.getText() === 'collections' &&
+    ts.isArrayLiteralExpression(property.initializer)
+      ? [...property.initializer.elements]
+      : [],
+  )
 }
 
 /** The `R` of a `Collection<R, I>`. */

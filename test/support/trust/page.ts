@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { routeList } from '../../../scripts/route-table.js'
 import { evidenceGrades } from '../../../src/base/evidence.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
-import { routeList } from '../../../src/routes.js'
 import { runtimes } from '../../runtimes.js'
 import { documented, onlyNamed } from '../contract/documented.js'
 import { excused, sharedErrors } from '../contract/excused.js'

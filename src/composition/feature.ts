@@ -1,0 +1,18 @@
+import type { FeatureTexts } from '../http/openapi/texts.js'
+import type { Route } from '../http/route.js'
+import type { RoutedFeature } from '../http/routing/router.js'
+import type { TimerJobs } from '../jobs/schedule/run.js'
+import type { AnyCollection } from '../storage/storage.js'
+
+/** All that a feature adds to the service. What only its routes need is loaded with the first request to them. */
+export interface Feature extends Partial<RoutedFeature> {
+  /** Loads what its operations and fields mean. */
+  describe?(): Promise<FeatureTexts>
+  readonly collections?: readonly AnyCollection[]
+  /** What loads the job of each kind of timer, when one is due. */
+  readonly timers?: TimerJobs
+}
+
+/** Loads the routes of all, in their order. */
+export const loadRoutesOf = async (features: readonly Feature[]): Promise<Readonly<Record<string, Route>>> =>
+  Object.assign({}, ...(await Promise.all(features.map((feature) => feature.load?.()))))

@@ -1,0 +1,5 @@
+import { devices } from './device.js'
+
+export const deviceFeature = {
+  collections: [devices],
+}

@@ -1,0 +1,5 @@
+import { idempotency } from './idempotency.js'
+
+export const idempotencyFeature = {
+  collections: [idempotency],
+}

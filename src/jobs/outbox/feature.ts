@@ -1,0 +1,5 @@
+import { outbox } from './outbox.js'
+
+export const outboxFeature = {
+  collections: [outbox],
+}

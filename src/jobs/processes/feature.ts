@@ -1,0 +1,5 @@
+import { processes } from './process-rows.js'
+
+export const processFeature = {
+  collections: [processes],
+}

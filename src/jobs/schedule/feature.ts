@@ -1,0 +1,5 @@
+import { timers } from './timer.js'
+
+export const timerFeature = {
+  collections: [timers],
+}

@@ -1,0 +1,13 @@
+import { BILLING_PERIOD_ENDS, BILLING_RETRY, invoices } from './invoice-row.js'
+import { billingProfiles } from './profile-row.js'
+
+export const billingFeature = {
+  areas: ['billing'],
+  load: async () => (await import('./routes.js')).billingRoutes,
+  describe: async () => (await import('./descriptions.js')).billingTexts,
+  collections: [billingProfiles, invoices],
+  timers: {
+    [BILLING_PERIOD_ENDS]: async () => (await import('./renewal.js')).endPeriod,
+    [BILLING_RETRY]: async () => (await import('./renewal.js')).retryInvoice,
+  },
+}

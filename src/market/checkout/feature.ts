@@ -1,0 +1,14 @@
+import { takeOverLate } from '../../jobs/flows/takeover.js'
+import { checkoutCharges } from './charge.js'
+import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES, checkouts } from './checkout-row.js'
+
+export const checkoutFeature = {
+  areas: ['checkout'],
+  load: async () => (await import('./routes.js')).checkoutRoutes,
+  describe: async () => (await import('./descriptions.js')).checkoutTexts,
+  collections: [checkouts, checkoutCharges],
+  timers: {
+    [CHECKOUT_EXPIRES]: async () => (await import('./attempt.js')).expireCheckout,
+    [CHECKOUT_ATTEMPT_ENDS]: async () => takeOverLate((await import('./attempt.js')).checkoutAttempts),
+  },
+}

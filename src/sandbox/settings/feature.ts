@@ -1,0 +1,5 @@
+import { serviceKeys, settings } from './settings.js'
+
+export const settingsFeature = {
+  collections: [settings, serviceKeys],
+}
