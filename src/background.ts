@@ -61,9 +61,11 @@ class BackgroundWork {
 
   constructor(storages: BackgroundStorages, given: Given) {
     const { base } = storages
+    // A browser tells itself which tabs and workers live.
+    const isAlone = base.exclusive || (base.presence !== undefined && !base.isShared)
     this.#given = given
     this.#watches = new Watches(given)
-    this.#processes = base.isShared ? new SharedProcesses(base, () => this) : undefined
+    this.#processes = isAlone ? undefined : new SharedProcesses(base, () => this)
     this.service = Object.assign(given, { storage: this.#storageOver(storages), background: this.#asContext() })
     this.deliveries = new Deliveries(deliveryHandlers, this.service, () => this.#deliveryLoop.wake())
     this.#feed = new WebhookFeed(this.service)
@@ -82,14 +84,14 @@ class BackgroundWork {
       .catch((cause: unknown) => given.log.error('no hints of other processes come', cause))
   }
 
-  wake(): void {
+  readonly wake = (): void => {
     this.#feed.forget()
     for (const loop of this.loops) loop.wake()
   }
 
   #asContext(): ServiceContext['background'] {
     return {
-      wake: () => this.wake(),
+      wake: this.wake,
       end: () => this.#end(),
       charge: (message) => this.deliveries.charge(message),
       moveClock: (target, store) => this.#moves.add(target, store),

@@ -191,4 +191,4 @@ async function park(tx: Writer, message: OutboxRow, service: ServiceContext): Pr
 
 /** Whether a message is still claimed for this try. A sandbox may have emptied its outbox since, or reset. */
 const isClaimed = async (tx: Reader, { id, claim }: OutboxRow): Promise<boolean> =>
-  claim?.holder !== undefined && (await tx.get(outbox, id))?.claim?.holder === claim.holder
+  typeof claim === 'string' && (await tx.get(outbox, id))?.claim === claim

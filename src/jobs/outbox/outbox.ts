@@ -1,10 +1,7 @@
 import type { CardRow, CardSubject, DeliveryOutcome, Message, OutboxRow, RefundRow } from '../../base/message.js'
 import type { CardCharge, CardRefund } from '../../base/ports.js'
 import { isAhead } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { LONGEST_CLAIM_MS } from '../claims/claim.js'
-import { claimOf } from './claim.js'
 
 export const outbox = collection<OutboxRow>()(
   'outbox',
@@ -77,8 +74,8 @@ export async function postPush(
 }
 
 /**
- * Writes a charge that the caller itself delivers at once, with `background.charge`. If it has no outcome after
- * `claimMs`, or if this process ends, the service delivers it in the background. With 0 it does so at once.
+ * Writes a charge. With a `claim`, its caller delivers it with `background.charge`. If it has no outcome when that flow or
+ * its process has ended, the service delivers it in the background.
  */
 export async function postCharge(
   tx: Writer,
@@ -87,22 +84,19 @@ export async function postCharge(
     purpose,
     purposeId,
     subjects,
-    claimMs,
+    claim,
     ...message
   }: NewMessage & {
     charge: CardCharge
     purpose: CardRow['purpose']
     purposeId: number
     subjects: readonly CardSubject[]
-    claimMs: number
+    claim: string | undefined
   },
-  service: Pick<ServiceContext, 'instance' | 'random'>,
 ): Promise<CardRow> {
-  const claimed =
-    claimMs > 0 ? { attempts: 1, claim: claimOf(service, message.at + Math.min(claimMs, LONGEST_CLAIM_MS)) } : {}
   const row = {
     ...(await newMessage(tx, message)),
-    ...claimed,
+    ...(claim !== undefined && { attempts: 1, claim }),
     kind: 'card',
     charge,
     purpose,
