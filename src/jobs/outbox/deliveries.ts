@@ -4,12 +4,13 @@ import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { ObservedStorage, type ServiceStorage } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { Transaction } from '../../storage/transaction.js'
+import type { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
+import { isAnyAhead, redate, runInParts } from '../schedule/due.js'
 import { claimDue, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
 import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
-import { areMessagesAhead, outbox, redateMessages } from './outbox.js'
+import { outbox } from './outbox.js'
 import { endTurns, findTurns, findWhetherTurnsWait } from './share-turns.js'
 import { type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
 
@@ -52,7 +53,7 @@ export class Deliveries {
    */
   async round(): Promise<number | undefined> {
     const { storage, clock } = this.#service
-    if (await storage.read((tx) => areMessagesAhead(tx, clock.now()))) await this.redate()
+    if (await storage.read((tx) => isAnyAhead(tx, outbox, clock.now()))) await redate(outbox, this.#service)
     for (;;) {
       if (this.#finished.length === 0) {
         const { isDue, next } = await storage.read((tx) => this.#look(tx))
@@ -72,12 +73,6 @@ export class Deliveries {
     const turn = new Promise<void>((resolve) => (cancel = this.#service.alarm.set(0, resolve)))
     await Promise.race([Promise.all(tries.map(({ ended }) => ended)), turn])
     cancel()
-  }
-
-  /** Dates messages anew whose times lie ahead of the clock, because it was moved back. */
-  async redate(): Promise<void> {
-    const { storage, clock } = this.#service
-    while (await storage.write((tx) => redateMessages(tx, clock.now())));
   }
 
   /** Makes due what waits for a place of its owner's: a clock that is moved delivers everything in its order. */
@@ -332,18 +327,9 @@ interface Failure {
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */
 async function recordAll(tx: Writer, outcomes: readonly Outcome[]): Promise<Failure[]> {
-  const failures: Failure[] = []
-  for (const outcome of outcomes) {
-    const part = new Transaction(tx)
-    try {
-      await outcome.record(part)
-      part.into(tx)
-    } catch (cause) {
-      failures.push({ message: outcome.message, cause })
-      await outcome.postpone(tx)
-    }
-  }
-  return failures
+  const record = (part: Transaction, outcome: Outcome) => outcome.record(part)
+  const parts = await runInParts(tx, outcomes, record, (_, outcome) => outcome.postpone(tx))
+  return parts.flatMap(({ work: { message }, failure }) => (failure ? [{ message, ...failure }] : []))
 }
 
 const notRecorded = ({ kind, id }: OutboxRow): string =>
