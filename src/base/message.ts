@@ -10,13 +10,6 @@ export type CardSubject = Owner | `address:${string}` | `guests:account:${number
 /** How a message ended after its port answered. */
 export type DeliveryOutcome = 'sent' | 'failed'
 
-/** Who tries a message, until when. `src/jobs/claims/claim.ts` says when it may be taken over. */
-export interface DeliveryClaim {
-  /** The instance name of the service, `:`, and a random part that is new for each try: its fence. */
-  readonly holder: string
-  readonly until: number
-}
-
 /** A message that leaves the service. Its port answers with a `Result`. */
 export interface Message<Result = unknown> {
   readonly id: number
@@ -36,8 +29,8 @@ export interface Message<Result = unknown> {
   readonly due_at: number | null
   /** When `due_at` was set. Null once it has ended or is a dead letter. */
   readonly due_set_at: number | null
-  /** Who tries it now. Null or absent if nobody does. */
-  readonly claim?: DeliveryClaim | null
+  /** The claim of the try that runs, new for each try. Null or absent if none does. */
+  readonly claim?: string | null
   /** It leaves before other messages of its kind, because someone waits for it. Absent otherwise. */
   readonly lane?: 'awaited'
   /** Whose places it takes in its lane: who caused it. Absent: those of its address. */

@@ -1,10 +1,12 @@
 import type { ServiceContext } from '../http/context.js'
 import type { Deliveries } from '../jobs/outbox/deliveries.js'
+import { outbox } from '../jobs/outbox/outbox.js'
 import type { ControlKind } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
 import { Mutex } from '../jobs/retries/mutex.js'
-import { redateAllTimers, runTimerSlice, type TimerJobs } from '../jobs/schedule/run.js'
-import { nextTimerDue } from '../jobs/schedule/timer.js'
+import { redate } from '../jobs/schedule/due.js'
+import { runTimerSlice, type TimerJobs } from '../jobs/schedule/run.js'
+import { nextTimerDue, timers } from '../jobs/schedule/timer.js'
 import type { WebhookFeed } from '../jobs/webhooks/feed.js'
 import type { SharedProcesses } from './shared-processes.js'
 
@@ -57,8 +59,8 @@ export class ClockMoves {
       const ms = target()
       await this.#workUntil(ms)
       service.sandbox?.clock.setTo(ms)
-      await redateAllTimers(service)
-      await deliveries.redate()
+      await redate(timers, service)
+      await redate(outbox, service)
       await store()
     }, 'clock')
   }

@@ -2,7 +2,7 @@ import { load } from '../base/load.js'
 import type { ServiceContext } from '../http/context.js'
 import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import type { ProcessGroup, SharedWork } from '../jobs/processes/process-group.js'
-import type { ControlKind } from '../jobs/processes/process-rows.js'
+import { type ControlKind, readProcessRow } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
 import { keepFaults, keptFaultCounts, withFaultCounts } from '../sandbox/settings/settings.js'
 import type { Presence, Reader, State, Storage } from '../storage/storage.js'
@@ -41,8 +41,9 @@ export class SharedProcesses implements Presence {
     return this.#entering
   }
 
-  async isAlive(name: string): Promise<boolean> {
-    return this.#group ? this.#group.isAlive(name) : true
+  /** Each process removes the rows of those whose hearts stopped. */
+  async isAlive(name: string, tx: Reader): Promise<boolean> {
+    return (await readProcessRow(tx, name)) !== undefined
   }
 
   /** Whether this process has the clock of the others. If not, it takes that over, and then its work goes on. */

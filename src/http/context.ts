@@ -65,8 +65,8 @@ export interface ServiceContext {
   readonly bodies: HeldBodies
   /** Whether the start has ended, and well. */
   hasStarted(): boolean
-  /** Upstream calls in progress in this process, by their tokens. */
-  readonly ongoing: Map<string, Promise<unknown>>
+  /** The claims on which this process works, each with the flow that closing waits for, if any. */
+  readonly ongoing: Map<string, Promise<unknown> | undefined>
   readonly sandbox: SandboxContext | undefined
   /** Records requests, timers and deliveries. Undefined if there is no journal. */
   readonly recorder: Recorder | undefined

@@ -1,11 +1,14 @@
 import { allRows } from '../storage/page.js'
 import type { Writer } from '../storage/storage.js'
-import { changeRows, type OlderRow, olderRows } from '../storage/tables/migration.js'
+import { changeRows, type OlderRow, olderRows, withMissing } from '../storage/tables/migration.js'
+import { isObject } from '../storage/unknown.js'
 import type { MigrationStep } from './step.js'
 
 export const jobsSteps: readonly MigrationStep[] = [
   { what: 'Names the queue in which each message has a place, or waits for one.', migrate: renameQueues },
   { what: 'Lets each process write its row anew.', migrate: removeLeases },
+  { what: 'Waits for no event below the last one that webhooks got.', migrate: forgetMissing },
+  { what: 'Keeps of each claim who holds it, which decides alone whether it is free.', migrate: keepHolders },
 ]
 
 function renameQueues(tx: Writer): Promise<void> {
@@ -24,4 +27,20 @@ function renameQueues(tx: Writer): Promise<void> {
 async function removeLeases(tx: Writer): Promise<void> {
   const leases = olderRows('leases')
   for await (const { id } of allRows(tx, leases, { index: 'id', prefix: [] })) tx.remove(leases, id)
+}
+
+/** Events land in the order of their ids. */
+function forgetMissing(tx: Writer): Promise<void> {
+  return changeRows(tx, olderRows('webhook_progress'), ({ missing: _, ...progress }) => progress as OlderRow)
+}
+
+async function keepHolders(tx: Writer): Promise<void> {
+  await changeRows(tx, olderRows('outbox'), (message) =>
+    isObject(message.claim) ? { ...message, claim: message.claim.holder } : message,
+  )
+  await changeRows(tx, olderRows('idempotency'), ({ claimed_until, attended, ...row }) => row as OlderRow)
+  await changeRows(tx, olderRows('checkouts'), ({ attempt_beat, ...row }) => row as OlderRow)
+  await changeRows(tx, olderRows('account_changes'), ({ instance, taken_until, ...row }) =>
+    withMissing(row as OlderRow, { claim: instance, last_step_at: taken_until }),
+  )
 }

@@ -1,3 +1,4 @@
+import type { Claimant } from './claim.js'
 import type { Key, Reader, Row, Writer } from './storage.js'
 
 const HOUR = 3_600_000
@@ -23,11 +24,9 @@ export const defaultRetention: RetentionLimits = {
 }
 
 /** What a rule knows when it judges a row. */
-export interface Sweeping {
+export interface Sweeping extends Claimant {
   /** Unix milliseconds. */
   readonly at: number
-  /** The instance of the service that sweeps. */
-  readonly instance: string
   readonly limits: RetentionLimits
 }
 

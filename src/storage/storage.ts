@@ -100,7 +100,7 @@ export interface Storage {
   readonly exclusive: boolean
   /** Whether many processes serve from it, so that none may take the state back under the others. Default: false. */
   readonly isShared?: boolean
-  /** Tells which services use it now. Absent if nobody can tell. */
+  /** Tells which services use it now. Absent: they write rows into it that say so. */
   readonly presence?: Presence
   /**
    * Reads how many times all processes together have changed rows. Call it in a transaction of this storage: then two
@@ -179,7 +179,8 @@ export interface Presence {
    * or its process ends.
    */
   enter(name: string): Promise<void>
-  isAlive(name: string): Promise<boolean>
+  /** Whether a service is alive. It is asked in a transaction, whose reads are `tx`. */
+  isAlive(name: string, tx: Reader): Promise<boolean>
 }
 
 /**

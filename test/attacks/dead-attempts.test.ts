@@ -5,6 +5,8 @@ import type { Storage } from '../../src/storage/storage.js'
 import { cardService, fastAlarm, gate, sharedStorage } from '../support/scenes/card-service.js'
 import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/scenes/checkout.js'
 import { expectProblem } from '../support/scenes/market.js'
+import { newProcesses } from '../support/scenes/processes.js'
+import { sharedByProcesses } from '../support/storage/presence.js'
 
 const never = () => new Promise<never>(() => {})
 const until = (isSo: () => boolean | Promise<boolean>) => vi.waitUntil(isSo)
@@ -29,55 +31,46 @@ async function died(storage: Storage, played: Parameters<typeof cardService>[0])
 }
 
 test('the next completion ends an attempt whose process died, even while the clock stands still', async () => {
-  const storage = sharedStorage(false)
+  const { storage, end } = sharedByProcesses(memoryStorage())
   const dead = await died(storage, { upstream: { fetch: never } })
   void complete(dead.call, dead.link, dead.shop.payer)
   await until(async () => (await attemptOf(storage))?.receipt_id != null)
   const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
   expect(await statusOf(next.call, dead.link)).toBe('paying')
+  end()
   expect((await complete(next.call, dead.link, dead.shop.payer)).status).toBe(200)
   expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 8, issued: 10 })
 })
 
 test('a completion answers for a dead attempt that may have charged a card, and charges nobody twice', async () => {
-  const storage = sharedStorage(false)
+  const { storage, end } = sharedByProcesses(memoryStorage())
   const dead = await died(storage, { charge: never })
   void withCard(dead.call, dead.link, dead.reader)
   await until(() => dead.asked.length === 1)
-  const next = await cardService({ storage, encryptionKey, alarm: fastAlarm })
+  const answering = gate()
+  const next = await cardService({
+    ...{ storage, encryptionKey, alarm: fastAlarm },
+    charge: async ({ id }) => {
+      await answering.opened
+      return { status: 'succeeded', charge_id: `ch_${id}` }
+    },
+  })
+  end()
   const refused = await withCard(next.call, dead.link, dead.reader)
   expectProblem(refused, 409, 'checkout_paying')
   expect([refused.headers.get('retry-after'), refused.body.error]).toEqual([
     '5',
     expect.stringContaining('Send the same request again'),
   ])
+  answering.open()
   await next.service.sandbox.advance('1m')
   expect((await withCard(next.call, dead.link, dead.reader)).status).toBe(200)
   expect(next.asked).toEqual(dead.asked)
   expect(await settled(next.call, dead.shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
 })
 
-/** An alarm that rings when the test says so. */
-function handAlarm() {
-  const waiting = new Set<{ readonly ms: number; ring(): void }>()
-  return {
-    of: (ms: number) => [...waiting].find((each) => each.ms === ms),
-    set(ms: number, ring: () => void) {
-      const each = { ms, ring }
-      waiting.add(each)
-      return () => void waiting.delete(each)
-    },
-    ring(ms: number) {
-      for (const each of [...waiting].filter((one) => one.ms === ms)) {
-        waiting.delete(each)
-        each.ring()
-      }
-    },
-  }
-}
-
-test('an attempt is not dead while its process reports that it lives', async () => {
-  const storage = sharedStorage(false)
+test('an attempt is not dead while the heart of its process beats, however long it takes', async () => {
+  const { start, time } = newProcesses({ hints: true })
   const let_ = gate()
   const fetched = vi.fn()
   const upstream = {
@@ -87,31 +80,17 @@ test('an attempt is not dead while its process reports that it lives', async () 
       return new Response('The story.')
     },
   }
-  const [alarm, alarmOfTwo] = [handAlarm(), handAlarm()]
-  const one = await prepared({ storage, upstream, alarm })
-  const two = await cardService({ storage, encryptionKey, upstream, alarm: alarmOfTwo })
-  const first = complete(one.call, one.link, one.shop.payer)
-  await until(() => fetched.mock.calls.length === 1)
-  const second = complete(two.call, one.link, one.shop.payer)
-  const silence = () => alarmOfTwo.of(10_000)
-  await until(() => silence() !== undefined)
-  for (let beats = 1; beats <= 3; beats++) {
-    const before = silence()
-    alarm.ring(1000)
-    await until(async () => (await attemptOf(storage))?.attempt_beat === beats)
-    await until(() => {
-      alarmOfTwo.ring(1000)
-      return silence() !== before
-    })
-  }
+  const [one, two] = [await start({ upstream }), await start({ upstream })]
+  const shop = await newShop(one.call, 'https://api.example.test/story')
+  const link = await newCheckout(one.call, shop)
+  const first = complete(one.call, link, shop.payer)
+  await time.until(() => fetched.mock.calls.length === 1)
+  const second = complete(two.call, link, shop.payer)
+  await time.pass(15_000)
+  expect(await statusOf(two.call, link)).toBe('paying')
   let_.open()
-  expect((await first).status).toBe(200)
-  await until(() => {
-    alarmOfTwo.ring(1000)
-    return silence() === undefined
-  })
-  expect((await second).body).toEqual((await first).body)
-  expect(fetched).toHaveBeenCalledTimes(1)
+  const [paid, again] = await time.during(Promise.all([first, second]))
+  expect([paid.status, again.body, fetched.mock.calls.length]).toEqual([200, paid.body, 1])
 })
 
 test('an attempt that was declared dead charges nothing if it lives after all', async () => {

@@ -1,51 +1,62 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { findEnded, isHeld, LONGEST_CLAIM_MS } from '../../src/jobs/claims/claim.js'
+import { systemRandom } from '../../src/base/ports.js'
+import { isHeld, newClaim } from '../../src/storage/claim.js'
+import type { Reader } from '../../src/storage/storage.js'
 
-const YEAR = 365 * 86_400_000
-const NOW = 2 * YEAR
+/** One process, which asks about those that share its storage. */
+function processOf(instance: string, alive?: ReadonlySet<string>) {
+  const asked: [name: string, tx: Reader][] = []
+  const presence = {
+    enter: async () => {},
+    async isAlive(name: string, tx: Reader) {
+      asked.push([name, tx])
+      return alive?.has(name) === true
+    },
+  }
+  const storage = { ...memoryStorage(), exclusive: false, ...(alive && { presence }) }
+  const ongoing = new Map<string, undefined>()
+  const process = { storage, instance, ongoing, random: systemRandom }
+  const holds = (claim: string | null | undefined) => storage.read((tx) => isHeld(tx, claim, process))
+  return { process, ongoing, asked, holds }
+}
 
-/** One process, which shares a storage unless the storage is its own. */
-const processOf = (instance: string, exclusive = false) => ({ storage: { ...memoryStorage(), exclusive }, instance })
+test('a claim names its holder, and no other claim has its fence', () => {
+  const { process } = processOf('a')
+  const claims = new Set([newClaim(process), newClaim(process)])
+  expect(claims.size).toBe(2)
+  for (const claim of claims) expect(claim).toMatch(/^a:[0-9a-f]{32}$/)
+})
 
-const claim = { holder: 'a:1', until: NOW + 1000 }
+test('nobody holds what has no claim', async () => {
+  const { holds } = processOf('a')
+  expect([await holds(null), await holds(undefined)]).toEqual([false, false])
+})
 
-describe('What a process has claimed', () => {
-  test('is held until its end, in the same process too', () => {
-    for (const name of ['a', 'b']) {
-      expect(isHeld(claim, { at: NOW }, processOf(name))).toBe(true)
-      expect(isHeld(claim, { at: NOW + 999 }, processOf(name))).toBe(true)
-      expect(isHeld(claim, { at: NOW + 1000 }, processOf(name))).toBe(false)
-    }
-  })
+test('a process holds what it works on, and nothing that it has ended', async () => {
+  const { process, ongoing, holds, asked } = processOf('a', new Set(['a']))
+  const claim = newClaim(process)
+  ongoing.set(claim, undefined)
+  expect([await holds(claim), await holds('a:earlier')]).toEqual([true, false])
+  ongoing.delete(claim)
+  expect([await holds(claim), asked]).toEqual([false, []])
+})
 
-  test('is free for a process that is alone with its storage, unless it is its own', () => {
-    expect(isHeld(claim, { at: NOW }, processOf('b', true))).toBe(false)
-    expect(isHeld(claim, { at: NOW }, processOf('a', true))).toBe(true)
-  })
+test('another process holds its claims while it is alive, which is asked in the same transaction', async () => {
+  const alive = new Set(['b'])
+  const { process, holds, asked } = processOf('a', alive)
+  const seen = await process.storage.read(async (tx) => [await isHeld(tx, 'b:1', process), asked[0]?.[1] === tx])
+  expect(seen).toEqual([true, true])
+  alive.clear()
+  expect(await holds('b:1')).toBe(false)
+})
 
-  test.each([
-    ['ahead', YEAR],
-    ['back', -YEAR],
-  ])('is free once the clock jumps %s a year', (_, jump) => {
-    const longest = { holder: 'a:1', until: NOW + LONGEST_CLAIM_MS }
-    expect(isHeld(longest, { at: NOW }, processOf('b'))).toBe(true)
-    expect(isHeld(longest, { at: NOW + jump }, processOf('b'))).toBe(false)
-  })
+test('a process that is alone with its storage asks about nobody', async () => {
+  const { process, asked } = processOf('a', new Set(['b']))
+  const alone = { ...process, storage: { ...process.storage, exclusive: true } }
+  expect([await process.storage.read((tx) => isHeld(tx, 'b:1', alone)), asked]).toEqual([false, []])
+})
 
-  test('is free once its process is known to have ended, which nobody says of itself', async () => {
-    const alive = new Set(['a', 'b'])
-    const presence = { enter: async () => {}, isAlive: async (name: string) => alive.has(name) }
-    const other = processOf('b')
-    const asking = { ...other, storage: { ...other.storage, presence } }
-    expect(isHeld(claim, { at: NOW, ended: await findEnded([claim.holder], asking) }, asking)).toBe(true)
-    alive.clear()
-    const ended = await findEnded([claim.holder, 'b:1'], asking)
-    expect([...ended]).toEqual(['a'])
-    expect(isHeld(claim, { at: NOW, ended }, asking)).toBe(false)
-  })
-
-  test('is held if it is unknown which processes are there', async () => {
-    expect([...(await findEnded([claim.holder], processOf('b')))]).toEqual([])
-  })
+test('a claim is held where nobody can tell who is alive', async () => {
+  expect(await processOf('a').holds('b:1')).toBe(true)
 })

@@ -23,3 +23,28 @@ test('rows of processes of the third schema are gone', async () => {
   const rows = await migrated({ leases })
   expect([rows.leases ?? [], rows.processes ?? []]).toEqual([[], []])
 })
+
+test('the hand-out of events waits for none below the last one', async () => {
+  const webhook_progress = [{ id: 'events', after: 7, missing: [{ id: 5, since: 1 }], due_at: 2 }]
+  expect((await migrated({ webhook_progress })).webhook_progress).toEqual([{ id: 'events', after: 7, due_at: 2 }])
+})
+
+test('a claim of the third schema becomes its holder', async () => {
+  const older = {
+    outbox: [
+      { id: 1, claim: { holder: 'one:a', until: 5 } },
+      { id: 2, claim: null },
+    ],
+    idempotency: [{ id: 'a', claim: 'one:b', claimed_until: 5, attended: true }],
+    checkouts: [{ id: 1, attempt: 'one:c', attempt_beat: 3 }],
+    account_changes: [{ id: 'x', instance: 'one:d', taken_until: 5 }],
+  }
+  const rows = await migrated(older)
+  expect(rows.outbox).toEqual([
+    { id: 1, claim: 'one:a' },
+    { id: 2, claim: null },
+  ])
+  expect(rows.idempotency).toEqual([{ id: 'a', claim: 'one:b' }])
+  expect(rows.checkouts).toEqual([{ id: 1, attempt: 'one:c' }])
+  expect(rows.account_changes).toEqual([{ id: 'x', claim: 'one:d', last_step_at: 5 }])
+})

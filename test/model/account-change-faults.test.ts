@@ -14,6 +14,7 @@ import {
 import { newItem, WEATHER } from '../support/scenes/catalog.js'
 import { expectProblem } from '../support/scenes/market.js'
 import { useFileStorages } from '../support/storage/file-storages.js'
+import { sharedByProcesses } from '../support/storage/presence.js'
 
 const files = useFileStorages()
 
@@ -214,12 +215,12 @@ describe('A change whose process died between its steps', () => {
   })
 
   test('is left alone while the other process may still be alive', async () => {
-    const shared = { ...memoryStorage(), exclusive: false }
+    const { storage, end } = sharedByProcesses(memoryStorage())
     const options = { encryptionKey: '7'.repeat(64) }
-    const { business, id } = await died(shared, options)
-    const { call, service } = start(shared, options)
+    const { business, id } = await died(storage, options)
+    const { call } = start(storage, options)
     expectProblem(await applyChange(call, business.agent, id), 409, 'approval_spent')
-    await service.sandbox.advance('1m')
+    end()
     expect((await applyChange(call, business.agent, id)).status).toBe(200)
     expect((await call('GET', '/v4/twins', business.seller)).body.twins).toHaveLength(2)
   })

@@ -12,6 +12,7 @@ import { newShop as newItemShop, purchase, WEATHER } from '../support/scenes/cat
 import { complete, guest, newCheckout, newShop, settled, withCard } from '../support/scenes/checkout.js'
 import { newMarket, paywall, settledBalances } from '../support/scenes/paywall.js'
 import { balanceOf, newSeller } from '../support/scenes/world.js'
+import { sharedByProcesses } from '../support/storage/presence.js'
 
 /**
  * Every flow, killed after each of its steps: whenever a transaction has landed, and whenever a port has done what it
@@ -65,9 +66,10 @@ class Life {
 
 /** What all services of one world share: the storage, the card processor and the endpoints. */
 function newWorld(exclusive: boolean) {
-  const storage: Storage = { ...memoryStorage(), exclusive, close: async () => {} }
+  const { storage: shared, end } = sharedByProcesses(memoryStorage())
+  const storage: Storage = exclusive ? { ...shared, exclusive } : shared
   const processor = testProcessor({ alarm: systemAlarm })
-  const world = { storage, charged: new Set<string>(), called: 0, declines: false, hangs: false }
+  const world = { storage, end, charged: new Set<string>(), called: 0, declines: false, hangs: false }
   const start = async (life: Life) => {
     return cardService({
       storage: life.storage(storage),
@@ -269,6 +271,7 @@ async function stopAfterEachStep(
     first.service.close = async () => {}
     const lost = scene.run(first.call)
     if ((await Promise.race([lost, life.stopped])) !== 'stopped') return last - 1
+    world.end()
     const next = await world.start(new Life())
     if (exclusive) await vi.waitUntil(async () => (await leftIn(world, 'account_changes')).length === 0)
     else await next.service.sandbox.advance('6m')

@@ -273,7 +273,7 @@ class Simulation {
     if (this.#failure) return
     if (this.#running > 0) throw new PropertyBroken(`Every call is answered: ${this.#running} acts have not ended`)
     await this.#audit()
-    await this.#check((storage) => checkAtRest(storage, this.#records, this.#outside, this.timeline.now()))
+    await this.#check((storage) => checkAtRest(storage, this.#records, this.#outside))
   }
 
   async #check(look: (storage: Storage) => Promise<void>): Promise<void> {

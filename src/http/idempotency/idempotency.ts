@@ -1,8 +1,8 @@
 import { base64url, bytesOf } from '../../base/encoding.js'
 import { canonicalJson } from '../../base/hash.js'
-import { Problem, problem } from '../../base/problem.js'
-import { digest, randomHex } from '../../base/secrets.js'
-import { isCurrent } from '../../base/time.js'
+import { problem } from '../../base/problem.js'
+import { digest } from '../../base/secrets.js'
+import { isHeld } from '../../storage/claim.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { ServiceContext } from '../context.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
@@ -19,15 +19,8 @@ export interface IdempotencyRow {
    * answer.
    */
   readonly sealed: string | null
-  /**
-   * The call in progress, if it has several transactions: its service's instance, `:`, and a random part. Null when
-   * it has ended.
-   */
+  /** The claim of the call in progress, if it has several transactions. Null when it has ended. */
   readonly claim: string | null
-  /** When a different call may take the key over. */
-  readonly claimed_until: number | null
-  /** Whether others can tell that the claiming service is alive. */
-  readonly attended: boolean
 }
 
 export const idempotency = collection<IdempotencyRow>()(
@@ -45,8 +38,11 @@ export const idempotency = collection<IdempotencyRow>()(
       index: 'byExpiry',
       unless: 'the call still runs',
       // A sandbox's clock may jump while a call runs. Its answer needs the row.
-      spared: async (_tx, rows, { instance }) =>
-        new Set(rows.filter(({ claim }) => claim !== null && instanceOf(claim) === instance).map(({ id }) => id)),
+      async spared(tx, rows, claimant) {
+        const held = new Set<string>()
+        for (const { id, claim } of rows) if (await isHeld(tx, claim, claimant)) held.add(id)
+        return held
+      },
     },
   },
 )
@@ -61,7 +57,7 @@ export interface KeyedRequest {
   isStillValid(tx: Writer, stored: RenderedAnswer): Promise<boolean>
 }
 
-type Context = Pick<ServiceContext, 'clock' | 'keys' | 'random' | 'instance' | 'storage'>
+type Context = Pick<ServiceContext, 'clock' | 'keys' | 'instance' | 'ongoing' | 'storage'>
 
 /** How many characters a key may have. */
 export const LONGEST_KEY = 255
@@ -80,17 +76,12 @@ export async function findStoredAnswer(
   tx: Writer,
   request: KeyedRequest,
   context: Context,
-  isDead: IsDead = () => false,
 ): Promise<AnswerPlace | RenderedAnswer> {
-  const at = context.clock.now()
   const place = answerPlace(request)
-  const kept = await storedAnswerAt(tx, place, { at, isDead }, context)
+  const kept = await storedAnswerAt(tx, place, context)
   if (kept && (await request.isStillValid(tx, kept))) return replayed(kept)
   return place
 }
-
-/** Whether the service of this instance name has certainly ended. */
-export type IsDead = (instance: string) => boolean
 
 /** Where an answer is stored, and the digest of its request's body. */
 export interface AnswerPlace {
@@ -106,40 +97,17 @@ const answerPlace = ({ caller, method, path, key, fields }: KeyedRequest): Answe
 async function storedAnswerAt(
   tx: Reader,
   { id, body_digest }: AnswerPlace,
-  { at, isDead }: { readonly at: number; readonly isDead: IsDead },
   context: Context,
 ): Promise<RenderedAnswer | undefined> {
   const known = await tx.get(idempotency, id)
-  if (!known || known.expires_at <= at) return undefined
+  if (!known || known.expires_at <= context.clock.now()) return undefined
   if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
-  if (isRunning(known, { at, isDead }, context)) throw new InProgress(known)
+  if (await isHeld(tx, known.claim, context))
+    throw problem('idempotency_in_progress', { headers: { 'retry-after': '1' } })
   if (known.sealed === null) return undefined
   const stored = await context.keys.open(known.sealed, id)
   if (stored === undefined) throw problem('idempotency_unreadable')
   return readAnswer(stored)
-}
-
-function isRunning(
-  { claim, claimed_until }: IdempotencyRow,
-  { at, isDead }: { readonly at: number; readonly isDead: IsDead },
-  { instance, storage }: Context,
-): boolean {
-  if (claim === null || claimed_until === null || !isCurrent(claimed_until, CLAIM, at)) return false
-  const by = instanceOf(claim)
-  return by === instance || (!storage.exclusive && !isDead(by))
-}
-
-const instanceOf = (claim: string): string => claim.slice(0, claim.indexOf(':'))
-
-/** `idempotency_in_progress`, with the instance of the service that runs the first call. */
-export class InProgress extends Problem {
-  /** Undefined if nobody can tell whether that service is alive. */
-  readonly instance: string | undefined
-
-  constructor({ claim, attended }: IdempotencyRow) {
-    super('idempotency_in_progress', { headers: { 'retry-after': '1' } })
-    this.instance = attended && claim !== null ? instanceOf(claim) : undefined
-  }
 }
 
 interface PutAnswer {
@@ -161,24 +129,14 @@ async function putAnswer(
   tx: Writer,
   { id, body_digest }: AnswerPlace,
   { outcome, claim, at }: PutAnswer,
-  { keys, storage }: Context,
+  { keys }: Pick<Context, 'keys'>,
 ): Promise<void> {
   const seal = (answer: RenderedAnswer) => keys.seal(writeAnswer(answer), id)
   let sealed = outcome && (await seal(outcome.answer))
   if (outcome && sealed !== null && !(await outcome.fits(tx, sealed.length))) sealed = await seal(outcome.notKept())
   const expires_at = at + KEY_MS
-  const open =
-    claim === null
-      ? { claim, claimed_until: null, attended: false }
-      : { claim, claimed_until: at + CLAIM, attended: !!storage.presence }
-  tx.put(idempotency, { id, body_digest, expires_at, sealed, ...open })
+  tx.put(idempotency, { id, body_digest, expires_at, sealed, claim })
 }
-
-/**
- * How long a call of several transactions may run before another may take its key over. It may wait for people and
- * upstream services.
- */
-const CLAIM = 5 * 60_000
 
 /** A call of several transactions and its key. */
 export interface Claim extends AnswerPlace {
@@ -186,11 +144,8 @@ export interface Claim extends AnswerPlace {
 }
 
 /** Claims a key for a call of several transactions. */
-export async function claimKey(tx: Writer, place: AnswerPlace, context: Context): Promise<Claim> {
-  const claim = `${context.instance}:${randomHex(context.random, 16)}`
-  await putAnswer(tx, place, { outcome: null, claim, at: context.clock.now() }, context)
-  return { ...place, claim }
-}
+export const claimKey = (tx: Writer, claim: Claim, context: Context): Promise<void> =>
+  putAnswer(tx, claim, { outcome: null, claim: claim.claim, at: context.clock.now() }, context)
 
 /** Stores the answer of a call of one transaction, in that transaction. */
 export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: AnswerToStore, context: Context): Promise<void> =>
@@ -219,7 +174,7 @@ export const holdsKey = async (tx: Reader, { id, claim }: Claim): Promise<boolea
 export async function releaseKey(tx: Writer, { id }: Claim): Promise<void> {
   const known = await tx.get(idempotency, id)
   if (!known || known.sealed === null) tx.remove(idempotency, id)
-  else tx.put(idempotency, { ...known, claim: null, claimed_until: null })
+  else tx.put(idempotency, { ...known, claim: null })
 }
 
 /** Serializes an answer. Binary bodies, from upstream services, become base64url. */

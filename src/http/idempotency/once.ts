@@ -1,4 +1,5 @@
 import { Problem, problem } from '../../base/problem.js'
+import { newClaim } from '../../storage/claim.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import { trackChanges } from '../change-tracking.js'
 import type { ServiceContext } from '../context.js'
@@ -14,7 +15,6 @@ import {
   claimKey,
   findStoredAnswer,
   holdsKey,
-  InProgress,
   type KeyedRequest,
   releaseKey,
   storeAtOnce,
@@ -39,21 +39,19 @@ export interface KeyedRun {
 export async function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
   const { route } = endpoint
   let belongs = false
-  const answer = await retryIfOwnerEnded(service, (isDead) =>
-    service.storage.write(async (tx) => {
-      const call = await prepare(tx)
-      const request = keyed(call)
-      const found = request && (await findStoredAnswer(tx, request, service, isDead))
-      belongs = found !== undefined && 'status' in found
-      if (found && 'status' in found) return found
-      if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
-      const handled = await route.write?.(tx, call, service)
-      const outcome = answerTo(handled, { endpoint, incoming, service })
-      belongs = found !== undefined && tx.hasChanged
-      if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
-      return outcome
-    }),
-  )
+  const answer = await service.storage.write(async (tx) => {
+    const call = await prepare(tx)
+    const request = keyed(call)
+    const found = request && (await findStoredAnswer(tx, request, service))
+    belongs = found !== undefined && 'status' in found
+    if (found && 'status' in found) return found
+    if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
+    const handled = await route.write?.(tx, call, service)
+    const outcome = answerTo(handled, { endpoint, incoming, service })
+    belongs = found !== undefined && tx.hasChanged
+    if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
+    return outcome
+  })
   if (belongs) incoming.isWithheld = false
   return answer
 }
@@ -85,7 +83,8 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
   try {
     const outcome = render(endpoint, await handler({ ...call, storeAnswer }, watched.service), incoming)
     if (watched.hasChanged) incoming.isWithheld = false
-    if (claim && !isStored) await endCall(claim, watched.hasChanged ? toStore(outcome, call, run) : undefined, service)
+    if (claim && isStored) service.ongoing.delete(claim.claim)
+    else if (claim) await endCall(claim, watched.hasChanged ? toStore(outcome, call, run) : undefined, service)
     return outcome
   } catch (error) {
     const isRefusal = error instanceof Problem
@@ -115,29 +114,30 @@ async function beginCall({
   isKeyed,
   keyed,
 }: KeyedRun): Promise<BegunCall | RenderedAnswer> {
-  const { storage } = service
+  const { storage, ongoing } = service
   const { scope, isOpen } = endpoint.route
   if (scope === 'meta' || isOpen || isProbe(endpoint.path)) return { call: await prepare(noStorage), claim: undefined }
   if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
-  let claim: Claim | undefined
+  const claim = newClaim(service)
+  ongoing.set(claim, undefined)
+  let begun: BegunCall | RenderedAnswer | undefined
   try {
-    return await retryIfOwnerEnded(service, (isDead) =>
-      storage.write(async (tx) => {
-        claim = undefined
-        const call = await prepare(tx)
-        const request = keyed(call)
-        const found = request && (await findStoredAnswer(tx, request, service, isDead))
-        if (found && 'status' in found) return found
-        claim = found && (await claimKey(tx, found, service))
-        return { call, claim }
-      }),
-    )
+    begun = await storage.write(async (tx) => {
+      const call = await prepare(tx)
+      const request = keyed(call)
+      const found = request && (await findStoredAnswer(tx, request, service))
+      if (found && 'status' in found) return found
+      const claimed = found && { ...found, claim }
+      if (claimed) await claimKey(tx, claimed, service)
+      return { call, claim: claimed }
+    })
+    return begun
   } catch (error) {
-    // Only the claim of the key is unknown. Nothing else has changed.
+    // Only the claim of the key is unknown, and its call has ended here. Nothing else has changed.
     if (!(error instanceof OutcomeUnknown)) throw error
-    // If it landed, no retry could have the key while this service lives.
-    if (claim) await endCall(claim, undefined, service)
     throw new StorageUnavailable(error.message, { cause: error, reason: error.reason })
+  } finally {
+    if (!begun || !('claim' in begun) || !begun.claim) ongoing.delete(claim)
   }
 }
 
@@ -146,32 +146,27 @@ const absent = () => Promise.reject(new Error('what is about the service itself 
 /** What is about the service itself answers also while the storage does not. */
 const noStorage: Reader = { get: absent, getMany: absent, find: absent }
 
+/** How long a key stays taken after its call changed something and its answer could not be stored. */
+const UNSTORED_MS = 5 * 60_000
+
 /**
- * Ends a call that stored no final answer. Without an answer here, its provisional one becomes final, or the key is
- * free again.
+ * Ends a call. If it stored no final answer and has none here, its provisional one becomes final, or the key is free
+ * again.
  */
 async function endCall(claim: Claim, answer: AnswerToStore | undefined, service: ServiceContext): Promise<void> {
-  const ended = service.storage.write(async (tx) => {
-    if (!(await holdsKey(tx, claim))) return
-    if (answer) await storeUnderClaim(tx, claim, { answer, provisional: false }, service)
-    else await releaseKey(tx, claim)
-  })
-  await ended.catch((cause: unknown) => service.log.error('the answer of a call could not be stored', cause))
-}
-
-/** Runs the body again if it finds a call in progress whose service has ended. */
-async function retryIfOwnerEnded<T>(
-  { storage }: Pick<ServiceContext, 'storage'>,
-  body: (isDead: (instance: string) => boolean) => Promise<T>,
-): Promise<T> {
-  const { presence } = storage
+  const { storage, ongoing, alarm, log } = service
+  const forget = () => void ongoing.delete(claim.claim)
   try {
-    return await body(() => false)
-  } catch (error) {
-    if (!(error instanceof InProgress) || !error.instance || !presence) throw error
-    const { instance } = error
-    if (await presence.isAlive(instance)) throw error
-    return body((other) => other === instance)
+    await storage.write(async (tx) => {
+      if (!(await holdsKey(tx, claim))) return
+      if (answer) await storeUnderClaim(tx, claim, { answer, provisional: false }, service)
+      else await releaseKey(tx, claim)
+    })
+    forget()
+  } catch (cause) {
+    log.error('the answer of a call could not be stored', cause)
+    if (answer) alarm.set(UNSTORED_MS, forget)
+    else forget()
   }
 }
 

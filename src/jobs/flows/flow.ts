@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.js'
-import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
+import { newClaim } from '../../storage/claim.js'
 import type { Reader, Storage, Writer } from '../../storage/storage.js'
 
 interface Running extends Pick<ServiceContext, 'alarm' | 'instance' | 'log' | 'ongoing' | 'random'> {
@@ -32,10 +32,7 @@ type Undo<Made> = (tx: Writer, made: Made, error: unknown) => Promise<unknown>
 
 /** One run of a flow. */
 export class FlowRun {
-  /**
-   * Holder of what the run claims, as in the claim of a message: the instance name of the service, `:`, and a random part. It is in
-   * every row that a step claims, and a later step changes the row only while it is there: it is the fence too.
-   */
+  /** The claim that each step writes into what it claims. A later step changes a row only while it has that. */
   readonly token: string
   readonly #name: string
   readonly #service: Running
@@ -46,7 +43,7 @@ export class FlowRun {
   constructor(name: string, service: Running) {
     this.#name = name
     this.#service = service
-    this.token = `${service.instance}:${randomHex(service.random, 16)}`
+    this.token = newClaim(service)
   }
 
   async transaction<Made>(step: string, body: (tx: Writer) => Promise<Made>, undo?: Undo<Made>): Promise<Made> {

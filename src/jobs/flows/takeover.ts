@@ -1,4 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
+import { type Claimant, isHeld } from '../../storage/claim.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'
 
@@ -17,8 +18,6 @@ export interface FlowClaims<Row> {
   claimedAt(tx: Reader, row: Row): Promise<number>
   /** Ends a claim. If its run continues after all, it finds its token gone. */
   end(tx: Writer, row: Row, service: ServiceContext): Promise<unknown>
-  /** How many times the process of the run has shown that it lives. Undefined if it does not. */
-  beatOf?(row: Row): number | undefined
 }
 
 /** The shortest time between two looks at a claim. */
@@ -30,27 +29,18 @@ export const takeOverLate =
   async (tx, subject, service) => {
     const row = await find(tx, subject)
     if (row === undefined) return
-    if (!isOngoing(tokenOf(row), service)) return void (await end(tx, row, service))
+    if (!service.ongoing.has(tokenOf(row) ?? '')) return void (await end(tx, row, service))
     // A sandbox's clock may have jumped while the run is in progress. Waiting that long again keeps looks rare.
     const now = service.clock.now()
     await setTimer(tx, { kind, subject, at: now + Math.max(GRACE_MS, now - (await claimedAt(tx, row))), now })
   }
 
-/**
- * Takes over every claim whose run is not in progress here. `isEnded`: whether the process that holds a token has ended. By
- * default every other one has.
- */
+/** Takes over every claim that nobody holds, as far as `claimant` knows. */
 export async function takeOverAll<Row>(
   tx: Writer,
   { all, tokenOf, end }: FlowClaims<Row>,
-  service: ServiceContext,
-  isEnded: (token: string) => boolean = () => true,
+  { service, claimant }: { readonly service: ServiceContext; readonly claimant: Claimant },
 ) {
-  for await (const row of all(tx)) {
-    const token = tokenOf(row)
-    if (token !== null && !isOngoing(token, service) && isEnded(token)) await end(tx, row, service)
-  }
+  for await (const row of all(tx))
+    if (tokenOf(row) !== null && !(await isHeld(tx, tokenOf(row), claimant))) await end(tx, row, service)
 }
-
-export const isOngoing = (token: string | null, { ongoing }: Pick<ServiceContext, 'ongoing'>): boolean =>
-  token !== null && ongoing.has(token)

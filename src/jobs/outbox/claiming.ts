@@ -1,9 +1,7 @@
 import type { OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
+import { newClaim } from '../../storage/claim.js'
 import type { Writer } from '../../storage/storage.js'
-import { LONGEST_CLAIM_MS } from '../claims/claim.js'
-import { claimOf } from './claim.js'
-import { deadlineOf } from './delivery.js'
 import { type DueSearch, findDue, type Lane } from './lane.js'
 import { endMessage, outbox } from './outbox.js'
 import { dueAgain, QueuePlaces, setAside } from './queue.js'
@@ -42,7 +40,7 @@ export async function claimDue(
   { sharing, ...search }: DueSearch & { readonly sharing?: Sharing | undefined },
   service: ServiceContext,
 ): Promise<Claimed> {
-  const claiming = new Claiming(tx, { lane, most: search.most, sharing }, service)
+  const claiming = new Claiming(tx, { lane, sharing, ...search }, service)
   const after = await claiming.callTurns()
   for (let n = 0, most = claiming.room; n < MOST_BATCHES && most > 0; n++) {
     const { free } = await findDue(tx, lane, { ...search, most }, service)
@@ -61,6 +59,7 @@ class Claiming {
   readonly #tx: Writer
   readonly #lane: Lane
   readonly #most: number
+  readonly #running: Set<string>
   readonly #sharing: Sharing | undefined
   readonly #service: ServiceContext
   readonly #places: QueuePlaces
@@ -69,12 +68,13 @@ class Claiming {
 
   constructor(
     tx: Writer,
-    { lane, most, sharing }: { lane: Lane; most: number; sharing: Sharing | undefined },
+    { lane, most, running, sharing }: DueSearch & { readonly lane: Lane; readonly sharing: Sharing | undefined },
     service: ServiceContext,
   ) {
     this.#tx = tx
     this.#lane = lane
     this.#most = most
+    this.#running = running
     this.#sharing = sharing
     this.#service = service
     this.#places = new QueuePlaces(tx)
@@ -138,7 +138,7 @@ class Claiming {
 
   /** Claims a message, or ends it, or sets it aside if its queue is full. Returns false if it is set aside. */
   async #offer(message: OutboxRow): Promise<boolean> {
-    const { clock, limits, sandbox } = this.#service
+    const { clock, sandbox } = this.#service
     const at = clock.now()
     if (isLost(message)) this.unreadable.push(message)
     if (isLost(message) || (message.stale_at !== null && message.stale_at <= at)) {
@@ -151,11 +151,12 @@ class Claiming {
       this.#tx.put(outbox, setAside(message, queue))
       return false
     }
-    const until = at + Math.min(2 * deadlineOf(limits), LONGEST_CLAIM_MS)
+    const claim = newClaim(this.#service)
+    this.#running.add(claim)
     const mine = {
       ...message,
       attempts: message.attempts + 1,
-      claim: claimOf(this.#service, until),
+      claim,
       ...(queue !== undefined && { slot_of: queue }),
     }
     this.#tx.put(outbox, mine)

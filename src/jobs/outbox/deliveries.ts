@@ -1,18 +1,21 @@
-import type { CardRow, DeliveryClaim, OutboxRow } from '../../base/message.js'
+import type { CardRow, OutboxRow } from '../../base/message.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { ObservedStorage, type ServiceStorage } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { Transaction } from '../../storage/transaction.js'
+import type { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
-import { findEnded } from '../claims/claim.js'
+import { isAnyAhead, redate, runInParts } from '../schedule/due.js'
 import { claimDue, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
 import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
-import { areMessagesAhead, outbox, redateMessages } from './outbox.js'
+import { outbox } from './outbox.js'
 import { endTurns, findTurns, findWhetherTurnsWait } from './share-turns.js'
 import { type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
+
+/** How soon to look again at messages that others hold: their process may end. */
+const HELD_CHECK_MS = 5000
 
 /** A lane and how many more messages it may claim. */
 type Room = readonly [lane: Lane, most: number]
@@ -26,7 +29,7 @@ export class Deliveries {
   readonly #service: ServiceContext
   /** Called when a try has ended. */
   readonly #wake: () => void
-  /** The tries that run or wait to be recorded, by their holders. */
+  /** The tries that run or wait to be recorded, by their claims. */
   readonly #running = new Map<string, { readonly lane: Lane['name']; readonly sharer: Sharer }>()
   readonly #slow = new SlowSharers()
   /** The turn of each lane that was looked at last. */
@@ -37,7 +40,6 @@ export class Deliveries {
   readonly #charging = new Set<Promise<unknown>>()
   /** Tries that have ended and are not recorded. */
   #finished: Outcome[] = []
-  #ended: ReadonlySet<string> = new Set()
 
   constructor(handlers: DeliveryHandlers, service: ServiceContext, wake: () => void) {
     this.#handlers = handlers
@@ -51,12 +53,11 @@ export class Deliveries {
    */
   async round(): Promise<number | undefined> {
     const { storage, clock } = this.#service
-    if (await storage.read((tx) => areMessagesAhead(tx, clock.now()))) await this.redate()
+    if (await storage.read((tx) => isAnyAhead(tx, outbox, clock.now()))) await redate(outbox, this.#service)
     for (;;) {
       if (this.#finished.length === 0) {
-        const { isDue, next, holders } = await storage.read((tx) => this.#look(tx))
-        this.#ended = await findEnded(holders, this.#service)
-        if (!isDue && this.#ended.size === 0) return next
+        const { isDue, next } = await storage.read((tx) => this.#look(tx))
+        if (!isDue) return next
       }
       const begun = await this.#recordAndClaim((finished) => lanes.map((lane) => [lane, this.#roomIn(lane, finished)]))
       const tries = begun.map((message) => this.#begin(message))
@@ -74,12 +75,6 @@ export class Deliveries {
     cancel()
   }
 
-  /** Dates messages anew whose times lie ahead of the clock, because it was moved back. */
-  async redate(): Promise<void> {
-    const { storage, clock } = this.#service
-    while (await storage.write((tx) => redateMessages(tx, clock.now())));
-  }
-
   /** Makes due what waits for a place of its owner's: a clock that is moved delivers everything in its order. */
   async endTurns(): Promise<void> {
     const { storage, clock } = this.#service
@@ -88,10 +83,10 @@ export class Deliveries {
 
   /** When the first message is due that no try of this process holds. Undefined if there is none. */
   async nextDue(): Promise<number | undefined> {
-    const { free, held } = await this.#service.storage.read((tx) =>
+    const { free } = await this.#service.storage.read((tx) =>
       findDue(tx, inOrder, { ...this.#search(1), dueBy: Number.MAX_VALUE }, this.#service),
     )
-    return earliest([...free.map(({ due_at }) => due_at), ...held.map(({ until }) => until)])
+    return free[0]?.due_at ?? undefined
   }
 
   /**
@@ -174,7 +169,7 @@ export class Deliveries {
   }
 
   #search(most: number): DueSearch {
-    return { most, running: new Set(this.#running.keys()), ended: this.#ended }
+    return { most, running: new Set(this.#running.keys()) }
   }
 
   /** How many more messages a lane may claim once these tries are recorded. */
@@ -194,22 +189,25 @@ export class Deliveries {
     return { shares, areTurnsWaiting, after: this.#turns.get(lane.name) ?? '' }
   }
 
-  async #look(tx: Reader): Promise<{ isDue: boolean; next: number | undefined; holders: readonly string[] }> {
-    const claims: DeliveryClaim[] = []
+  async #look(tx: Reader): Promise<{ isDue: boolean; next: number | undefined }> {
+    let areAnyHeld = false
     const areTurnsWaiting = await findWhetherTurnsWait(tx)
     for (const lane of lanes) {
       if (this.#roomIn(lane, NONE) === 0) continue
-      const { free, held } = await findDue(tx, lane, this.#search(1), this.#service)
-      if (free.length > 0) return { isDue: true, next: undefined, holders: [] }
+      const { free, areHeld } = await findDue(tx, lane, this.#search(1), this.#service)
+      if (free.length > 0) return { isDue: true, next: undefined }
       const sharing = areTurnsWaiting ? this.#sharing(lane, NONE, true) : undefined
-      if (sharing && (await findTurns(tx, lane.name, sharing)).turns.length > 0)
-        return { isDue: true, next: undefined, holders: [] }
-      claims.push(...held)
+      if (sharing && (await findTurns(tx, lane.name, sharing)).turns.length > 0) return { isDue: true, next: undefined }
+      areAnyHeld ||= areHeld
     }
-    const after = [this.#service.clock.now(), Number.MAX_VALUE]
+    const at = this.#service.clock.now()
+    const after = [at, Number.MAX_VALUE]
     const [later] = await tx.find(outbox, { index: 'byDue', prefix: [], after, limit: 1 })
-    const next = earliest([later?.due_at, ...claims.map(({ until }) => until)])
-    return { isDue: false, next, holders: claims.map(({ holder }) => holder) }
+    const next = Math.min(
+      later?.due_at ?? Number.POSITIVE_INFINITY,
+      areAnyHeld ? at + HELD_CHECK_MS : Number.POSITIVE_INFINITY,
+    )
+    return { isDue: false, next: Number.isFinite(next) ? next : undefined }
   }
 
   /** One transaction. Returns the claimed messages. `dueBy`: the latest due time, by default now. */
@@ -220,7 +218,7 @@ export class Deliveries {
     const { log } = this.#service
     const outcomes = this.#finished.toSorted((a, b) => a.message.id - b.message.id)
     const storage = this.#storageOf(outcomes)
-    const finished = new Set(outcomes.map(holderOf))
+    const finished = new Set(outcomes.map(({ message }) => claimIn(message)))
     const room = roomAfter(finished)
     const written = storage.write(async (tx) => ({
       failures: await recordAll(tx, outcomes),
@@ -232,8 +230,10 @@ export class Deliveries {
     this.#forget(outcomes)
     for (const { message, cause } of failures) log.error(notRecorded(message), cause)
     for (const { kind, id } of unreadable) log.error(`${kind} ${id} is encrypted under another key and is not sent`)
-    for (const [message, lane] of begun)
-      if (message.claim) this.#running.set(message.claim.holder, { lane, sharer: sharerOf(message) })
+    for (const [message, lane] of begun) {
+      this.#running.set(claimIn(message), { lane, sharer: sharerOf(message) })
+      this.#service.ongoing.set(claimIn(message), undefined)
+    }
     for (const [lane, turn] of turns) this.#turns.set(lane, turn)
     return begun.map(([message]) => message)
   }
@@ -242,11 +242,12 @@ export class Deliveries {
     const begun: [OutboxRow, Lane['name']][] = []
     const unreadable: OutboxRow[] = []
     const turns: [Lane['name'], string][] = []
+    const { running } = this.#search(0)
     const areTurnsWaiting = room.some(([lane]) => lane !== inOrder) && (await findWhetherTurnsWait(tx))
     for (const [lane, most] of room) {
       if (most === 0) continue
       const sharing = this.#sharing(lane, finished, areTurnsWaiting)
-      const found = await claimDue(tx, lane, { ...this.#search(most), dueBy, sharing }, this.#service)
+      const found = await claimDue(tx, lane, { most, running, dueBy, sharing }, this.#service)
       turns.push([lane.name, found.after])
       begun.push(...found.claimed.map((message): [OutboxRow, Lane['name']] => [message, lane.name]))
       unreadable.push(...found.unreadable)
@@ -280,7 +281,10 @@ export class Deliveries {
   #forget(outcomes: readonly Outcome[]): void {
     for (const outcome of outcomes) if (this.#finished.includes(outcome)) outcome.ended()
     this.#finished = this.#finished.filter((outcome) => !outcomes.includes(outcome))
-    for (const outcome of outcomes) this.#running.delete(holderOf(outcome))
+    for (const { message } of outcomes) {
+      this.#running.delete(claimIn(message))
+      this.#service.ongoing.delete(claimIn(message))
+    }
   }
 }
 
@@ -302,7 +306,7 @@ interface Begun {
 /** What one transaction may claim. */
 interface Claims {
   readonly room: readonly Room[]
-  /** The holders of the tries that it records. */
+  /** The claims of the tries that it records. */
   readonly finished: ReadonlySet<string>
   /** The latest due time. Default: now. */
   readonly dueBy?: number | undefined
@@ -312,12 +316,7 @@ interface Claims {
 const isLate = ({ message, answered }: Outcome): boolean =>
   message.kind === 'webhook' && isObject(answered?.result) && answered.result.error === 'timeout'
 
-const holderOf = ({ message: { id, claim } }: Outcome): string => required(claim, `the claim of message ${id}`).holder
-
-const earliest = (times: readonly (number | null | undefined)[]): number | undefined => {
-  const known = times.filter((time) => typeof time === 'number')
-  return known.length > 0 ? Math.min(...known) : undefined
-}
+const claimIn = ({ id, claim }: OutboxRow): string => required(claim, `the claim of message ${id}`)
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -328,18 +327,9 @@ interface Failure {
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */
 async function recordAll(tx: Writer, outcomes: readonly Outcome[]): Promise<Failure[]> {
-  const failures: Failure[] = []
-  for (const outcome of outcomes) {
-    const part = new Transaction(tx)
-    try {
-      await outcome.record(part)
-      part.into(tx)
-    } catch (cause) {
-      failures.push({ message: outcome.message, cause })
-      await outcome.postpone(tx)
-    }
-  }
-  return failures
+  const record = (part: Transaction, outcome: Outcome) => outcome.record(part)
+  const parts = await runInParts(tx, outcomes, record, (_, outcome) => outcome.postpone(tx))
+  return parts.flatMap(({ work: { message }, failure }) => (failure ? [{ message, ...failure }] : []))
 }
 
 const notRecorded = ({ kind, id }: OutboxRow): string =>

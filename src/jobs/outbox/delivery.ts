@@ -15,6 +15,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
+import { MOST_TRIES, waitAfter } from '../schedule/due.js'
 import { endMessage, NOT_DUE, outbox } from './outbox.js'
 import { freePlace } from './queue.js'
 
@@ -46,17 +47,15 @@ export interface DeliveryHandlers {
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** The wait after each failed try, without jitter. Later tries follow every six hours, for three days in total. */
+/** The wait after each failed try, for three days in total. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
-const LONGEST_WAIT = 6 * HOUR
-export const MOST_TRIES = 16
 /** Longer than any port should take. */
 const DEADLINE = MINUTE
 
 const NOT_SENT = 'It was not accepted. The log has the reason.'
 
 /** How long one try may take, in milliseconds. */
-export const deadlineOf = ({ cardMs }: ServiceContext['limits']): number => Math.max(DEADLINE, cardMs + SECOND)
+const deadlineOf = ({ cardMs }: ServiceContext['limits']): number => Math.max(DEADLINE, cardMs + SECOND)
 
 /** A try that has ended. Its functions run in a transaction, which may run twice. */
 export interface Outcome<Result = unknown> {
@@ -116,7 +115,7 @@ export async function deliverBy<M extends OutboxRow & Message<Result>, Result>(
   const answered = handler && (await send(claimed, handler, recording?.over(service) ?? service))
   let written: CommitRecord | undefined
   const jitter = drawJitter(service)
-  const waiting = (message: OutboxRow, ms = WAITS[message.attempts - 1] ?? LONGEST_WAIT) => {
+  const waiting = (message: OutboxRow, ms = waitAfter(WAITS, message.attempts)) => {
     const at = service.clock.now()
     return { ...message, due_at: at + jitter(ms), due_set_at: at, claim: null }
   }
@@ -191,4 +190,4 @@ async function park(tx: Writer, message: OutboxRow, service: ServiceContext): Pr
 
 /** Whether a message is still claimed for this try. A sandbox may have emptied its outbox since, or reset. */
 const isClaimed = async (tx: Reader, { id, claim }: OutboxRow): Promise<boolean> =>
-  claim?.holder !== undefined && (await tx.get(outbox, id))?.claim?.holder === claim.holder
+  typeof claim === 'string' && (await tx.get(outbox, id))?.claim === claim

@@ -1,7 +1,7 @@
-import type { DeliveryClaim, OutboxRow } from '../../base/message.js'
+import type { OutboxRow } from '../../base/message.js'
 import type { ServiceContext } from '../../http/context.js'
+import { instanceIn, isHeld } from '../../storage/claim.js'
 import type { Key, Reader } from '../../storage/storage.js'
-import { isHeld } from '../claims/claim.js'
 import { outbox } from './outbox.js'
 
 /**
@@ -36,10 +36,8 @@ export interface DueSearch {
   readonly most: number
   /** The latest due time. Default: now. */
   readonly dueBy?: number
-  /** The holders of the tries that run in this process. */
-  readonly running: ReadonlySet<string>
-  /** The instance names of services that have ended. */
-  readonly ended: ReadonlySet<string>
+  /** The claims of the tries that this process began. `claimDue` adds those that it begins. */
+  readonly running: Set<string>
 }
 
 /** How many rows a search reads beyond those that it may skip. */
@@ -48,34 +46,40 @@ const SPARE_ROWS = 16
 /** Due messages, the earliest first. */
 export interface DueMessages {
   readonly free: readonly OutboxRow[]
-  /** The claims of due messages that may be tried elsewhere. */
-  readonly held: readonly DeliveryClaim[]
+  /** Whether others hold any that are due. */
+  readonly areHeld: boolean
 }
 
 /** Finds due messages of a lane that nobody tries. */
 export async function findDue(
   tx: Reader,
   { index, prefix }: Pick<Lane, 'index' | 'prefix'>,
-  { most, dueBy, running, ended }: DueSearch,
-  service: Pick<ServiceContext, 'clock' | 'storage' | 'instance'>,
+  { most, dueBy, running }: DueSearch,
+  service: ServiceContext,
 ): Promise<DueMessages> {
-  const at = service.clock.now()
-  const latest = dueBy ?? at
+  const latest = dueBy ?? service.clock.now()
   const free: OutboxRow[] = []
-  const held: DeliveryClaim[] = []
+  const others = new Map<string, boolean>()
+  let areHeld = false
+  /** Asks once about each other process. */
+  async function isFree({ claim }: OutboxRow): Promise<boolean> {
+    if (!claim) return true
+    const holder = instanceIn(claim)
+    const held = others.get(holder) ?? (await isHeld(tx, claim, service))
+    if (holder !== service.instance) others.set(holder, held)
+    areHeld ||= held
+    return !held
+  }
   const limit = most + running.size + SPARE_ROWS
   let after: readonly Key[] | undefined
   for (;;) {
     const rows = await tx.find(outbox, { index, prefix, limit, ...(after && { after }) })
     for (const row of rows) {
-      if (free.length === most || row.due_at === null || row.due_at > latest) return { free, held }
-      const { claim } = row
-      if (claim && running.has(claim.holder)) continue
-      if (claim && isHeld(claim, { at, ended }, service)) held.push(claim)
-      else free.push(row)
+      if (free.length === most || row.due_at === null || row.due_at > latest) return { free, areHeld }
+      if (!running.has(row.claim ?? '') && (await isFree(row))) free.push(row)
     }
     const last = rows.at(-1)
-    if (rows.length < limit || last?.due_at === undefined || last.due_at === null) return { free, held }
+    if (rows.length < limit || last?.due_at === undefined || last.due_at === null) return { free, areHeld }
     after = [...prefix, last.due_at, last.id]
   }
 }

@@ -1,10 +1,6 @@
 import type { CardRow, CardSubject, DeliveryOutcome, Message, OutboxRow, RefundRow } from '../../base/message.js'
 import type { CardCharge, CardRefund } from '../../base/ports.js'
-import { isAhead } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { LONGEST_CLAIM_MS } from '../claims/claim.js'
-import { claimOf } from './claim.js'
+import { collection, type Writer } from '../../storage/storage.js'
 
 export const outbox = collection<OutboxRow>()(
   'outbox',
@@ -77,8 +73,8 @@ export async function postPush(
 }
 
 /**
- * Writes a charge that the caller itself delivers at once, with `background.charge`. If it has no outcome after
- * `claimMs`, or if this process ends, the service delivers it in the background. With 0 it does so at once.
+ * Writes a charge. With a `claim`, its caller delivers it with `background.charge`. If it has no outcome when that flow or
+ * its process has ended, the service delivers it in the background.
  */
 export async function postCharge(
   tx: Writer,
@@ -87,22 +83,19 @@ export async function postCharge(
     purpose,
     purposeId,
     subjects,
-    claimMs,
+    claim,
     ...message
   }: NewMessage & {
     charge: CardCharge
     purpose: CardRow['purpose']
     purposeId: number
     subjects: readonly CardSubject[]
-    claimMs: number
+    claim: string | undefined
   },
-  service: Pick<ServiceContext, 'instance' | 'random'>,
 ): Promise<CardRow> {
-  const claimed =
-    claimMs > 0 ? { attempts: 1, claim: claimOf(service, message.at + Math.min(claimMs, LONGEST_CLAIM_MS)) } : {}
   const row = {
     ...(await newMessage(tx, message)),
-    ...claimed,
+    ...(claim !== undefined && { attempts: 1, claim }),
     kind: 'card',
     charge,
     purpose,
@@ -156,32 +149,6 @@ const newMessage = async (tx: Writer, message: NewMessage): Promise<Message<neve
 function waitingMessage(id: number, { at, staleAt, owner, ...message }: NewMessage): Message<never> {
   const waiting = { status: 'pending', attempts: 0, due_at: at, due_set_at: at, stale_at: staleAt ?? null } as const
   return { id, ...message, ...(owner !== undefined && { owner }), created_at: at, ...waiting }
-}
-
-/** How many messages one transaction dates anew. */
-const REDATED_AT_ONCE = 200
-
-/**
- * Dates messages anew that were posted or postponed before the clock was moved back: each waits as long from now as it
- * was to wait then. Returns whether there may be more.
- */
-export async function redateMessages(tx: Writer, at: number): Promise<boolean> {
-  const ahead = await messagesAhead(tx, at, REDATED_AT_ONCE)
-  for (const message of ahead) {
-    const { due_at, due_set_at } = message
-    const wait = Math.max((due_at ?? at) - (due_set_at ?? at), 0)
-    tx.put(outbox, { ...message, due_at: at + wait, due_set_at: at })
-  }
-  return ahead.length === REDATED_AT_ONCE
-}
-
-/** Whether `redateMessages` would find any. */
-export const areMessagesAhead = async (tx: Reader, at: number): Promise<boolean> =>
-  (await messagesAhead(tx, at, 1)).length > 0
-
-async function messagesAhead(tx: Reader, at: number, limit: number): Promise<OutboxRow[]> {
-  const newest = await tx.find(outbox, { index: 'byDueSet', prefix: [], limit, reverse: true })
-  return newest.filter(({ due_set_at }) => isAhead(due_set_at ?? at, at))
 }
 
 /** A message that ended: it is due no more, and nobody tries it. */

@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { instanceIn } from '../../storage/claim.js'
 import {
   type Reader,
   type State,
@@ -8,7 +9,6 @@ import {
   StorageUnavailable,
   type Writer,
 } from '../../storage/storage.js'
-import { instanceIn } from '../claims/claim.js'
 import { Heartbeats } from './heartbeats.js'
 import {
   type Control,
@@ -19,7 +19,6 @@ import {
   processRow,
   processRows,
   readControl,
-  readProcessRow,
   withProcesses,
 } from './process-rows.js'
 
@@ -104,12 +103,6 @@ export class ProcessGroup {
     this.#followed = seen.control?.fence ?? 0
     if (seen.control?.runBy !== undefined) await this.#rest()
     this.#beatLater()
-  }
-
-  async isAlive(instance: string): Promise<boolean> {
-    if (instance === this.#member.instance) return !this.#hasLeft
-    const row = await this.#member.storage.read((tx) => readProcessRow(tx, instance))
-    return row !== undefined && !this.#heartbeats.isOver(row)
   }
 
   /** Whether this process has followed the last control. A process that hung for long may not have. */

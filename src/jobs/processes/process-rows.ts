@@ -1,9 +1,7 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import { DAY } from '../../storage/retention.js'
+import { instanceIn } from '../../storage/claim.js'
 import { collection, type Reader, type State } from '../../storage/storage.js'
-import { NEVER } from '../../storage/values.js'
-import { instanceIn } from '../claims/claim.js'
 
 /** A process that serves from a shared storage, or the control that one of them runs for all. */
 export interface ProcessRow {
@@ -12,16 +10,14 @@ export interface ProcessRow {
   readonly holder: string
   /** Grows with each step of a control. */
   readonly fence: number
-  /** When the row counts as ended, in Unix milliseconds of the service's clock. */
-  readonly until: number
 }
 
 export const processes = collection<ProcessRow>()(
   'processes',
-  { byEnd: { fields: ['until'] } },
+  {},
   {
     growth: { by: 'the service', bound: 'One for each process, and one for the control that runs.' },
-    retention: { after: 'it ends, if its process did not remove it', keepMs: DAY, index: 'byEnd' },
+    retention: { until: 'its process ends, or others see no heartbeat of it for ten seconds' },
   },
 )
 
@@ -45,8 +41,6 @@ export const processRow = (
   id: PROCESS + instance,
   holder: `${instance}:${randomHex(random, 8)}`,
   fence,
-  // Until someone removes it, because the clock of a sandbox may jump.
-  until: NEVER,
 })
 
 /** The rows of all processes. */
@@ -77,8 +71,6 @@ export const controlRow = ({ kind, runBy = '', fence }: Control): ProcessRow => 
   id: CONTROL,
   holder: `${runBy}:${kind}`,
   fence,
-  // Until someone removes it, because the clock of a sandbox may jump.
-  until: NEVER,
 })
 
 /** A state to import, with the rows that are about the processes that use the storage now in place of its own. */

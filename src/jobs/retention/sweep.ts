@@ -62,7 +62,7 @@ function nextDue({
   return Math.min(Math.max(next, at + HOUR), at + longest)
 }
 
-const sweepingOf = ({ instance, limits }: ServiceContext) => ({ instance, limits })
+const sweepingOf = ({ instance, ongoing, storage, limits }: ServiceContext) => ({ instance, ongoing, storage, limits })
 
 async function planSweep(tx: Writer, planned: Pick<SweepProgress, 'due' | 'since'>, now: number): Promise<void> {
   await setTimer(tx, { kind: SWEEP, subject: JSON.stringify(planned), at: planned.due, now })

@@ -2,14 +2,14 @@ import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
 import { ObservedStorage } from '../../storage/service-storage.js'
 import type { Storage, Writer } from '../../storage/storage.js'
-import { type CommitRecord, Transaction } from '../../storage/transaction.js'
+import type { CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
-import { areTimersAhead, dueTimers, nextTimerDue, redateTimers, type TimerJob, type TimerRow, timers } from './timer.js'
+import { isAnyAhead, MOST_TRIES, type Part, redate, runInParts, waitAfter } from './due.js'
+import { dueTimers, nextTimerDue, type TimerJob, type TimerRow, timers } from './timer.js'
 
 const MINUTE = 60_000
-const LONGEST_PAUSE = 6 * 60 * MINUTE
-/** How many times a job may throw before it waits for an operator: about two days. */
-export const MOST_FAILURES = 16
+/** The wait after each failure of a job. */
+const WAITS = Array.from({ length: 9 }, (_, failures) => MINUTE * 2 ** failures)
 /** How many timers run in one transaction. Requests get their turn between two transactions. */
 const SLICE = 64
 
@@ -22,28 +22,17 @@ export async function runDueTimers(jobs: TimerJobs, service: ServiceContext): Pr
   for (;;) {
     const at = clock.now()
     const { isAhead, next } = await storage.read(async (tx) => ({
-      isAhead: await areTimersAhead(tx, at),
+      isAhead: await isAnyAhead(tx, timers, at),
       next: await nextTimerDue(tx),
     }))
-    if (isAhead) await redateAllTimers(service)
+    if (isAhead) await redate(timers, service)
     else if (next === undefined || next > at) return next
     else await runTimerSlice(at, jobs, service)
   }
 }
 
-/** Dates timers anew whose times lie ahead of the clock, because it was moved back. */
-export async function redateAllTimers({ storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>): Promise<void> {
-  while (await storage.write((tx) => redateTimers(tx, clock.now())));
-}
-
-/** A job that has run in a transaction. */
-interface Ran {
-  readonly timer: TimerRow
-  /** What it wrote, for the journal. Undefined if it is unknown. */
-  readonly written?: CommitRecord
-  /** Why it failed. Undefined if it did not. */
-  readonly failure?: { readonly cause: unknown }
-}
+/** A job that has run in a transaction. What it wrote is unknown if the storage refused it. */
+type Ran = Pick<Part<TimerRow>, 'work' | 'failure'> & { readonly written?: CommitRecord }
 
 /**
  * Runs the first timers that are due by a time, in one transaction and in their order. A job that throws is logged,
@@ -95,26 +84,18 @@ interface Run {
   readonly jitter: (ms: number) => number
 }
 
-async function runAll(tx: Writer, due: readonly TimerRow[], run: Run): Promise<Ran[]> {
-  const ran: Ran[] = []
-  for (const timer of due) {
-    // An earlier job of the slice may have removed it.
-    if ((await tx.get(timers, timer.id))?.due_at !== timer.due_at) continue
-    // A timer that was set since the jobs were loaded waits for the next slice.
-    const job = run.jobs.get(timer.kind)
-    if (!job) continue
-    const part = new Transaction(tx)
-    try {
-      part.remove(timers, timer.id)
-      await job(part, timer.subject, run.service)
-      part.into(tx)
-      ran.push({ timer, written: part })
-    } catch (cause) {
-      ran.push({ timer, written: part, failure: { cause } })
-      await postpone(tx, timer, run)
-    }
+async function runAll(tx: Writer, due: readonly TimerRow[], run: Run): Promise<readonly Ran[]> {
+  const runJob = async (part: Transaction, timer: TimerRow) => {
+    part.remove(timers, timer.id)
+    await run.jobs.get(timer.kind)?.(part, timer.subject, run.service)
   }
-  return ran
+  return runInParts(tx, dueStill(tx, due, run), runJob, (_, timer) => postpone(tx, timer, run))
+}
+
+/** An earlier job of the slice may have removed one. One that was set since the jobs were loaded waits for the next slice. */
+async function* dueStill(tx: Writer, due: readonly TimerRow[], { jobs }: Run): AsyncIterable<TimerRow> {
+  for (const timer of due)
+    if (jobs.has(timer.kind) && (await tx.get(timers, timer.id))?.due_at === timer.due_at) yield timer
 }
 
 async function runOne({ id }: TimerRow, run: Run): Promise<void> {
@@ -134,14 +115,14 @@ async function runOne({ id }: TimerRow, run: Run): Promise<void> {
       await postpone(tx, timer, run)
       return timer
     })
-    if (postponed) reportAll([{ timer: postponed, failure: { cause } }], run)
+    if (postponed) reportAll([{ work: postponed, failure: { cause } }], run)
   }
 }
 
 /** Records and logs how jobs went whose transaction has landed. */
 function reportAll(ran: readonly Ran[], { service: { log, recorder }, happened }: Run): void {
   const fault = happened.at(-1)
-  for (const { timer, written, failure } of ran) {
+  for (const { work: timer, written, failure } of ran) {
     if (failure) report(timer, failure.cause, log)
     const recording = recorder?.beginWork({ origin: 'timer', kind: timer.kind, id: timer.id })
     if (fault !== undefined) recording?.noteFault(fault)
@@ -155,8 +136,8 @@ const report = ({ id }: TimerRow, cause: unknown, log: ServiceContext['log']): v
 async function postpone(tx: Writer, timer: TimerRow, { service, jitter }: Run): Promise<void> {
   const at = service.clock.now()
   const failures = (timer.failures ?? 0) + 1
-  if (failures < MOST_FAILURES) {
-    const pause = jitter(Math.min(MINUTE * 2 ** (failures - 1), LONGEST_PAUSE))
+  if (failures < MOST_TRIES) {
+    const pause = jitter(waitAfter(WAITS, failures))
     return tx.put(timers, { ...timer, failures, due_at: at + pause, due_set_at: at })
   }
   const { due_set_at, ...parked } = timer

@@ -1,4 +1,3 @@
-import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -64,30 +63,4 @@ export async function dueTimers(tx: Reader, dueBy: number, limit: number): Promi
 export async function nextTimerDue(tx: Reader): Promise<number | undefined> {
   const [first] = await tx.find(timers, { index: 'byDue', prefix: [], limit: 1 })
   return first?.due_at ?? undefined
-}
-
-/** How many timers one transaction dates anew. */
-const REDATED_AT_ONCE = 200
-
-/**
- * Dates timers anew that were set before the clock was moved back: each waits as long from now as it was to wait then.
- * Returns whether there may be more.
- */
-export async function redateTimers(tx: Writer, at: number): Promise<boolean> {
-  const ahead = await timersAhead(tx, at, REDATED_AT_ONCE)
-  for (const timer of ahead) {
-    const { due_at, due_set_at = at } = timer
-    const wait = due_at === null ? 0 : Math.max(due_at - due_set_at, 0)
-    tx.put(timers, { ...timer, due_at: at + wait, due_set_at: at })
-  }
-  return ahead.length === REDATED_AT_ONCE
-}
-
-/** Whether `redateTimers` would find any. */
-export const areTimersAhead = async (tx: Reader, at: number): Promise<boolean> =>
-  (await timersAhead(tx, at, 1)).length > 0
-
-async function timersAhead(tx: Reader, at: number, limit: number): Promise<TimerRow[]> {
-  const newest = await tx.find(timers, { index: 'byDueSet', prefix: [], limit, reverse: true })
-  return newest.filter(({ due_set_at = at }) => isAhead(due_set_at, at))
 }

@@ -41,7 +41,9 @@ export async function updatePlan({ accountId, plan, paymentMethodId }: PlanChang
   await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   return runFlow('change of plan', service, async (run) => {
-    const message = await run.transaction('begin', (tx) => beginChange(tx, { accountId, plan, card }, service))
+    const message = await run.transaction('begin', (tx) =>
+      beginChange(tx, { accountId, plan, card, claim: run.token }, service),
+    )
     const result = message && (await chargeNow(message, run, service))
     return storage.read(async (tx) => {
       const invoice = message && (await tx.get(invoices, message.purpose_id))
@@ -72,18 +74,21 @@ async function checkChangeable(
   return subscription
 }
 
+interface Chosen {
+  readonly card: CardOnFile | undefined
+  /** Token of the flow that makes the charge. */
+  readonly claim: string
+}
+
 async function beginChange(
   tx: Writer,
-  {
-    accountId,
-    plan,
-    card,
-  }: { readonly accountId: number; readonly plan: PlanId; readonly card: CardOnFile | undefined },
+  { accountId, plan, ...chosen }: { readonly accountId: number; readonly plan: PlanId } & Chosen,
   service: ServiceContext,
 ): Promise<CardRow | undefined> {
+  const { card } = chosen
   const subscription = await checkChangeable(tx, accountId, { plan, hasCard: card !== undefined })
   const at = service.clock.now()
-  if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, card, at }, service)
+  if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, ...chosen, at }, service)
   if (card) await storeCard(tx, subscription, { card, at })
   await scheduleChange(tx, accountId, plan, at)
   return undefined
@@ -103,7 +108,7 @@ async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: n
 async function beginUpgrade(
   tx: Writer,
   subscription: SubscriptionRow,
-  { plan, card, at }: { readonly plan: PlanId; readonly card: CardOnFile | undefined; readonly at: number },
+  { plan, card, claim, at }: { readonly plan: PlanId; readonly at: number } & Chosen,
   service: ServiceContext,
 ): Promise<CardRow | undefined> {
   checkProcessor(service)
@@ -115,7 +120,7 @@ async function beginUpgrade(
     return undefined
   }
   tx.put(subscriptions, { ...subscription, unpaid_invoice_id: draft.id })
-  return postInvoiceCharge(tx, draft, { card: onFile, by: 'account', at }, service)
+  return postInvoiceCharge(tx, draft, { card: onFile, claim, at }, service)
 }
 
 /**

@@ -34,7 +34,12 @@ export async function payInvoice(
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   return runFlow('payment of an invoice', service, async (run) => {
     const message = await run.transaction('begin', async (tx) => {
-      const message = await beginPayment(tx, await payableInvoice(tx, accountId, id), { card }, service)
+      const message = await beginPayment(
+        tx,
+        await payableInvoice(tx, accountId, id),
+        { card, claim: run.token },
+        service,
+      )
       await storeAnswer(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { provisional: true })
       return message
     })
@@ -60,10 +65,10 @@ async function payableInvoice(tx: Reader, accountId: number, id: number): Promis
 async function beginPayment(
   tx: Writer,
   invoice: InvoiceRow,
-  { card }: { readonly card: CardOnFile | undefined },
+  { card, claim }: { readonly card: CardOnFile | undefined; readonly claim: string },
   service: ServiceContext,
 ): Promise<CardRow> {
   const subscription = await subscriptionOf(tx, invoice.account_id)
   const at = service.clock.now()
-  return postInvoiceCharge(tx, invoice, { card: card ?? cardOf(subscription), by: 'account', at }, service)
+  return postInvoiceCharge(tx, invoice, { card: card ?? cardOf(subscription), claim, at }, service)
 }

@@ -59,7 +59,7 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   tx.put(subscriptions, { ...subscription, ...renewed })
   if (plan !== subscription.plan) await recordPlanChange(tx, subscription, { to: plan, by: 'service', at })
   await setPeriodTimer(tx, id, period.end)
-  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), by: 'service', at }, service)
+  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), claim: undefined, at }, service)
 }
 
 /** Charges the card on file for an open invoice again. */
@@ -68,5 +68,5 @@ export const retryInvoice: TimerJob = async (tx, subject, service) => {
   const invoice = await tx.get(invoices, Number(subject))
   if (invoice?.status !== 'open' || invoice.charge || invoice.next_try_at === null || invoice.next_try_at > at) return
   const subscription = await subscriptionOf(tx, invoice.account_id)
-  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), by: 'service', at }, service)
+  await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), claim: undefined, at }, service)
 }

@@ -31,7 +31,7 @@ export async function beginAttempt(
   service: Pick<ServiceContext, 'clock' | 'limits'>,
 ): Promise<CheckoutRow> {
   const now = service.clock.now()
-  const attempted: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now, attempt_beat: 0 }
+  const attempted: CheckoutRow = { ...checkout, status: 'paying', attempt, attempt_at: now }
   tx.put(checkouts, attempted)
   const { timer: kind, longestMs } = checkoutAttempts
   await setTimer(tx, { kind, subject: attempt, at: now + longestMs(service), now })
@@ -102,13 +102,6 @@ export const checkoutAttempts: FlowClaims<CheckoutRow> = {
   tokenOf: ({ attempt }) => attempt,
   claimedAt: async (_tx, { attempt_at, created_at }) => attempt_at ?? created_at,
   end: abandonAttempt,
-  beatOf: ({ attempt_beat }) => attempt_beat,
-}
-
-/** Shows that the process of an attempt lives. */
-export async function showAlive(tx: Writer, attempt: string): Promise<void> {
-  const checkout = await checkoutOfAttempt(tx, attempt)
-  if (checkout) tx.put(checkouts, { ...checkout, attempt_beat: (checkout.attempt_beat ?? 0) + 1 })
 }
 
 /** Ends an attempt that failed, or whose process is gone. Reverses its purchase. */

@@ -32,6 +32,8 @@ export interface CardOrder {
   readonly paymentMethodId: string
   readonly description: string
   readonly source: CallSource
+  /** Token of the flow that charges it. */
+  readonly claim: string
 }
 
 /**
@@ -41,7 +43,7 @@ export interface CardOrder {
 export async function beginCharge(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer, quantity, amount, paymentMethodId, description, source }: CardOrder,
+  { payer, quantity, amount, paymentMethodId, description, source, claim }: CardOrder,
   service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'instance' | 'limits'>,
 ): Promise<CardRow> {
   checkProcessor(service)
@@ -57,7 +59,19 @@ export async function beginCharge(
   const to = await addressOf(tx, checkout, payer, twin)
   const { payment, message } = await createPendingPayment(
     tx,
-    { twin, quantity, units: amount, paymentMethodId, description, to, purpose: 'checkout', subjects, maker, at },
+    {
+      twin,
+      quantity,
+      units: amount,
+      paymentMethodId,
+      description,
+      to,
+      purpose: 'checkout',
+      subjects,
+      maker,
+      claim,
+      at,
+    },
     service,
   )
   const charge = {

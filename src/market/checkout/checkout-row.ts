@@ -50,8 +50,6 @@ export interface CheckoutRow {
   readonly attempt: string | null
   /** When that attempt began. Older rows lack it. */
   readonly attempt_at?: number
-  /** Counts up while the process of the attempt lives. Older rows lack it. */
-  readonly attempt_beat?: number
   /** Receipt of the purchase that paid, or that the attempt began. */
   readonly receipt_id: number | null
   /** Who paid. */

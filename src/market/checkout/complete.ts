@@ -3,7 +3,7 @@ import { Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/stored-bytes.js'
-import { heartbeatWhile, runExclusively } from '../../jobs/flows/exclusive-run.js'
+import { runExclusively } from '../../jobs/flows/exclusive-run.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, unchargedProblem } from '../../money/cards/charge-now.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
@@ -17,7 +17,7 @@ import { endpointRequest } from '../purchases/dispatch.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
 import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
-import { abandonAttempt, beginAttempt, checkoutAttempts, endAttempt, endPaidAttempt, showAlive } from './attempt.js'
+import { abandonAttempt, beginAttempt, checkoutAttempts, endAttempt, endPaidAttempt } from './attempt.js'
 import { beginCharge } from './card.js'
 import { chargedFor, checkoutCharges } from './charge.js'
 import {
@@ -61,10 +61,7 @@ export async function completeCheckout(order: Completion, service: ServiceContex
   // A guest has no wallet. Value that their card was charged is spent as a card payment.
   if (order.method.by === 'wallet' && !isUser(order.payer)) throw problem('sign_in_required')
   const look = (tx: Reader) => checkoutByToken(tx, order.token)
-  const run = () =>
-    runFlow('checkout', service, (run) =>
-      heartbeatWhile(pay({ order, run, service }), (tx) => showAlive(tx, run.token), service),
-    )
+  const run = () => runFlow('checkout', service, (run) => pay({ order, run, service }))
   const paid = await runExclusively(checkoutAttempts, { look, run }, service)
   if (!paid) throw checkoutPaying(PAYMENT_IN_PROGRESS)
   return paid
@@ -206,7 +203,7 @@ async function beginPayment(
     // Refuses a request that cannot be delivered before a card is charged.
     endpointRequest(item, checkout.arguments, await decryptParameters(tx, item.id, service))
     const { source } = order
-    const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source }
+    const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source, claim: token }
     return { message: await beginCharge(tx, begun, { payer, quantity, amount, ...card }, service) }
   }
   if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })

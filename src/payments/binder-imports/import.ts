@@ -8,6 +8,7 @@ import { digitalQuantities } from '../../money/digital-quantities/digital-quanti
 import { toAmount } from '../../money/ledger/amount.js'
 import { entries } from '../../money/ledger/movement.js'
 import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import { isHeld } from '../../storage/claim.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   binderImports,
@@ -19,7 +20,7 @@ import {
 import { type BinderRow, binderFault, binderRows } from './binder-file.js'
 import { decide } from './decision.js'
 import { pieceText } from './piece.js'
-import { isAlive, postPieces, settleImport, undoCheck } from './settle.js'
+import { postPieces, settleImport, undoCheck } from './settle.js'
 import { BinderTally, checkFineness } from './tally.js'
 
 export interface BinderImport {
@@ -99,9 +100,10 @@ async function settleEarlier(hostname: string, service: ServiceContext): Promise
   const { storage } = service
   const row = await storage.read(async (tx) => {
     const twin = await twinByHostname(tx, hostname)
-    return twin && tx.get(binderImports, twin.id)
+    const row = twin && (await tx.get(binderImports, twin.id))
+    return (await isHeld(tx, row?.token, service)) ? undefined : row
   })
-  if (row && !(await isAlive(row, service))) await settleImport(row, service)
+  if (row) await settleImport(row, service)
 }
 
 async function beginImport(tx: Writer, hostname: string, token: string): Promise<TwinRow> {

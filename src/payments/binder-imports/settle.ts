@@ -1,9 +1,8 @@
 import { letOthersRun } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
-import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
-import { isOngoing } from '../../jobs/flows/takeover.js'
 import { balanceOf, balances } from '../../money/ledger/balance.js'
+import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
@@ -12,32 +11,25 @@ import { postPiece } from './piece.js'
 
 /**
  * Settles the imports that earlier processes left: undoes those whose rows were still being checked, and completes the
- * others. With `alone`, no import is in progress, whatever the state says.
+ * others. `claimant` knows which are in progress.
  */
-export async function settleImports(service: ServiceContext, alone: boolean): Promise<void> {
+export async function settleImports(service: ServiceContext, claimant: Claimant): Promise<void> {
   const left = await service.storage.read(async (tx) => {
     const rows: BinderImportRow[] = []
-    for await (const row of allRows(tx, binderImports, { index: 'id', prefix: [] })) rows.push(row)
+    for await (const row of allRows(tx, binderImports, { index: 'id', prefix: [] }))
+      if (!(await isHeld(tx, row.token, claimant))) rows.push(row)
     return rows
   })
   for (const row of left)
-    if (alone || !(await isAlive(row, service)))
-      await settleImport(row, service).catch((cause: unknown) =>
-        service.log.error(`the import of a binder into twin ${row.id} could not be settled`, cause),
-      )
-}
-
-/** Whether the run of an import goes on, here or in another process. */
-export async function isAlive({ token }: BinderImportRow, service: ServiceContext): Promise<boolean> {
-  if (isOngoing(token, service)) return true
-  const [instance = ''] = token.split(':')
-  return instance !== service.instance && ((await service.storage.presence?.isAlive(instance)) ?? false)
+    await settleImport(row, service).catch((cause: unknown) =>
+      service.log.error(`the import of a binder into twin ${row.id} could not be settled`, cause),
+    )
 }
 
 /** Undoes or completes an import whose run has ended. Does nothing if someone else settles it. */
 export async function settleImport(left: BinderImportRow, service: ServiceContext): Promise<void> {
-  const { storage, instance, random } = service
-  const token = `${instance}:${randomHex(random, 16)}`
+  const { storage } = service
+  const token = newClaim(service)
   const { id: twinId } = left
   const taken = await storage.write(async (tx) => {
     const row = await tx.get(binderImports, twinId)

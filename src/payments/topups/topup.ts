@@ -13,7 +13,7 @@ import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import { isWithinCardMost } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeClaimMs, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
+import { chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
@@ -53,7 +53,7 @@ export async function createTopup(
   checkProcessor(service)
   return runFlow('top-up', service, async (run) => {
     const { payment, message } = await run.transaction('begin', async (tx) => {
-      const begun = await beginTopup(tx, order, service)
+      const begun = await beginTopup(tx, { ...order, claim: run.token }, service)
       await storeAnswer(tx, unsettledTopup(begun.payment.id, true), { provisional: true })
       return begun
     })
@@ -62,16 +62,20 @@ export async function createTopup(
   })
 }
 
-async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext): Promise<PendingTopup> {
+async function beginTopup(
+  tx: Writer,
+  order: TopupOrder & Pick<ChargeOrder, 'claim'>,
+  service: ServiceContext,
+): Promise<PendingTopup> {
   const twin = await ownTwin(tx, order.owner, order.hostname)
   const quantity = await quantityOf(tx, order.dq ?? twin.dq)
   const units = chargeableUnits(order.amount, quantity)
-  const { paymentMethodId } = order
+  const { paymentMethodId, claim } = order
   const description = `Top-up of ${twin.hostname}`
   const to = await payerAddress(tx, twin)
   const at = service.clock.now()
   const maker = await responsibleFor(tx, order.owner)
-  const paid = { paymentMethodId, description, to, purpose: 'topup', subjects: [maker], maker } as const
+  const paid = { paymentMethodId, description, to, purpose: 'topup', subjects: [maker], maker, claim } as const
   const charge = { twin, quantity, units, ...paid, at }
   return createPendingPayment(tx, charge, service)
 }
@@ -92,6 +96,8 @@ export interface ChargeOrder {
   readonly subjects: readonly CardSubject[]
   /** Whose limit counts the reserved supply. */
   readonly maker: CardSubject
+  /** Token of the flow that makes the charge. */
+  readonly claim: string
   readonly at: number
 }
 
@@ -101,37 +107,33 @@ export interface ChargeOrder {
  */
 export async function createPendingPayment(
   tx: Writer,
-  { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, maker, at }: ChargeOrder,
-  service: Pick<ServiceContext, 'instance' | 'random' | 'limits'>,
+  { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, maker, claim, at }: ChargeOrder,
+  service: Pick<ServiceContext, 'random' | 'limits'>,
 ): Promise<PendingTopup> {
   checkCardMost(units, quantity, service)
   await beginCardTry(tx, { subjects, at })
   const payment = await recordPending(tx, { twin, quantity, units, maker, at })
   const { decimals, shortcode: currency } = quantity
   const shown = `${formatAmount(units, decimals)} ${currency}`
-  const message = await postCharge(
-    tx,
-    {
-      to,
-      subject: `Charge ${shown}`,
-      text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
-      charge: {
-        id: `${purpose}_${randomHex(service.random, 16)}`,
-        payment_method_id: paymentMethodId,
-        on_file: false,
-        amount: String(units),
-        decimals,
-        currency,
-        description,
-      },
-      purpose,
-      purposeId: payment.id,
-      subjects,
-      claimMs: chargeClaimMs(service.limits),
-      at,
+  const message = await postCharge(tx, {
+    to,
+    subject: `Charge ${shown}`,
+    text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
+    charge: {
+      id: `${purpose}_${randomHex(service.random, 16)}`,
+      payment_method_id: paymentMethodId,
+      on_file: false,
+      amount: String(units),
+      decimals,
+      currency,
+      description,
     },
-    service,
-  )
+    purpose,
+    purposeId: payment.id,
+    subjects,
+    claim,
+    at,
+  })
   return { payment, message }
 }
 

@@ -123,8 +123,8 @@ export class SimulatedDatabase {
 
   /** Sees when a service goes on with what another one had begun. */
   #noteHolder(collection: string, row: Row): void {
-    const { id, holder, claim } = row as Row & { holder?: string; claim?: { holder: string } | string | null }
-    const taken = holder ?? (typeof claim === 'string' ? claim : claim?.holder)
+    const { id, holder, claim } = row as Row & { holder?: string; claim?: string | null }
+    const taken = holder ?? claim ?? undefined
     const key = `${collection} ${id}`
     const before = this.#holders.get(key)
     if (taken === undefined) this.#holders.delete(key)

@@ -11,7 +11,7 @@ import { hold } from './broken.js'
 import type { Records } from './records.js'
 
 /** What must be so when faults have stopped, time has passed, and nobody asks for anything. */
-export async function checkAtRest(storage: Storage, records: Records, outside: Outside, at: number): Promise<void> {
+export async function checkAtRest(storage: Storage, records: Records, outside: Outside): Promise<void> {
   const all = <R extends Row>(from: Collection<R>) =>
     storage.read((tx) => tx.find(from, { index: 'id', prefix: [], limit: 100_000 }))
   const held = (await all(balances)).filter((balance) => balance.held !== '0' || (balance.reserved ?? '0') !== '0')
@@ -23,9 +23,8 @@ export async function checkAtRest(storage: Storage, records: Records, outside: O
   hold(paying.length === 0, 'No checkout stays half paid', paying)
   const waiting = (await all(outbox)).filter(({ status }) => status === 'pending')
   hold(waiting.length === 0, 'No message waits forever', waiting)
-  const claimed = (await all(idempotency)).filter(
-    ({ claim, claimed_until }) => claim !== null && (claimed_until ?? 0) > at,
-  )
+  // The sweep removes what nobody holds.
+  const claimed = (await all(idempotency)).filter(({ claim }) => claim !== null)
   hold(claimed.length === 0, 'No key stays taken', claimed)
   if (!records.hasForgotten && !records.hasForks) checkCards(await all(movements), outside)
   const rows = new Map((await all(payments)).map((payment) => [payment.id, payment]))

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
-import { systemAlarm, systemClock } from '../../../src/base/ports.js'
+import { systemAlarm } from '../../../src/base/ports.js'
 import { type Cards, type ChargeResult, createService, type State } from '../../../src/index.js'
 import { processes } from '../../../src/jobs/processes/process-rows.js'
 import { countMcpCall } from '../../../src/market/plans/usage.js'
@@ -122,7 +122,7 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
   expect((await call('PUT', '/v4/billing/plan', { token: seller.token, body: plan })).status).toBe(200)
   await call('PUT', '/v4/billing/profile', { token: seller.token, body: { tax_number: 'DE123456789' } })
   await storage.write((tx) => countMcpCall(tx, seller.id, seller.id))
-  const process = { id: 'process:another', holder: 'another', fence: 1, until: systemClock.now() + 60_000 }
+  const process = { id: 'process:another', holder: 'another', fence: 1 }
   await storage.write(async (tx) => tx.put(processes, process))
   const reader = 'reader@example.test'
   await newSession(call, reader)

@@ -5,17 +5,13 @@ import { type Agent, type ApprovalRow, approvalOfAgent, spendApproval } from '..
 import { currentGrant } from '../../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { type StoreAnswer, storeNothing } from '../../../http/stored-answer.js'
-import { isHeld } from '../../../jobs/claims/claim.js'
 import { type FlowRun, runFlow } from '../../../jobs/flows/flow.js'
-import { isOngoing } from '../../../jobs/flows/takeover.js'
 import { twins } from '../../../money/twins/twin.js'
+import { isHeld } from '../../../storage/claim.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { kindOf, makeSteps, rehearseChange } from './change.js'
 import { type AccountChangeRow, accountChanges } from './change-row.js'
 import type { AccountChange, Made } from './kind.js'
-
-/** Longer than the steps between two writes take. */
-const TAKE = 60_000
 
 export interface AppliedChange {
   approval_id: string
@@ -94,16 +90,12 @@ async function begin(
 type Progress = Pick<AccountChangeRow, 'id' | 'status' | 'steps' | 'made'>
 
 const storeProgress = (tx: Writer, row: Progress, { run, at }: { run: FlowRun; at: number }): void =>
-  tx.put(accountChanges, { ...row, instance: run.token, taken_until: at + TAKE })
+  tx.put(accountChanges, { ...row, claim: run.token, last_step_at: at })
 
 /** Returns a change whose process ended after the first step. It is continued, and no step is made twice. */
 async function abandonedChange(tx: Reader, id: string, service: ServiceContext): Promise<AccountChangeRow | undefined> {
   const left = await tx.get(accountChanges, id)
-  if (left?.status !== 'making') return undefined
-  const { instance: holder, taken_until: until } = left
-  const isElsewhere =
-    !holder.startsWith(service.instance) && isHeld({ holder, until }, { at: service.clock.now() }, service)
-  return isElsewhere || isOngoing(holder, service) ? undefined : left
+  return left?.status === 'making' && !(await isHeld(tx, left.claim, service)) ? left : undefined
 }
 
 /** Makes the steps after the first. */
@@ -111,7 +103,7 @@ async function finish(tx: Writer, begun: Begun, service: ServiceContext): Promis
   const { id, run, change } = begun
   const known = await tx.get(accountChanges, id)
   // The state was replaced, or a different process has taken over.
-  if (known?.status !== 'making' || known.instance !== run.token) throw problem('approval_spent')
+  if (known?.status !== 'making' || known.claim !== run.token) throw problem('approval_spent')
   const { steps } = kindOf(change)
   const at = service.clock.now()
   const made = await makeSteps(tx, steps.slice(known.steps), { ...begun, made: known.made, at }, service)
@@ -139,7 +131,7 @@ async function breakOff(
   const known = await tx.get(accountChanges, id)
   // The last write landed, although nobody knew.
   if (known?.status === 'made') return undefined
-  const isOurs = known?.instance === run.token
+  const isOurs = known?.claim === run.token
   const made = isOurs ? known.made : {}
   if (isOurs) storeProgress(tx, { ...known, status: 'broken_off' }, { run, at: clock.now() })
   const hostname = made.twin_id === undefined ? undefined : (await tx.get(twins, made.twin_id))?.hostname

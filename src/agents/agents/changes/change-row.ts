@@ -9,15 +9,14 @@ export interface AccountChangeRow {
   /** How many steps are done. */
   readonly steps: number
   readonly made: Made
-  /** Token of the run that applies it. In older rows, the instance name of its service. */
-  readonly instance: string
-  /** When a different process may continue it, if several share a storage. */
-  readonly taken_until: number
+  /** Token of the run that applies it. */
+  readonly claim: string
+  readonly last_step_at: number
 }
 
 export const accountChanges = collection<AccountChangeRow>()(
   'account_changes',
-  { byLastStep: { fields: ['taken_until'] } },
+  { byLastStep: { fields: ['last_step_at'] } },
   {
     growth: { by: 'an agent, by applyAccountChange', bound: 'One for each approval that its user gave.' },
     retention: { after: 'its last step', keepMs: APPROVAL_STORED_FOR, index: 'byLastStep' },
