@@ -39,9 +39,10 @@ import { testProcessor } from './money/cards/test-processor.js'
 import { checkOptions } from './options.js'
 import { begin } from './sandbox/controls/bootstrap.js'
 import { sandboxClock } from './sandbox/controls/clock.js'
+import { createSandbox } from './sandbox/controls/create-sandbox.js'
 import { inherit, settleFork } from './sandbox/controls/forks/inherit.js'
 import { ServedForks } from './sandbox/controls/forks/served-forks.js'
-import { createSandbox, type Sandbox } from './sandbox/controls/sandbox.js'
+import type { Sandbox } from './sandbox/controls/sandbox.js'
 import { seedLoader } from './sandbox/controls/seed/seed.js'
 import { type SnapshotControls, snapshotControls } from './sandbox/controls/snapshots/controls.js'
 import { armAtStart } from './sandbox/faults/controls.js'
@@ -134,7 +135,7 @@ function assemble(options: AssemblyOptions, parent?: ServiceContext, at?: number
   const sandbox =
     context.sandbox &&
     Object.assign(
-      withAgents(createSandbox(context, { seed: options.seed, ready: settled }), {
+      withAgents(createSandbox(context, options.seed ?? {}, settled), {
         baseUrl: context.baseUrl,
         fetch: respond,
         alarm: context.alarm,

@@ -26,7 +26,7 @@ export interface FaultControls {
 /** The controls of a service's faults. `ready` resolves when those of the seed are armed. */
 export function faultControls(
   { faults, background }: Pick<ServiceContext, 'faults' | 'background'>,
-  ready: () => Promise<void>,
+  ready: () => Promise<void> = async () => {},
 ): FaultControls {
   const loadEngine = async () => {
     if (!faults) throw new Error('this service has no sandbox')

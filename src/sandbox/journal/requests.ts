@@ -78,7 +78,7 @@ export function entryOf(service: Pick<ServiceContext, 'recorder'>, id: string) {
   throw problem('not_found', { detail: 'The journal has no entry with this id. It forgets the oldest first.' })
 }
 
-export function requestControls(service: ServiceContext, ready: () => Promise<void>): Requests {
+export function requestControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): Requests {
   return {
     async list(query = {}) {
       const { after, limit = 20, ...filter } = checkShape(RequestQueryShape, query)
