@@ -1,13 +1,13 @@
 import type { Keyring } from './base/secrets.js'
 import { ClockMoves } from './composition/clock-moves.js'
 import { deliveryHandlers } from './composition/deliveries.js'
-import { type OwnWork, SharedProcesses } from './composition/shared-processes.js'
+import { SharedProcesses } from './composition/shared-processes.js'
 import type { ServiceContext } from './http/context.js'
 import { events } from './jobs/events/event.js'
 import { Deliveries } from './jobs/outbox/deliveries.js'
 import { outbox } from './jobs/outbox/outbox.js'
 import { processes as processRows } from './jobs/processes/process-rows.js'
-import { type Loop, runLoop } from './jobs/retries/loop.js'
+import { Loop } from './jobs/retries/loop.js'
 import { Mutex } from './jobs/retries/mutex.js'
 import { runDueTimers } from './jobs/schedule/run.js'
 import { timers } from './jobs/schedule/timer.js'
@@ -16,121 +16,10 @@ import { WebhookFeed } from './jobs/webhooks/feed.js'
 import { webhooks } from './jobs/webhooks/webhook-row.js'
 import type { SandboxFaults } from './sandbox/faults/faults.js'
 import { settings } from './sandbox/settings/settings.js'
-import { serviceStorage } from './storage/service-storage.js'
+import { type ServiceStorage, serviceStorage } from './storage/service-storage.js'
 import type { Storage } from './storage/storage.js'
-import type { Changes } from './storage/transaction.js'
+import type { Changes, CommitRecord } from './storage/transaction.js'
 import { timerJobs } from './timers.js'
-
-/**
- * Delivers the outbox, runs timers when they are due, and hands events to webhooks: after each write that adds one, and as
- * time passes. None waits for another, unless the clock is stopped: then they take turns, so that every run does the same in
- * the same order. Returns the service's context.
- */
-export function runInBackground(
-  { base, watched, keys, faults }: BackgroundStorages,
-  given: Omit<ServiceContext, 'storage' | 'background'>,
-) {
-  const watches = new Watches(given)
-  const processes: SharedProcesses | undefined = base.isShared
-    ? new SharedProcesses(base, (): OwnWork => ({ service, deliveries, loops, wake }))
-    : undefined
-  const storage = serviceStorage(watched, {
-    keys,
-    check: processes?.check,
-    around: faults && (() => faults.aroundWrites),
-    fault: faults && (() => faults.storageFault),
-    parts: {
-      ...(processes && { presence: processes }),
-      async import(state, options) {
-        if (processes) await watched.import(await processes.withRows(state), { ...options, check: processes.check })
-        else await watched.import(state, options)
-        wake()
-        watches.wakeIn(undefined)
-      },
-    },
-    onCommit(commit) {
-      given.sandbox?.measurements?.countWrite(commit)
-      let [isForFeed, isForTimers, isForDeliveries, isForAll] = [false, false, false, false]
-      for (const { collection, rows } of commit.changes()) {
-        const { name } = collection
-        if (name === events.name || name === webhooks.name) isForFeed = feed.isWokenBy(name) || isForFeed
-        else if (name === timers.name) isForTimers = holdsRow(rows)
-        else if (name === outbox.name) isForDeliveries = holdsRow(rows)
-        // Everything may depend on the clock of a sandbox.
-        else if (name === settings.name) isForAll = rows.has('clock')
-      }
-      if (isForFeed) feedLoop.wake()
-      if (isForTimers) timerLoop.wake()
-      if (isForDeliveries) deliveryLoop.wake()
-      if (isForAll) watches.wakeIn(undefined)
-      else watches.wakeFor(commit)
-    },
-  })
-  const wake = () => {
-    feed.forget()
-    feedLoop.wake()
-    timerLoop.wake()
-    deliveryLoop.wake()
-  }
-  /** A hint that other processes have written: to these collections, or nobody knows where. */
-  function hear(names: readonly string[] | undefined): void {
-    if (names === undefined || names.includes(processRows.name)) processes?.notice()
-    watches.wakeIn(names)
-    if (names !== undefined && !names.includes(webhooks.name)) return
-    feed.forget()
-    feedLoop.wake()
-  }
-  async function end(): Promise<void> {
-    watches.end()
-    await Promise.race([moves.finish(), given.ending.late])
-    await Promise.race([Promise.all([feedLoop.stop(), timerLoop.stop(), deliveryLoop.stop()]), given.ending.late])
-    await deliveries.finishAll(given.ending.late).catch((cause: unknown) => {
-      given.log.error('the outcomes of the last messages could not be recorded', cause)
-    })
-    await processes?.leave()
-  }
-  base.watchOthers?.(hear).catch((cause: unknown) => given.log.error('no hints of other processes come', cause))
-  const service: ServiceContext = Object.assign(given, {
-    storage,
-    background: {
-      wake,
-      end,
-      charge: (message) => deliveries.charge(message),
-      moveClock: (target, store) => moves.add(target, store),
-      rest: (job, kind) => moves.rest(job, kind),
-      share: (job) => moves.share(job),
-      processes: () => processes?.names,
-      watch: (options, read) => watches.watch({ storage, ...options }, read),
-      pause: (ms, ending) => watches.pause(ms, ending),
-      settling: () =>
-        given.sandbox?.clock.mode === 'manual' && loops.some((loop) => loop.running() || loop.isResting)
-          ? settle()
-          : undefined,
-    } satisfies ServiceContext['background'],
-  })
-  const deliveries = new Deliveries(deliveryHandlers, service, () => deliveryLoop.wake())
-  const feed = new WebhookFeed(service)
-  const mutex = new Mutex()
-  const isStopped = () => given.sandbox?.clock.mode === 'manual'
-  const inStep = async (round: () => Promise<number | undefined>): Promise<number | undefined> =>
-    processes && !(await processes.isInStep()) ? undefined : round()
-  const looped = (name: string, round: () => Promise<number | undefined>) =>
-    runLoop({ name, round: () => inStep(() => (isStopped() ? mutex.run(round) : round())) }, service)
-  const feedLoop = looped('webhooks', () => feed.round())
-  const timerLoop = looped('timers', () => runDueTimers(timerJobs, service))
-  const deliveryLoop = looped('deliveries', () => deliveries.round())
-  const loops: readonly Loop[] = [feedLoop, timerLoop, deliveryLoop]
-  /** Failed rounds are tried again at once, because it is unknown how much real time passes between two calls. */
-  async function settle(): Promise<void> {
-    for (let tries = 0; tries < MOST_SETTLING_TRIES; tries++) {
-      for (const loop of loops) while (loop.running()) await loop.running()
-      for (const loop of loops) loop.retryNow()
-      if (!loops.some((loop) => loop.running())) return
-    }
-  }
-  const moves = new ClockMoves({ service, deliveries, feed, loops, timerJobs, processes })
-  return service
-}
 
 /** A storage in its layers, and what happens to it. */
 export interface BackgroundStorages {
@@ -142,8 +31,156 @@ export interface BackgroundStorages {
   readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'> | undefined
 }
 
+type Given = Omit<ServiceContext, 'storage' | 'background'>
+
+/** Does the work of a service that no request waits for. Returns the service's context. */
+export const runInBackground = (storages: BackgroundStorages, given: Given): ServiceContext =>
+  new BackgroundWork(storages, given).service
+
 /** How often rounds that fail are tried before a call on a stopped clock goes on. */
 const MOST_SETTLING_TRIES = 10
+
+/**
+ * Delivers the outbox, runs timers when they are due, and hands events to webhooks: after each write that adds one, and as
+ * time passes. None waits for another, unless the clock is stopped: then they take turns, so that every run does the same in
+ * the same order.
+ */
+class BackgroundWork {
+  readonly service: ServiceContext
+  readonly deliveries: Deliveries
+  readonly loops: readonly Loop[]
+  readonly #given: Given
+  readonly #watches: Watches
+  readonly #processes: SharedProcesses | undefined
+  readonly #feed: WebhookFeed
+  readonly #feedLoop: Loop
+  readonly #timerLoop: Loop
+  readonly #deliveryLoop: Loop
+  readonly #moves: ClockMoves
+  readonly #mutex = new Mutex()
+
+  constructor(storages: BackgroundStorages, given: Given) {
+    const { base } = storages
+    this.#given = given
+    this.#watches = new Watches(given)
+    this.#processes = base.isShared ? new SharedProcesses(base, () => this) : undefined
+    this.service = Object.assign(given, { storage: this.#storageOver(storages), background: this.#asContext() })
+    this.deliveries = new Deliveries(deliveryHandlers, this.service, () => this.#deliveryLoop.wake())
+    this.#feed = new WebhookFeed(this.service)
+    this.#feedLoop = this.#looped('webhooks', () => this.#feed.round())
+    this.#timerLoop = this.#looped('timers', () => runDueTimers(timerJobs, this.service))
+    this.#deliveryLoop = this.#looped('deliveries', () => this.deliveries.round())
+    this.loops = [this.#feedLoop, this.#timerLoop, this.#deliveryLoop]
+    const { service, deliveries, loops } = this
+    this.#moves = new ClockMoves({
+      ...{ service, deliveries, loops, timerJobs },
+      feed: this.#feed,
+      processes: this.#processes,
+    })
+    base
+      .watchOthers?.((names) => this.#hear(names))
+      .catch((cause: unknown) => given.log.error('no hints of other processes come', cause))
+  }
+
+  wake(): void {
+    this.#feed.forget()
+    for (const loop of this.loops) loop.wake()
+  }
+
+  #asContext(): ServiceContext['background'] {
+    return {
+      wake: () => this.wake(),
+      end: () => this.#end(),
+      charge: (message) => this.deliveries.charge(message),
+      moveClock: (target, store) => this.#moves.add(target, store),
+      rest: (job, kind) => this.#moves.rest(job, kind),
+      share: (job) => this.#moves.share(job),
+      processes: () => this.#processes?.names,
+      watch: (options, read) => this.#watches.watch({ storage: this.service.storage, ...options }, read),
+      pause: (ms, ending) => this.#watches.pause(ms, ending),
+      settling: () =>
+        this.#isStopped && this.loops.some((loop) => loop.isRunning || loop.isResting) ? this.#settle() : undefined,
+    }
+  }
+
+  #storageOver({ watched, keys, faults }: BackgroundStorages): ServiceStorage {
+    const processes = this.#processes
+    return serviceStorage(watched, {
+      keys,
+      check: processes?.check,
+      around: faults && (() => faults.aroundWrites),
+      fault: faults && (() => faults.storageFault),
+      parts: {
+        ...(processes && { presence: processes }),
+        import: async (state, options) => {
+          if (processes) await watched.import(await processes.withRows(state), { ...options, check: processes.check })
+          else await watched.import(state, options)
+          this.wake()
+          this.#watches.wakeIn(undefined)
+        },
+      },
+      onCommit: (commit) => this.#wakeFor(commit),
+    })
+  }
+
+  /** This process has written. */
+  #wakeFor(commit: CommitRecord): void {
+    this.#given.sandbox?.measurements?.countWrite(commit)
+    let [isForFeed, isForTimers, isForDeliveries, isForAll] = [false, false, false, false]
+    for (const { collection, rows } of commit.changes()) {
+      const { name } = collection
+      if (name === events.name || name === webhooks.name) isForFeed = this.#feed.isWokenBy(name) || isForFeed
+      else if (name === timers.name) isForTimers = holdsRow(rows)
+      else if (name === outbox.name) isForDeliveries = holdsRow(rows)
+      // Everything may depend on the clock of a sandbox.
+      else if (name === settings.name) isForAll = rows.has('clock')
+    }
+    if (isForFeed) this.#feedLoop.wake()
+    if (isForTimers) this.#timerLoop.wake()
+    if (isForDeliveries) this.#deliveryLoop.wake()
+    if (isForAll) this.#watches.wakeIn(undefined)
+    else this.#watches.wakeFor(commit)
+  }
+
+  /** A hint that other processes have written: to these collections, or nobody knows where. */
+  #hear(names: readonly string[] | undefined): void {
+    if (names === undefined || names.includes(processRows.name)) this.#processes?.notice()
+    this.#watches.wakeIn(names)
+    if (names !== undefined && !names.includes(webhooks.name)) return
+    this.#feed.forget()
+    this.#feedLoop.wake()
+  }
+
+  #looped(name: string, round: () => Promise<number | undefined>): Loop {
+    const inTurn = () => (this.#isStopped ? this.#mutex.run(round) : round())
+    const inStep = async () => (this.#processes && !(await this.#processes.isInStep()) ? undefined : inTurn())
+    return new Loop({ name, round: inStep }, this.service)
+  }
+
+  get #isStopped(): boolean {
+    return this.#given.sandbox?.clock.mode === 'manual'
+  }
+
+  /** Failed rounds are tried again at once, because it is unknown how much real time passes between two calls. */
+  async #settle(): Promise<void> {
+    for (let tries = 0; tries < MOST_SETTLING_TRIES; tries++) {
+      for (const loop of this.loops) await loop.idle()
+      for (const loop of this.loops) loop.retryNow()
+      if (!this.loops.some((loop) => loop.isRunning)) return
+    }
+  }
+
+  async #end(): Promise<void> {
+    const { ending, log } = this.#given
+    this.#watches.end()
+    await Promise.race([this.#moves.finish(), ending.late])
+    await Promise.race([Promise.all(this.loops.map((loop) => loop.stop())), ending.late])
+    await this.deliveries.finishAll(ending.late).catch((cause: unknown) => {
+      log.error('the outcomes of the last messages could not be recorded', cause)
+    })
+    await this.#processes?.leave()
+  }
+}
 
 /** Whether any of these was put, and not removed. */
 function holdsRow(rows: Changes['rows']): boolean {

@@ -6,6 +6,7 @@ import type { MigrationStep } from './step.js'
 export const jobsSteps: readonly MigrationStep[] = [
   { what: 'Names the queue in which each message has a place, or waits for one.', migrate: renameQueues },
   { what: 'Lets each process write its row anew.', migrate: removeLeases },
+  { what: 'Waits for no event below the last one that webhooks got.', migrate: forgetMissing },
 ]
 
 function renameQueues(tx: Writer): Promise<void> {
@@ -24,4 +25,9 @@ function renameQueues(tx: Writer): Promise<void> {
 async function removeLeases(tx: Writer): Promise<void> {
   const leases = olderRows('leases')
   for await (const { id } of allRows(tx, leases, { index: 'id', prefix: [] })) tx.remove(leases, id)
+}
+
+/** Events land in the order of their ids. */
+function forgetMissing(tx: Writer): Promise<void> {
+  return changeRows(tx, olderRows('webhook_progress'), ({ missing: _, ...progress }) => progress as OlderRow)
 }

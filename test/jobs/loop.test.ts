@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { runLoop } from '../../src/jobs/retries/loop.js'
+import { Loop } from '../../src/jobs/retries/loop.js'
 import { StorageClosed } from '../../src/storage/storage.js'
 
 /** A loop whose alarms ring when the test says so. */
 function looped(round: () => Promise<number | undefined>, now = 1_000_000) {
   const rings: { ms: number; ring: () => void; isCancelled: boolean }[] = []
   const logged: string[] = []
-  const loop = runLoop(
+  const loop = new Loop(
     { name: 'tests', round },
     {
       alarm: {

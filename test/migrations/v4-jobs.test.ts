@@ -23,3 +23,8 @@ test('rows of processes of the third schema are gone', async () => {
   const rows = await migrated({ leases })
   expect([rows.leases ?? [], rows.processes ?? []]).toEqual([[], []])
 })
+
+test('the hand-out of events waits for none below the last one', async () => {
+  const webhook_progress = [{ id: 'events', after: 7, missing: [{ id: 5, since: 1 }], due_at: 2 }]
+  expect((await migrated({ webhook_progress })).webhook_progress).toEqual([{ id: 'events', after: 7, due_at: 2 }])
+})

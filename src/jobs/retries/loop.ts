@@ -7,23 +7,6 @@ const LATEST_AGAIN_MS = 5000
 /** The clock may jump while nothing else happens, so a loop that waits looks this often. */
 const CLOCK_CHECK_MS = 60_000
 
-/** Rounds of work, one after the other. */
-export interface Loop {
-  /** Starts a round, or another one after the round that runs. */
-  wake(): void
-  /** Begins no round until `resume`. Resolves when none runs. */
-  pause(): Promise<void>
-  resume(): void
-  /** Resolves when its rounds have ended. Undefined while none runs. */
-  running(): Promise<void> | undefined
-  /** Whether its last round failed, and the next one waits. */
-  readonly isResting: boolean
-  /** Begins a round that waits because the last one failed. */
-  retryNow(): void
-  /** Begins at most one more round, if it was woken before. Resolves when none runs. */
-  stop(): Promise<void>
-}
-
 export interface LoopOptions {
   /** For the log: `timers`. */
   readonly name: string
@@ -31,98 +14,120 @@ export interface LoopOptions {
   round(): Promise<number | undefined>
 }
 
-/**
- * Runs rounds when it is woken, and when the work that the last round named is due. A round that throws is logged, and
- * another one follows within seconds. The loop ends when the storage is closed.
- */
-export function runLoop(
-  { name, round }: LoopOptions,
-  { alarm, clock, log, sandbox }: Pick<ServiceContext, 'alarm' | 'clock' | 'log' | 'sandbox'>,
-): Loop {
-  let running: Promise<void> | undefined
-  let isWoken = false
-  let isPaused = false
-  let roundsLeft = Number.POSITIVE_INFINITY
-  let failures = 0
-  /** Whether the last round failed, and its pause is not over. */
-  let isResting = false
-  let cancelAlarm = () => {}
+type LoopPorts = Pick<ServiceContext, 'alarm' | 'clock' | 'log' | 'sandbox'>
 
-  function wake(): void {
-    isWoken = true
-    if (running || isResting || isPaused || roundsLeft === 0) return
-    running = run().finally(() => {
-      running = undefined
+/**
+ * Runs rounds, one after the other, when it is woken, and when the work that the last round named is due. A round that
+ * throws is logged, and another one follows within seconds. The loop ends when the storage is closed.
+ */
+export class Loop {
+  readonly #options: LoopOptions
+  readonly #ports: LoopPorts
+  #running: Promise<void> | undefined
+  #isWoken = false
+  #isPaused = false
+  #roundsLeft = Number.POSITIVE_INFINITY
+  #failures = 0
+  /** Whether the last round failed, and its pause is not over. */
+  #isResting = false
+  #cancelAlarm = () => {}
+
+  constructor(options: LoopOptions, ports: LoopPorts) {
+    this.#options = options
+    this.#ports = ports
+  }
+
+  /** Whether its last round failed, and the next one waits. */
+  get isResting(): boolean {
+    return this.#isResting && !this.#isPaused
+  }
+
+  /** Starts a round, or another one after the round that runs. */
+  wake(): void {
+    this.#isWoken = true
+    if (this.#running || this.#isResting || this.#isPaused || this.#roundsLeft === 0) return
+    this.#running = this.#run().finally(() => {
+      this.#running = undefined
       // Someone may have woken it since the last round ended.
-      if (isWoken) wake()
+      if (this.#isWoken) this.wake()
     })
   }
 
-  async function run(): Promise<void> {
-    cancelAlarm()
+  /** Begins no round until `resume`. Resolves when none runs. */
+  pause(): Promise<void> {
+    this.#isPaused = true
+    return this.idle()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.wake()
+  }
+
+  /** Resolves when none of its rounds runs. */
+  async idle(): Promise<void> {
+    while (this.#running) await this.#running
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined
+  }
+
+  /** Begins a round that waits because the last one failed. */
+  retryNow(): void {
+    if (!this.isResting) return
+    this.#cancelAlarm()
+    this.#isResting = false
+    this.wake()
+  }
+
+  /** Begins at most one more round, if it was woken before. Resolves when none runs. */
+  async stop(): Promise<void> {
+    this.#roundsLeft = this.#isWoken ? 1 : 0
+    this.#cancelAlarm()
+    await this.idle()
+    this.#roundsLeft = 0
+    this.#cancelAlarm()
+  }
+
+  async #run(): Promise<void> {
+    this.#cancelAlarm()
     // Writes of one turn of the event loop share a round.
     await Promise.resolve()
-    while (isWoken && !isPaused && roundsLeft > 0) {
-      isWoken = false
-      roundsLeft--
+    while (this.#isWoken && !this.#isPaused && this.#roundsLeft > 0) {
+      this.#isWoken = false
+      this.#roundsLeft--
       try {
-        ringFor(await round())
-        failures = 0
+        this.#ringFor(await this.#options.round())
+        this.#failures = 0
       } catch (cause) {
-        if (cause instanceof StorageClosed) {
-          roundsLeft = 0
-          return
-        }
-        log.error(`a round of ${name} failed and is tried again`, cause)
-        isResting = true
-        ring(Math.min(AGAIN_MS * 2 ** failures++, LATEST_AGAIN_MS))
+        if (!(cause instanceof StorageClosed)) return this.#rest(cause)
+        this.#roundsLeft = 0
         return
       }
     }
   }
 
+  #rest(cause: unknown): void {
+    this.#ports.log.error(`a round of ${this.#options.name} failed and is tried again`, cause)
+    this.#isResting = true
+    this.#ring(Math.min(AGAIN_MS * 2 ** this.#failures++, LATEST_AGAIN_MS))
+  }
+
   /** A stopped clock needs no alarm, because it does not advance. */
-  function ringFor(due: number | undefined): void {
-    cancelAlarm()
+  #ringFor(due: number | undefined): void {
+    this.#cancelAlarm()
+    const { clock, sandbox } = this.#ports
     if (due === undefined || sandbox?.clock.mode === 'manual') return
-    ring(Math.min(Math.max(due - clock.now(), 0), CLOCK_CHECK_MS))
+    this.#ring(Math.min(Math.max(due - clock.now(), 0), CLOCK_CHECK_MS))
   }
 
-  function ring(ms: number): void {
-    cancelAlarm()
-    if (roundsLeft === 0) return
-    cancelAlarm = alarm.set(ms, () => {
-      isResting = false
-      wake()
+  #ring(ms: number): void {
+    this.#cancelAlarm()
+    if (this.#roundsLeft === 0) return
+    this.#cancelAlarm = this.#ports.alarm.set(ms, () => {
+      this.#isResting = false
+      this.wake()
     })
-  }
-
-  return {
-    wake,
-    async pause() {
-      isPaused = true
-      while (running) await running
-    },
-    resume() {
-      isPaused = false
-      wake()
-    },
-    running: () => running,
-    get isResting() {
-      return isResting && !isPaused
-    },
-    retryNow() {
-      if (!isResting || isPaused) return
-      cancelAlarm()
-      isResting = false
-      wake()
-    },
-    async stop() {
-      roundsLeft = isWoken ? 1 : 0
-      cancelAlarm()
-      while (running) await running
-      roundsLeft = 0
-      cancelAlarm()
-    },
   }
 }

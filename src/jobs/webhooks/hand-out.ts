@@ -6,13 +6,10 @@ import { type EventRow, events } from '../events/event.js'
 import { matchesPattern } from '../events/event-pattern.js'
 import { webhooksOf } from './webhook.js'
 import { postDelivery } from './webhook-delivery.js'
-import { PROGRESS, type WebhookProgressRow, type WebhookRow, webhookProgress } from './webhook-row.js'
+import { PROGRESS, type WebhookRow, webhookProgress } from './webhook-row.js'
 
 /** How many events one transaction hands out. */
 const EVENTS_PER_TRANSACTION = 100
-/** How long an id that another process drew may wait for its event. No transaction takes longer. */
-const MISSING_MS = 5 * 60_000
-const MOST_MISSING = 1000
 
 type HandingOut = Pick<ServiceContext, 'storage' | 'clock' | 'random' | 'recorder'>
 
@@ -22,8 +19,8 @@ type HandingOut = Pick<ServiceContext, 'storage' | 'clock' | 'random' | 'recorde
  */
 export async function handOutEvents(service: HandingOut): Promise<boolean> {
   const { storage } = service
-  const { missed, rows } = await storage.read(readNews)
-  if (missed.length + rows.length === 0) return false
+  const { rows } = await storage.read(readNews)
+  if (rows.length === 0) return false
   const { posted, mayBeMore } = await storage.write((tx) => handOut(tx, service))
   for (const { eventId, id } of posted) service.recorder?.noteMessage(eventId, { kind: 'webhook', id })
   return mayBeMore
@@ -35,35 +32,27 @@ interface HandedOut {
   readonly mayBeMore: boolean
 }
 
+/** Of two events, the one that lands later has the greater id, so none is ever missing below the last one. */
 async function readNews(tx: Reader) {
   const progress = await tx.get(webhookProgress, PROGRESS)
-  if (!progress) return { progress, missed: [], rows: [] }
-  const ids = progress.missing.map(({ id }) => id)
-  const missed = ids.length > 0 ? (await tx.getMany(events, ids)).filter((row) => row !== undefined) : []
-  const rows = await tx.find(events, {
-    index: 'id',
-    prefix: [],
-    after: [progress.after],
-    limit: EVENTS_PER_TRANSACTION,
-  })
-  return { progress, missed, rows }
+  if (!progress) return { progress, rows: [] }
+  const query = { index: 'id', prefix: [], after: [progress.after], limit: EVENTS_PER_TRANSACTION } as const
+  return { progress, rows: await tx.find(events, query) }
 }
 
 async function handOut(tx: Writer, service: HandingOut): Promise<HandedOut> {
-  const { progress, missed, rows } = await readNews(tx)
+  const { progress, rows } = await readNews(tx)
   if (!progress) return { posted: [], mayBeMore: false }
   const at = service.clock.now()
   // A clock that goes back a little must not change the order.
   const due = isAhead(progress.due_at, at) ? at : Math.max(at, progress.due_at)
-  const wanted = await recipientsOf(tx, [...missed, ...rows])
+  const wanted = await recipientsOf(tx, rows)
   const names = wanted.flatMap(() => ['webhook_deliveries', 'outbox'])
   const ids = names.length > 0 ? await tx.nextIds(names) : []
   for (const [i, { webhook, event }] of wanted.entries())
     postDelivery(tx, { webhook, event, ids: [ids[2 * i] ?? 0, ids[2 * i + 1] ?? 0], at: due }, service)
   const after = rows.at(-1)?.id ?? progress.after
-  // Alone with its storage, a process writes events in the order of their ids.
-  const missing = service.storage.exclusive ? [] : missingAfter(progress, { missed, rows, at })
-  tx.put(webhookProgress, { id: PROGRESS, after, missing, due_at: wanted.length > 0 ? due : progress.due_at })
+  tx.put(webhookProgress, { id: PROGRESS, after, due_at: wanted.length > 0 ? due : progress.due_at })
   const posted = wanted.map(({ event }, i) => ({ eventId: event.id, id: ids[2 * i + 1] ?? 0 }))
   return { posted, mayBeMore: rows.length === EVENTS_PER_TRANSACTION }
 }
@@ -91,22 +80,3 @@ async function recipientsOf(tx: Reader, rows: readonly EventRow[]): Promise<Reci
 /** The test of one webhook is nothing to the others. */
 const wants = ({ after_event, events: patterns }: WebhookRow, { id, type }: EventRow): boolean =>
   id > after_event && type !== 'webhook.test' && matchesPattern(patterns, type)
-
-interface News {
-  readonly missed: readonly EventRow[]
-  readonly rows: readonly EventRow[]
-  readonly at: number
-}
-
-/** The ids whose events may still come: transactions that run at the same time land in any order. */
-function missingAfter({ after, missing }: WebhookProgressRow, { missed, rows, at }: News) {
-  const found = new Set(missed.map(({ id }) => id))
-  const open = missing.filter(({ id, since }) => !found.has(id) && since <= at && since > at - MISSING_MS)
-  let last = after
-  for (const { id } of rows) {
-    for (let skipped = Math.max(last + 1, id - MOST_MISSING); skipped < id; skipped++)
-      open.push({ id: skipped, since: at })
-    last = id
-  }
-  return open.slice(-MOST_MISSING)
-}

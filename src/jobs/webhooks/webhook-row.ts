@@ -76,8 +76,6 @@ export interface WebhookProgressRow {
   readonly id: string
   /** The id of the last event that was handed out. */
   readonly after: number
-  /** Ids below it that other processes have drawn, and whose events may still be written. */
-  readonly missing: readonly { readonly id: number; readonly since: number }[]
   /** When the last messages were due. Later ones are never due before. */
   readonly due_at: number
 }

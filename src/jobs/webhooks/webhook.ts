@@ -108,7 +108,7 @@ async function enterLog(tx: Writer, at: number): Promise<number> {
   const after = newest?.id ?? 0
   const [enabled] = await tx.find(webhooks, { index: 'byStatus', prefix: ['enabled'], limit: 1 })
   const progress = await tx.get(webhookProgress, PROGRESS)
-  if (!enabled || !progress) tx.put(webhookProgress, { id: PROGRESS, after, missing: [], due_at: at })
+  if (!enabled || !progress) tx.put(webhookProgress, { id: PROGRESS, after, due_at: at })
   return after
 }
 
