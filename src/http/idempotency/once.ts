@@ -1,12 +1,12 @@
 import { Problem, problem } from '../../base/problem.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import { trackChanges } from '../change-tracking.js'
-import type { ServiceContext } from '../context.js'
+import { clientAddress } from '../client-address.js'
+import type { Maker, ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
-import { makerOf } from '../maker.js'
 import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
-import type { Call, Route } from '../route.js'
+import type { Call, Principal, Route } from '../route.js'
 import type { StoreAnswer } from '../stored-answer.js'
 import {
   type AnswerToStore,
@@ -197,3 +197,17 @@ const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,
 ) => (handled instanceof Problem ? renderProblem(handled, incoming, service) : render(endpoint, handled, incoming))
+
+/**
+ * Whose limits count what a call creates. Anybody can send the publishable secret of an embed, and guests are nobody yet:
+ * they count by their address.
+ */
+function makerOf(
+  principal: Principal,
+  { source, headers }: Pick<Incoming, 'source' | 'headers'>,
+  service: Pick<ServiceContext, 'trustsProxy'>,
+): Maker {
+  if ('owner' in principal) return { owner: principal.owner }
+  if (principal.kind === 'guest' && principal.user_id !== null) return { owner: `user:${principal.user_id}` }
+  return { address: clientAddress(source, headers, service) }
+}

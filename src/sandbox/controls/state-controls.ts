@@ -4,9 +4,9 @@ import { checkShape } from '../../http/fields/field.js'
 import { csvKey } from '../../payments/binder-imports/part.js'
 import { thenArm } from '../faults/controls.js'
 import { findJournal } from '../journal/journal.js'
+import { sandboxOf } from '../onion/context.js'
 import { keptKey, withKey, withoutFaults, withoutKey } from '../settings/settings.js'
 import { begin, reset } from './bootstrap.js'
-import { sandboxOf } from './context.js'
 import type { Sandbox } from './sandbox.js'
 import { clientsIn, knownCredentials } from './seed/credentials.js'
 import { fund } from './seed/fund.js'
@@ -25,7 +25,7 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
     async reset(options = {}) {
       const { clear_journal: clearsJournal = false } = checkShape(ResetShape, options)
       await ready()
-      const armFaults = await service.faults?.prepareReset()
+      const armFaults = await sandbox.faults.prepareReset()
       await service.background.rest(async () => {
         await reset(service)
         armFaults?.()

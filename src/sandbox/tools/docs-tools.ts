@@ -1,6 +1,6 @@
 import { load } from '../../base/load.js'
 import { z } from '../../http/fields/schema.js'
-import { sandboxOf } from '../controls/context.js'
+import { sandboxOf } from '../onion/context.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 const docsSearch = sandboxTool({

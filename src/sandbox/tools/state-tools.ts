@@ -1,5 +1,4 @@
 import { z } from '../../http/fields/schema.js'
-import { sandboxOf } from '../controls/context.js'
 import { faultControls } from '../controls/requests.js'
 import type { Seeded } from '../controls/seed/seed.js'
 import { SeedSchema } from '../controls/seed/seed-schema.js'
@@ -8,6 +7,7 @@ import { ClockChangeShape, FaultShape, FundOrderShape } from '../controls/shapes
 import { snapshotControls } from '../controls/snapshots/controls.js'
 import { RewindShape } from '../controls/snapshots/shapes.js'
 import { stateControls } from '../controls/state-controls.js'
+import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 

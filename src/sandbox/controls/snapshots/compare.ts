@@ -4,7 +4,7 @@ import { toAmount } from '../../../money/ledger/amount.js'
 import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
 import type { AnyCollection, Key, Row, State } from '../../../storage/storage.js'
-import { sandboxOf } from '../context.js'
+import { sandboxOf } from '../../onion/context.js'
 
 type ShownRow = Readonly<Record<string, unknown>>
 
