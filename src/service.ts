@@ -13,7 +13,7 @@ import type { Service } from './composition/service.js'
 import { onDisconnect, onFirstProof, onSignIn } from './composition/sign-in.js'
 import { authenticate } from './consent/callers/caller.js'
 import { features } from './features.js'
-import type { ServiceContext } from './http/context.js'
+import type { FixedOptions, LaterRules, ServiceContext } from './http/context.js'
 import { ServiceEnding } from './http/ending.js'
 import { HeldBodies } from './http/fields/held-bodies.js'
 import { defaultLimits } from './http/limits.js'
@@ -74,7 +74,7 @@ function assemble(options: AssemblyOptions, around: typeof sandboxed, origin?: O
 }
 
 function serviceOf(context: ServiceContext, lifecycle: Lifecycle, layers: SandboxLayers | undefined): Service {
-  const { baseUrl, waiting, limits, storage, clock, ending } = context
+  const { baseUrl, intake, limits, storage, clock, ending } = context
   const { ready } = lifecycle
   const servers = new ClosingServers(() => ending.closeServer(limits.closeMs))
   const respond: Service['respond'] = (request, source) => {
@@ -86,7 +86,7 @@ function serviceOf(context: ServiceContext, lifecycle: Lifecycle, layers: Sandbo
     baseUrl,
     fetch: webFetch(respond, baseUrl),
     respond,
-    waiting,
+    waiting: intake.waiting,
     get sandbox() {
       if (!sandbox) throw new Error('This service has no sandbox. Create it with { sandbox: true }.')
       return sandbox
@@ -108,7 +108,7 @@ function hostOf(
   const random = options.random ?? systemRandom
   return {
     ...own,
-    baseUrl: addressOf(options.baseUrl ?? BASE_URL).baseUrl,
+    baseUrl: withoutSlash(options.baseUrl ?? BASE_URL),
     instance: randomHex(random, 8),
     alarm: options.alarm ?? systemAlarm,
     random,
@@ -124,7 +124,7 @@ function hostOf(
 
 function contextOf(
   options: AssemblyOptions,
-  { instance, alarm, random, ports, keys, context: built }: SandboxHost,
+  { baseUrl, instance, alarm, random, ports, keys, context: built }: SandboxHost,
   { layers, hasStarted }: { readonly layers: SandboxLayers | undefined; hasStarted(): boolean },
 ): ServiceContext {
   const limits = { ...defaultLimits, ...options.limits }
@@ -137,32 +137,29 @@ function contextOf(
       alarm,
       random,
       keys: givenKeys ?? keyring(random.bytes(32), random),
-      changeKeys(changed) {
-        built().keys = changed
+      stateKey: {
+        given: givenKeys,
+        change(keys) {
+          built().keys = keys
+        },
       },
-      givenKeys,
       ...(layers?.ports ?? ports),
-      fonts: options.fonts,
       allowUpstream: upstreamRule(options.allowUpstream),
-      chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
       log: options.log ?? consoleLog,
-      parts: new Parts(options.parts ?? []),
+      baseUrl,
       limits,
-      ...addressOf(options.baseUrl ?? BASE_URL),
-      twinDomain: options.twinDomain ?? 'twin.localhost',
-      balances: options.balances ?? 'quantity',
-      evidence: options.evidence ?? 'designed',
-      accountCreation: options.accountCreation ?? true,
-      trustsProxy: options.trustProxy ?? false,
+      options: fixedOptions(options),
+      intake: {
+        waiting: new WaitingRequests(limits.queue),
+        streams: new SharedPlaces(STREAMS),
+        bodies: new HeldBodies(limits),
+        hasStarted,
+      },
       ending: new ServiceEnding(alarm),
-      waiting: new WaitingRequests(limits.queue),
-      streams: new SharedPlaces(STREAMS),
-      bodies: new HeldBodies(limits),
-      hasStarted,
       ongoing: new Map(),
       sandbox: layers?.context,
       recorder: layers?.recorder,
-      ...rules,
+      rules,
       recordDeadLetter: (tx, work) =>
         recordDeadLetter(tx, work, built().clock.now()).catch((cause: unknown) =>
           built().log.error(`${work.id} waits for an operator, and its event could not be written`, cause),
@@ -172,7 +169,7 @@ function contextOf(
 }
 
 /** What later features do for earlier ones. */
-const rules = {
+const rules: LaterRules = {
   responsibleFor,
   generationOf,
   findCaller: authenticate,
@@ -188,7 +185,19 @@ const rules = {
   onDisconnect,
   onFirstProof,
   onSignIn,
-} satisfies Partial<ServiceContext>
+}
+
+const fixedOptions = (options: AssemblyOptions): FixedOptions => ({
+  basePath: pathOf(options.baseUrl ?? BASE_URL),
+  twinDomain: options.twinDomain ?? 'twin.localhost',
+  balances: options.balances ?? 'quantity',
+  evidence: options.evidence ?? 'designed',
+  accountCreation: options.accountCreation ?? true,
+  trustsProxy: options.trustProxy ?? false,
+  parts: new Parts(options.parts ?? []),
+  chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
+  fonts: options.fonts,
+})
 
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed
@@ -197,6 +206,6 @@ function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext
   return list
 }
 
-function addressOf(url: string): Pick<ServiceContext, 'baseUrl' | 'basePath'> {
-  return { baseUrl: url.replace(/\/+$/, ''), basePath: new URL(url).pathname.replace(/\/+$/, '') }
-}
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
+const pathOf = (url: string): string => withoutSlash(new URL(url).pathname)

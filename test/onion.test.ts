@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { loadedWith } from './support/rules/import-rules.js'
 import { readModules } from './support/rules/modules.js'
@@ -39,4 +40,13 @@ it('the groups before the sandbox name no journal, fault, fork or metric of it',
   const routing = [...texts].filter(([path]) => /^src\/http\/(routing\/|around|recorder|incoming|context)/.test(path))
   expect(routing.length).toBeGreaterThan(6)
   expect(routing.filter(([, text]) => words.test(text)).map(([path]) => path)).toEqual([])
+})
+
+it('the context of a service has at most 24 members', () => {
+  const path = 'src/http/context.ts'
+  const file = ts.createSourceFile(path, texts.get(path) ?? '', ts.ScriptTarget.Latest)
+  const context = file.statements.filter(ts.isInterfaceDeclaration).find(({ name }) => name.text === 'ServiceContext')
+  expect(context?.heritageClauses).toBeUndefined()
+  expect(context?.members.length).toBeGreaterThan(10)
+  expect(context?.members.length).toBeLessThanOrEqual(24)
 })

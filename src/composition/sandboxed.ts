@@ -165,7 +165,8 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: Sandbox
 
 function controlsOf(options: AssemblyOptions, host: SandboxHost, fork: Fork): Service['sandbox'] {
   const context = host.context()
-  const { baseUrl, alarm, parts, recorder, background } = context
+  const { baseUrl, alarm, recorder, background } = context
+  const { parts } = context.options
   /** Controls wait like requests. */
   const settled = async () => {
     await host.ready()

@@ -26,27 +26,43 @@ export interface ServiceContext {
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random
-  /** Only `changeKeys` sets it. */
+  /** Only `stateKey` sets it. */
   keys: Keyring
-  /** Takes the key of a different state. Calls that are running go on with the former one. */
-  changeKeys(keys: Keyring): void
-  /** By the key that an option sets. Undefined if the key is stored with the state. */
-  readonly givenKeys: Keyring | undefined
+  readonly stateKey: StateKey
   readonly mailer: Mailer
   readonly push: Push
-  readonly fonts: Fonts | undefined
   readonly upstream: Upstream
   readonly allowUpstream: ((url: URL) => boolean) | UpstreamList | undefined
-  /** Whether a purchase is charged even if its endpoint fails. */
-  readonly chargeOnUpstreamError: boolean
   /** Undefined if the service cannot charge cards. */
   readonly cards: Cards | undefined
   readonly log: Log
-  /** What the bundle of this service holds of what it may leave out. */
-  readonly parts: Parts
-  readonly limits: Limits
   /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string
+  readonly limits: Limits
+  readonly options: FixedOptions
+  readonly intake: Intake
+  readonly ending: ServiceEnding
+  /** Upstream calls in progress in this process, by their tokens. */
+  readonly ongoing: Map<string, Promise<unknown>>
+  readonly background: Background
+  readonly sandbox: SandboxContext | undefined
+  /** Learns of requests, timers and deliveries. Undefined if nobody wants to know. */
+  recorder: Recorder | undefined
+  readonly rules: LaterRules
+  /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
+  recordDeadLetter(tx: Writer, parked: DeadLetterSource): Promise<void>
+}
+
+/** The key that encrypts the state. */
+export interface StateKey {
+  /** By the key that an option sets. Undefined if the key is stored with the state. */
+  readonly given: Keyring | undefined
+  /** Takes the key of a different state. Calls that are running go on with the former one. */
+  change(keys: Keyring): void
+}
+
+/** What the options of a service say, once and for all. */
+export interface FixedOptions {
   /** The path of `baseUrl`, without a trailing slash. Empty at the root. */
   readonly basePath: string
   /** The ending of twins' hostnames. */
@@ -57,19 +73,25 @@ export interface ServiceContext {
   readonly accountCreation: boolean
   /** Whether a proxy says which address a request comes from. */
   readonly trustsProxy: boolean
-  readonly ending: ServiceEnding
+  /** What the bundle of this service holds of what it may leave out. */
+  readonly parts: Parts
+  /** Whether a purchase is charged even if its endpoint fails. */
+  readonly chargeOnUpstreamError: boolean
+  readonly fonts: Fonts | undefined
+}
+
+/** What a service takes in, in this process. */
+export interface Intake {
   readonly waiting: WaitingRequests
   readonly bodies: HeldBodies
+  /** The streams that are open. */
+  readonly streams: SharedPlaces
   /** Whether the start has ended, and well. */
   hasStarted(): boolean
-  /** Upstream calls in progress in this process, by their tokens. */
-  readonly ongoing: Map<string, Promise<unknown>>
-  readonly sandbox: SandboxContext | undefined
-  /** Learns of requests, timers and deliveries. Undefined if nobody wants to know. */
-  recorder: Recorder | undefined
-  readonly background: Background
-  /** The streams that are open in this process. */
-  readonly streams: SharedPlaces
+}
+
+/** The rules of later features that earlier ones need. */
+export interface LaterRules {
   /** The owner whose limits count what an owner causes. */
   responsibleFor(tx: Reader, owner: string): Promise<string>
   /** The generation of a user, in which what they make is valid. 0 of every other owner. */
@@ -107,8 +129,6 @@ export interface ServiceContext {
   readonly onSignIn: readonly OnSignIn[]
   /** What features end when an app is disconnected. */
   readonly onDisconnect: readonly OnDisconnect[]
-  /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
-  recordDeadLetter(tx: Writer, parked: DeadLetterSource): Promise<void>
 }
 
 /** Where a call comes from, for limits of what people do before anybody knows them. */

@@ -45,7 +45,7 @@ const RETRY_AFTER_S = 1
  * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
  * A request that was let in is never turned away later.
  */
-export function admit({ scope }: Route, { waiting }: ServiceContext): () => void {
+export function admit({ scope }: Route, { intake: { waiting } }: ServiceContext): () => void {
   if (scope === 'sandbox' || scope === 'meta') return () => {}
   if (!waiting.enter())
     throw problem('overloaded', {

@@ -46,7 +46,7 @@ export async function writeOnce({ endpoint, incoming, service, prepare, keyed }:
       const found = request && (await findStoredAnswer(tx, request, service, isDead))
       belongs = found !== undefined && 'status' in found
       if (found && 'status' in found) return found
-      if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
+      if (route.adds) await service.rules.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
       const handled = await route.write?.(tx, call, service)
       const outcome = answerTo(handled, { endpoint, incoming, service })
       belongs = found !== undefined && tx.hasChanged
@@ -182,7 +182,7 @@ const toStore = (
   { incoming, service }: Pick<KeyedRun, 'incoming' | 'service'>,
 ): AnswerToStore => ({
   answer,
-  fits: (tx, bytes) => service.countStored(tx, bytes, makerOf(principal, incoming, service), service),
+  fits: (tx, bytes) => service.rules.countStored(tx, bytes, makerOf(principal, incoming, service), service),
   notKept() {
     const refused = renderProblem(problem('idempotency_unreadable', { detail: NOT_KEPT }), incoming, service)
     return { ...refused, headers: { ...answer.headers, ...refused.headers } }
@@ -205,9 +205,9 @@ const answerTo = (
 function makerOf(
   principal: Principal,
   { source, headers }: Pick<Incoming, 'source' | 'headers'>,
-  service: Pick<ServiceContext, 'trustsProxy'>,
+  service: Pick<ServiceContext, 'options'>,
 ): Maker {
   if ('owner' in principal) return { owner: principal.owner }
   if (principal.kind === 'guest' && principal.user_id !== null) return { owner: `user:${principal.user_id}` }
-  return { address: clientAddress(source, headers, service) }
+  return { address: clientAddress(source, headers, service.options) }
 }

@@ -36,7 +36,7 @@ async function performRead(endpoint: Endpoint, incoming: Incoming, service: Serv
   const { scope, bodyLimit } = route
   // Who runs the service must reach its controls most when too many others call.
   const isCounted = scope !== 'sandbox' && scope !== 'meta'
-  const held = isCounted ? service.bodies.begin(addressOf(incoming, service)) : undefined
+  const held = isCounted ? service.intake.bodies.begin(addressOf(incoming, service)) : undefined
   try {
     const body = await readFields(incoming, {
       limit: service.limits[bodyLimit ?? 'bodyBytes'],
@@ -53,7 +53,7 @@ async function performRead(endpoint: Endpoint, incoming: Incoming, service: Serv
 const addressOf = (incoming: Incoming, service: ServiceContext): string | undefined =>
   incoming.source.peerAddress === undefined
     ? undefined
-    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service) ?? '')
+    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service.options) ?? '')
 
 /** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
 async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<void> {
@@ -66,7 +66,7 @@ async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: Servi
   const endWaiting = admit(route, service)
   try {
     await service.storage.read((tx) =>
-      service.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
+      service.rules.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
     )
   } finally {
     endWaiting()
@@ -86,7 +86,7 @@ async function performWith(
   if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, fields)
   const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : NO_TEXT
   const authenticate = (tx: Reader) =>
-    service.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
+    service.rules.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
   const endWaiting = admit(route, service)
   const prepared = { endpoint, incoming, service, fields, text, authenticate, endWaiting }
   const run = () => runPrepared(prepared)
@@ -149,7 +149,7 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
   } catch (error) {
     // After the call, so that nothing of this counts as a change by the call or is stored under its key.
-    throw error instanceof Problem && principal ? await service.completeRefusal(error, principal, service) : error
+    throw error instanceof Problem && principal ? await service.rules.completeRefusal(error, principal, service) : error
   }
 }
 
@@ -296,7 +296,7 @@ function check(
     headers: incoming.headers,
     url: incoming.url,
     source: {
-      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service),
+      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service.options),
       device: presentedDevice(incoming, service.baseUrl),
     },
     ending: incoming.source.ending,

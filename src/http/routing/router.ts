@@ -164,7 +164,7 @@ function incomingOf(request: Request, service: ServiceContext, source: FetchSour
   const { method } = request
   const headers = source.headers ?? request.headers
   const sent = source.url ?? request.url
-  const url = service.basePath === '' ? sent : belowBase(sent, service.basePath)
+  const url = service.options.basePath === '' ? sent : belowBase(sent, service.options.basePath)
   return {
     method: method === 'HEAD' ? 'GET' : method,
     url,
@@ -173,7 +173,9 @@ function incomingOf(request: Request, service: ServiceContext, source: FetchSour
     headers,
     source,
     clientAddress:
-      service.recorder && source.peerAddress !== undefined ? clientAddress(source, headers, service) : undefined,
+      service.recorder && source.peerAddress !== undefined
+        ? clientAddress(source, headers, service.options)
+        : undefined,
     params: {},
     query: {},
     endpoint: undefined,
@@ -182,7 +184,7 @@ function incomingOf(request: Request, service: ServiceContext, source: FetchSour
     isWithheld: false,
     provenUser: undefined,
     isKeyed: false,
-    leastEvidence: service.evidence,
+    leastEvidence: service.options.evidence,
     principal: undefined,
     recording: undefined,
     began: 0,

@@ -28,7 +28,10 @@ export function traceWith(
   context: ServiceContext,
   collections: SpanRecorderOptions['collections'],
 ): void {
-  const { recorder, basePath } = context
+  const {
+    recorder,
+    options: { basePath },
+  } = context
   const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
   const spans = new SpanRecorder({ tracer, basePath, collections })
   context.recorder = new Recorders([...others, spans])

@@ -36,12 +36,12 @@ export async function begin(former: ServiceContext, alone = former.storage.exclu
   const drawn = randomHex(random, 32)
   const plantSeed = sandbox && (await sandboxOf(former).loadSeed())
   const { keys, clock, isKeyMissing, isNew } = await storage.write(async (tx) => {
-    const isMissing = former.givenKeys ? false : await settleKey(tx, drawn)
+    const isMissing = former.stateKey.given ? false : await settleKey(tx, drawn)
     const keys = required(await keysOf(tx, former), 'the key of the state')
     const isNew = await bootstrap(tx, { ...former, keys }, plantSeed)
     return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing, isNew }
   })
-  former.changeKeys(keys)
+  former.stateKey.change(keys)
   const service = { ...former, keys }
   if (isKeyMissing) service.log.error(KEY_MISSING)
   sandbox?.clock.restore(clock ?? REAL_TIME)

@@ -75,7 +75,7 @@ export function checkHealth(service: ServiceContext): Health & { readonly ok: tr
 }
 
 function healthOf(service: ServiceContext): Health {
-  const { storage, evidence, background } = service
+  const { storage, options, background } = service
   const processes = background.processes()
   return {
     ok: !storage.fault,
@@ -84,7 +84,7 @@ function healthOf(service: ServiceContext): Health {
     version: VERSION,
     storage: storage.name,
     clock: showClock(service),
-    evidence,
+    evidence: options.evidence,
     ...(processes && { processes }),
   }
 }

@@ -118,8 +118,11 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   const rehearsing: ServiceContext = {
     ...service,
     sandbox: { ...sandboxOf(service), clock },
-    changeKeys(keys) {
-      rehearsing.keys = keys
+    stateKey: {
+      given: service.stateKey.given,
+      change(keys) {
+        rehearsing.keys = keys
+      },
     },
   }
   const storage = serviceStorage(serialStorage({ tables }), { keys: () => rehearsing.keys })

@@ -66,7 +66,7 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
     },
     async importBinder(order) {
       checkShape(BinderImportShape, order)
-      const { importBinder } = await service.parts.load(csvKey)
+      const { importBinder } = await service.options.parts.load(csvKey)
       await ready()
       return importBinder(order, service)
     },

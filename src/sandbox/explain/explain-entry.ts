@@ -27,7 +27,13 @@ export async function explainEntry(
   const { history, loadRoutes } = sandboxOf(service)
   const operations = await loadRoutes()
   const from = (tx: Reader) =>
-    explainAnswer({ entry, tx, service, operations, findEarlier: async (fits) => findEarlier(fits) })
+    explainAnswer({
+      entry,
+      tx,
+      service: { ...service, ...service.options },
+      operations,
+      findEarlier: async (fits) => findEarlier(fits),
+    })
   const { after } = entry
   if (!history || after === undefined) return ofNow(await storage.read(from))
   try {

@@ -96,7 +96,7 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
     },
     async explain(id) {
       const entry = entryOf(service, id)
-      const { explainEntry } = await service.parts.load(explainKey)
+      const { explainEntry } = await service.options.parts.load(explainKey)
       const explanation = await explainEntry(entry, { findEarlier: journalOf(service).findBefore(id), service })
       return { ...explanation, entry: showEntry(entry) }
     },

@@ -15,7 +15,7 @@ import { type AllWaitingWork, readWaitingWork, type WaitingWork } from './waitin
  */
 export async function readMetrics(service: ServiceContext, audit: () => Promise<Audit>): Promise<string> {
   const { measurements } = sandboxOf(service)
-  const waiting = service.hasStarted() ? await readWaitingWork(service).catch(unread(service)) : undefined
+  const waiting = service.intake.hasStarted() ? await readWaitingWork(service).catch(unread(service)) : undefined
   if (waiting) startDueAudit(service, audit)
   return writeOpenMetrics([
     ...buildFamilies(service),
@@ -53,7 +53,7 @@ const buildFamilies = ({ storage }: ServiceContext): Family[] => [
   },
 ]
 
-const queueFamilies = ({ waiting, limits }: ServiceContext): Family[] => [
+const queueFamilies = ({ intake: { waiting }, limits }: ServiceContext): Family[] => [
   {
     name: 'farthing_waiting_requests',
     type: 'gauge',

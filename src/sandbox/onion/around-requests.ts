@@ -44,7 +44,10 @@ export class SandboxRequests implements AroundRequests {
   async #passOn(fork: string, incoming: Incoming): Promise<Response> {
     const { url, request, source } = incoming
     if (request.method !== 'OPTIONS') guardControls(incoming, this.#guarded())
-    return this.#sandbox().forks.respond(fork, request, { ...source, url: withBase(url, this.#service().basePath) })
+    return this.#sandbox().forks.respond(fork, request, {
+      ...source,
+      url: withBase(url, this.#service().options.basePath),
+    })
   }
 
   reach({ name }: Endpoint): void {

@@ -5,7 +5,7 @@ import { takeKey } from '../../settings/take-key.js'
 
 /** Takes over what a fork needs and its state does not hold. `at`: its time, in milliseconds. Default: that of its parent. */
 export function inherit(context: ServiceContext, { keys, sandbox }: ServiceContext, at?: number): void {
-  context.changeKeys(keys)
+  context.stateKey.change(keys)
   const [own, former] = [sandboxOf(context), sandboxOf({ sandbox })]
   own.clock.restore(former.clock.state())
   if (at !== undefined) own.clock.setTo(at)

@@ -40,7 +40,7 @@ export function compareStates(before: State, after: State, service: ServiceConte
     const collection = known.get(name)
     if (!collection) continue
     const differing = differenceOf(before.rows[name] ?? [], after.rows[name] ?? [], (row) =>
-      withoutSecrets(collection, row, service.credentialsIn),
+      withoutSecrets(collection, row, service.rules.credentialsIn),
     )
     if (differing) rows[name] = differing
   }
