@@ -81,7 +81,7 @@ type OnBytes = (bytes: number) => void
 export async function readState(file: string, onRead?: OnBytes): Promise<State> {
   await access(file).catch((error: unknown) => refuseFile('read', file, error))
   try {
-    return await checkSnapshot(await stateIn(resolve(file), onRead), { collections, history: schemaHistory })
+    return await checkSnapshot(await stateIn(resolve(file), onRead), { collections, schemas: schemaHistory })
   } catch (cause) {
     throw new Refusal(`cannot import ${file}: ${messageOf(cause)}`, { cause })
   }
@@ -104,7 +104,7 @@ export async function planMigration(file: string): Promise<PlannedMigration> {
     const state = await stateIn(resolve(file))
     const schema = schemaOf(state)
     const migrations = await pendingMigrations(schemaHistory, { schema, what: file })
-    await checkSnapshot(state, { collections, history: schemaHistory })
+    await checkSnapshot(state, { collections, schemas: schemaHistory })
     return { schema, migrations }
   } catch (cause) {
     throw new Refusal(`farthing would not open ${file}: ${messageOf(cause)}`, { cause })

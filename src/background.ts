@@ -127,7 +127,7 @@ class BackgroundWork {
 
   /** This process has written. */
   #wakeFor(commit: CommitRecord): void {
-    this.#given.sandbox?.measurements?.countWrite(commit)
+    this.#given.sandbox?.onCommit(commit)
     let [isForFeed, isForTimers, isForDeliveries, isForAll] = [false, false, false, false]
     for (const { collection, rows } of commit.changes()) {
       const { name } = collection

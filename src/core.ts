@@ -30,8 +30,9 @@ export type { NewSpan, SpanAttributes, TraceParent, Tracer, TraceSpan } from './
 export { VERSION } from './base/version.js'
 export { collections } from './collections.js'
 export type { AssemblyOptions as ServiceOptions } from './composition/assembly-options.js'
+export type { Service } from './composition/service.js'
 export { createServiceOver as createService } from './create-service.js'
-export { AnswerDropped, type ArmedFault, type Fault } from './http/faults.js'
+export { AnswerDropped } from './http/around.js'
 export type { FetchSource } from './http/incoming.js'
 export type { Limits } from './http/limits.js'
 export type { WaitingRequests } from './http/waiting-requests.js'
@@ -45,6 +46,7 @@ export type { AccountCredentials, Credentials, UserCredentials } from './sandbox
 export type { Seeded } from './sandbox/controls/seed/seed.js'
 export type { Seed } from './sandbox/controls/seed/seed-content.js'
 export type { FaultControls } from './sandbox/faults/controls.js'
+export type { ArmedFault, Fault } from './sandbox/onion/fault.js'
 export type {
   AgentOptions,
   McpClient,
@@ -58,5 +60,4 @@ export type {
 } from './sandbox/scripted-agent/agent.js'
 export type { AgentControls } from './sandbox/scripted-agent/controls.js'
 export type { HostileItem } from './sandbox/scripted-agent/hostile.js'
-export type { Service } from './service.js'
 export type { State, Storage } from './storage/storage.js'

@@ -6,8 +6,8 @@ import type { AssemblyOptions } from './composition/assembly-options.js'
 import { describeFault } from './http/fields/field.js'
 import { z } from './http/fields/schema.js'
 import type { Limits } from './http/limits.js'
-import { accessSettings } from './http/sandbox-access.js'
 import { SeedSchema } from './sandbox/controls/seed/seed-schema.js'
+import { accessSettings } from './sandbox/onion/access.js'
 import { isObject } from './storage/unknown.js'
 
 /** An option of a function, or a setting of the command line. */

@@ -3,4 +3,5 @@
 export type { Part } from './base/parts.js'
 export { VERSION } from './base/version.js'
 export type { AssemblyOptions as ServiceOptions } from './composition/assembly-options.js'
-export { assembleService as createService, type Service } from './service.js'
+export type { Service } from './composition/service.js'
+export { createSlimService as createService } from './composition/slim-service.js'

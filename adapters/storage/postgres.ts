@@ -1,29 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { collections as all, schemaHistory } from '../../src/core.js'
-import { copyState, latestOf } from '../../src/storage/state.js'
-import {
-  type AnyCollection,
-  type ImportOptions,
-  type Reader,
-  type State,
-  type Storage,
-  StorageClosed,
-  type Writer,
-} from '../../src/storage/storage.js'
-import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
-import { Tables } from '../../src/storage/tables/tables.js'
+import { type AnyCollection, type Reader, type Storage, StorageClosed, type Writer } from '../../src/storage/storage.js'
+import type { SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Database, KeptSession } from './postgres/connection/database.js'
 import { Hints } from './postgres/connection/hints.js'
 import { addressIn } from './postgres/connection/refused.js'
 import { CommitWatch } from './postgres/groups/commit-watch.js'
-import { GatheredReads } from './postgres/groups/gathered-reads.js'
 import { GroupCommit } from './postgres/groups/group-commit.js'
 import { ReadGroups } from './postgres/groups/read-groups.js'
-import { View } from './postgres/groups/view.js'
 import { prepareDatabase } from './postgres/open.js'
-import { checkContent, readContent, writeContent } from './postgres/tables/content.js'
-import { readCounters } from './postgres/tables/counters.js'
 import { type Head, TableSet } from './postgres/tables/tables.js'
+import { WholeState } from './postgres/whole-state.js'
 
 export { DatabaseRefused } from './postgres/connection/refused.js'
 
@@ -79,9 +66,7 @@ export async function postgresStorage({
   const reads = new ReadGroups(landing)
   const groups = new GroupCommit(landing, session)
   const counting = new KeptSession(database)
-  const exporting = new KeptSession(database)
-  /** Resolves when the last export has ended. */
-  let exported: Promise<unknown> = Promise.resolve()
+  const whole = new WholeState({ database, tables, groups, watch, collections, history, isShared: shared })
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -96,37 +81,6 @@ export async function postgresStorage({
     }
   }
 
-  function exportInTurn(): Promise<State> {
-    const done = exported.then(() => database.patiently(exportState))
-    exported = done.catch(() => {})
-    return done
-  }
-
-  async function exportState(): Promise<State> {
-    const session = await exporting.get()
-    try {
-      await session.begin('isolation level repeatable read read only')
-      return await readContent(session, tables, history.current)
-    } finally {
-      if (!session.isLost) await session.run('rollback').catch(() => {})
-    }
-  }
-
-  async function importState(given: State, { keepsNumbers = false, check }: ImportOptions = {}): Promise<void> {
-    checkContent(given, [])
-    const state = await migrateState(copyState(given), history)
-    checkContent(state, collections)
-    await groups.alone(async (session, commit) => {
-      await check?.(new View(new GatheredReads(tables, session)))
-      const counters = keepsNumbers ? Object.fromEntries(await readCounters(tables, session)) : {}
-      // Nobody goes back in a shared storage, so the former state need not be read.
-      const isNeeded = !shared && watch.isUsed
-      const former = isNeeded ? new Tables(await readContent(session, tables, history.current)) : undefined
-      watch.tellImport(former, commit)
-      await writeContent(session, tables, { ...state, counters: latestOf(state.counters, counters) })
-    })
-  }
-
   async function countCommits(): Promise<number> {
     const text = `select commit from ${tables.head}`
     const [head] = await (await counting.get()).query<Head>({ text, parameters: [] })
@@ -136,7 +90,7 @@ export async function postgresStorage({
   async function shut(): Promise<void> {
     while (running.size > 0) await Promise.allSettled(running)
     database.close()
-    await Promise.all([groups.close(), reads.close(), hints?.close(), counting.close(), exporting.close()])
+    await Promise.all([groups.close(), reads.close(), hints?.close(), counting.close(), whole.close()])
   }
 
   return {
@@ -152,8 +106,8 @@ export async function postgresStorage({
     },
     read: <T>(body: (tx: Reader) => Promise<T>) => track(() => reads.read(body)),
     write: <T>(body: (tx: Writer) => Promise<T>) => track(() => groups.write(body)),
-    export: () => track(exportInTurn),
-    import: (state, options) => track(() => importState(state, options)),
+    export: () => track(() => whole.export()),
+    import: (state, options) => track(() => whole.import(state, options)),
     close() {
       closing ??= shut()
       return closing

@@ -1,5 +1,5 @@
-import type { SandboxAccess } from '../../src/http/context.js'
 import type { Service } from '../../src/index.js'
+import type { SandboxAccess } from '../../src/sandbox/onion/context.js'
 import type { Demo } from '../seed/demo.js'
 
 /** What the sandbox's pages are created with. */

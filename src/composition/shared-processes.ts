@@ -4,6 +4,7 @@ import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import type { ProcessGroup, SharedWork } from '../jobs/processes/process-group.js'
 import { type ControlKind, readProcessRow } from '../jobs/processes/process-rows.js'
 import type { Loop } from '../jobs/retries/loop.js'
+import { sandboxOf } from '../sandbox/onion/context.js'
 import { keepFaults, keptFaultCounts, withFaultCounts } from '../sandbox/settings/settings.js'
 import type { Presence, Reader, State, Storage } from '../storage/storage.js'
 import { PATIENCE_MS } from './clock-moves.js'
@@ -91,7 +92,7 @@ const sharedWork = ({ service, deliveries, loops, wake }: OwnWork): SharedWork =
     for (const loop of loops) loop.resume()
   },
   async store(tx) {
-    const faults = service.faults?.shared()
+    const faults = service.sandbox && sandboxOf(service).faults.shared()
     if (faults) await keepFaults(tx, faults)
   },
   async follow(kind) {

@@ -23,7 +23,7 @@ export const onDisconnect: readonly OnDisconnect[] = [
 export const onFirstProof: readonly OnFirstProof[] = [
   {
     isSliced: true,
-    end: (tx, proven) => endConnectionsOf(tx, proven, { onDisconnect }),
+    end: (tx, proven) => endConnectionsOf(tx, proven, { rules: { onDisconnect } }),
     one: 'connected app',
     many: 'connected apps',
   },

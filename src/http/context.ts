@@ -1,25 +1,21 @@
 import type { Evidence } from '../base/evidence.js'
 import type { UpstreamList } from '../base/ip-address.js'
-import type { LimitedMap } from '../base/memo.js'
 import type { CardRow } from '../base/message.js'
 import type { Parts } from '../base/parts.js'
 import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
 import type { SharedPlaces } from '../base/shared-places.js'
-import type { History } from '../storage/history/history.js'
 import type { ServiceStorage } from '../storage/service-storage.js'
-import type { AnyCollection, Reader, Storage, Writer } from '../storage/storage.js'
-import type { SchemaHistory } from '../storage/tables/migration.js'
+import type { Reader, Storage, Writer } from '../storage/storage.js'
+import type { CommitRecord } from '../storage/transaction.js'
+import type { AroundRequests } from './around.js'
 import type { FindCaller } from './caller.js'
 import type { ServiceEnding } from './ending.js'
-import type { Faults } from './faults.js'
 import type { HeldBodies } from './fields/held-bodies.js'
-import type { FetchSource } from './incoming.js'
 import type { Limits } from './limits.js'
-import type { Measurements } from './measurements.js'
-import type { Recorder } from './recording.js'
-import type { Principal, Route } from './route.js'
+import type { Recorder } from './recorder.js'
+import type { Principal } from './route.js'
 import type { WaitingRequests } from './waiting-requests.js'
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
@@ -30,26 +26,43 @@ export interface ServiceContext {
   readonly clock: Clock
   readonly alarm: Alarm
   readonly random: Random
-  readonly keys: Keyring
-  /** Takes the key of a different state. Calls that are running go on with the former one. */
-  changeKeys(keys: Keyring): void
-  /** By the key that an option sets. Undefined if the key is stored with the state. */
-  readonly givenKeys: Keyring | undefined
+  /** Only `stateKey` sets it. */
+  keys: Keyring
+  readonly stateKey: StateKey
   readonly mailer: Mailer
   readonly push: Push
-  readonly fonts: Fonts | undefined
   readonly upstream: Upstream
   readonly allowUpstream: ((url: URL) => boolean) | UpstreamList | undefined
-  /** Whether a purchase is charged even if its endpoint fails. */
-  readonly chargeOnUpstreamError: boolean
   /** Undefined if the service cannot charge cards. */
   readonly cards: Cards | undefined
   readonly log: Log
-  /** What the bundle of this service holds of what it may leave out. */
-  readonly parts: Parts
-  readonly limits: Limits
   /** The URL of the service, without a trailing slash. */
   readonly baseUrl: string
+  readonly limits: Limits
+  readonly options: FixedOptions
+  readonly intake: Intake
+  readonly ending: ServiceEnding
+  /** The claims on which this process works, each with the flow that closing waits for, if any. */
+  readonly ongoing: Map<string, Promise<unknown> | undefined>
+  readonly background: Background
+  readonly sandbox: SandboxContext | undefined
+  /** Learns of requests, timers and deliveries. Undefined if nobody wants to know. */
+  recorder: Recorder | undefined
+  readonly rules: LaterRules
+  /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
+  recordDeadLetter(tx: Writer, parked: DeadLetterSource): Promise<void>
+}
+
+/** The key that encrypts the state. */
+export interface StateKey {
+  /** By the key that an option sets. Undefined if the key is stored with the state. */
+  readonly given: Keyring | undefined
+  /** Takes the key of a different state. Calls that are running go on with the former one. */
+  change(keys: Keyring): void
+}
+
+/** What the options of a service say, once and for all. */
+export interface FixedOptions {
   /** The path of `baseUrl`, without a trailing slash. Empty at the root. */
   readonly basePath: string
   /** The ending of twins' hostnames. */
@@ -60,25 +73,25 @@ export interface ServiceContext {
   readonly accountCreation: boolean
   /** Whether a proxy says which address a request comes from. */
   readonly trustsProxy: boolean
-  readonly ending: ServiceEnding
+  /** What the bundle of this service holds of what it may leave out. */
+  readonly parts: Parts
+  /** Whether a purchase is charged even if its endpoint fails. */
+  readonly chargeOnUpstreamError: boolean
+  readonly fonts: Fonts | undefined
+}
+
+/** What a service takes in, in this process. */
+export interface Intake {
   readonly waiting: WaitingRequests
   readonly bodies: HeldBodies
+  /** The streams that are open. */
+  readonly streams: SharedPlaces
   /** Whether the start has ended, and well. */
   hasStarted(): boolean
-  /** The claims on which this process works, each with the flow that closing waits for, if any. */
-  readonly ongoing: Map<string, Promise<unknown> | undefined>
-  readonly sandbox: SandboxContext | undefined
-  /** Records requests, timers and deliveries. Undefined if there is no journal. */
-  readonly recorder: Recorder | undefined
-  /** What the commits of this process replaced. Only a sandbox has it. */
-  readonly history: History | undefined
-  /** The failures that tests of a sandbox make on purpose. Undefined without a sandbox. */
-  readonly faults: Faults | undefined
-  /** The number of the last commit of an entry of the journal. Undefined for an unknown one. */
-  readonly commitOfEntry: ((id: string) => number | undefined) | undefined
-  readonly background: Background
-  /** The streams that are open in this process. */
-  readonly streams: SharedPlaces
+}
+
+/** The rules of later features that earlier ones need. */
+export interface LaterRules {
   /** The owner whose limits count what an owner causes. */
   responsibleFor(tx: Reader, owner: string): Promise<string>
   /** The generation of a user, in which what they make is valid. 0 of every other owner. */
@@ -116,8 +129,6 @@ export interface ServiceContext {
   readonly onSignIn: readonly OnSignIn[]
   /** What features end when an app is disconnected. */
   readonly onDisconnect: readonly OnDisconnect[]
-  /** Writes an event for the owners of work that failed too often and waits for an operator. Never rejects. */
-  recordDeadLetter(tx: Writer, parked: DeadLetterSource): Promise<void>
 }
 
 /** Where a call comes from, for limits of what people do before anybody knows them. */
@@ -264,106 +275,12 @@ export interface ClockState {
   readonly ms: number
 }
 
-/** Who may use a sandbox over HTTP, in addition to this machine. */
-export interface SandboxAccess {
-  /** The token with which remote callers use the controls. Never stored. */
-  readonly controlToken: string | undefined
-  /** In the spelling of browsers: `https://shop.example.test`. */
-  readonly allowOrigins: readonly string[]
-  /** In lower case. A host without a port is allowed at every port. */
-  readonly allowHosts: readonly string[]
-}
-
-/** A state that is kept under a name. */
-export interface NamedSnapshot {
-  readonly name: string
-  /** ISO 8601. */
-  readonly at: string
-  readonly rows: number
-  readonly note?: string
-  /** In memory. Nothing writes to it. */
-  readonly storage: Storage
-}
-
-/** A fork that is reached over HTTP. */
-export interface HttpFork {
-  readonly id: string
-  /** Its base URL. */
-  readonly url: string
-}
-
-/** The forks of a service that are reached below its own URL. */
-export interface HttpForks {
-  /** Throws `sandbox_full`, and `StorageClosed` if the service is closed or closing. */
-  create(): Promise<HttpFork>
-  list(): readonly HttpFork[]
-  /** Closes a fork. Throws `not_found`. */
-  remove(id: string): Promise<void>
-  /** The id of the fork that a path below the service's base URL belongs to. Undefined if it names none. */
-  find(path: string): string | undefined
-  /** Answers a request of a fork. The URL of the source holds the base path of the service. Throws `not_found`. */
-  respond(id: string, request: Request, source: FetchSource): Promise<Response>
-  close(): Promise<void>
-}
-
-/** The part of the context that only a sandbox has. */
-export interface SandboxContext extends SandboxAccess {
+/** What a service knows of the sandbox that is around it: see `src/sandbox/onion/`. */
+export interface SandboxContext {
   /** Whether a request has come over a network. From then on, upstream calls to private addresses need permission. */
   isServed: boolean
   readonly clock: SandboxClock
-  /** Answers a request as this service does. It comes over no network, so it passes the guards. */
-  respond(request: Request, source: FetchSource): Promise<Response>
-  /** The collections that a snapshot may hold. */
-  readonly collections: readonly AnyCollection[]
-  /** The schemas of a snapshot. */
-  readonly history: SchemaHistory
-  /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
-  loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
-  /** Loads every operation. */
-  loadOperations(): Promise<readonly KnownOperation[]>
-  /** Undefined until the start has ended. */
-  measurements: Measurements | undefined
-  /** How often each operation was called in this process: `createPayment v4`, or only the id without a version. */
-  readonly calls: Map<string, number>
-  /** Loads the whole route table, for controls that speak about operations. */
-  loadRoutes(): Promise<readonly Route[]>
-  /** Ids of approvals that `approvals.next()` has returned. It returns each only once, until the state is replaced. */
-  readonly handedApprovals: LimitedMap<string, true>
-  /** Credentials from seeds that this process added, by client id. */
-  readonly seededClients: LimitedMap<string, SeededClient>
-  /** By name. */
-  readonly snapshots: Map<string, NamedSnapshot>
-  readonly forks: HttpForks
-  /** Forks the service for one use: as it is now, or as it was in the past. Throws `StateForgotten`. */
-  openFork(past?: PastMoment): Promise<OpenFork>
+  readonly requests: AroundRequests
+  /** Takes each commit that has landed. */
+  onCommit(commit: CommitRecord): void
 }
-
-/** A moment of the past to which a fork returns. */
-export interface PastMoment {
-  /** The state is that after this commit. */
-  readonly commit: number
-  /** Its time, in milliseconds. */
-  readonly at: number
-}
-
-/** A fork for one use. */
-export interface OpenFork {
-  readonly service: ServiceContext
-  close(): Promise<void>
-}
-
-/** An operation, as the sandbox lists it. */
-export interface KnownOperation {
-  readonly id: string
-  readonly method: string
-  readonly path: string
-  /** Whether it is a control of the sandbox. */
-  readonly isControl: boolean
-  /** One without a version for a path without versions. */
-  readonly versions: readonly { readonly version: string | undefined; readonly evidence: Evidence }[]
-}
-
-/** Client credentials from a seed. A user's secret is derived from the client id. */
-export type SeededClient =
-  | { readonly kind: 'account'; readonly name: string; readonly client_id: string; readonly client_secret: string }
-  | { readonly kind: 'user'; readonly client_id: string }

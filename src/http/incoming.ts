@@ -1,7 +1,6 @@
 import type { Evidence } from '../base/evidence.js'
-import type { Origin } from '../base/journal.js'
 import type { BodySource } from './fields/body.js'
-import type { RequestRecording } from './recording.js'
+import type { RequestRecording } from './recorder.js'
 import type { Principal, Route, Version } from './route.js'
 
 /** A route under one of its version prefixes. */
@@ -25,6 +24,9 @@ export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
   keys(): Iterable<string>
 }
 
+/** Where a request comes from. `page`: a page of the service. */
+export type Origin = 'http' | 'in_process' | 'worker' | 'msw' | 'page' | 'mcp'
+
 /** What a runtime knows about a request in addition to the `Request`. */
 export interface FetchSource extends BodySource {
   /** The address of the connection's other end. Empty: unknown. Absent: the request did not come over a network. */
@@ -33,9 +35,9 @@ export interface FetchSource extends BodySource {
   readonly takesGetBody?: boolean
   /** The class of the answers. Default: the global `Response`. */
   readonly Response?: typeof Response
-  /** Where the journal says that the request comes from. Default: `http` or `in_process`. */
+  /** Where the request comes from. Default: `http` or `in_process`. */
   readonly origin?: Origin
-  /** The entry of the journal that this request repeats. */
+  /** The `X-Request-ID` of the answer to the request that this one repeats. */
   readonly causedBy?: string
   /** Fires when the runtime wants to end, so that endless streams end. */
   readonly ending?: AbortSignal
@@ -62,7 +64,7 @@ export interface Incoming {
   endpoint: Endpoint | undefined
   /** Who calls. Undefined before authentication. */
   principal: Principal | undefined
-  /** Fills the journal's entry of this request. */
+  /** Learns of this request. Undefined if nobody wants to know. */
   recording: RequestRecording | undefined
   /** The session id that the answer repeats. Null signs the caller out. */
   session: string | null | undefined
@@ -75,6 +77,6 @@ export interface Incoming {
   isKeyed: boolean
   /** The weakest grade of fields that this call may send and see. */
   leastEvidence: Evidence
-  /** The id of the last fault that happened to it. */
-  fault: string | undefined
+  /** When it began, in milliseconds of a clock that only goes forward. 0 if nobody measures it. */
+  began: number
 }

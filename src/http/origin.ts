@@ -1,6 +1,8 @@
 import { isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
 import { type Problem, problem } from '../base/problem.js'
 import { DEVICE_LIFETIME } from '../base/proven-device.js'
+import type { ServiceContext } from './context.js'
+import type { Incoming } from './incoming.js'
 
 interface Sent {
   readonly method: string
@@ -72,3 +74,31 @@ export function sessionCookieHeader(sessionId: string | null, baseUrl: string): 
 
 const attributesOf = (baseUrl: string): string =>
   `Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`
+
+const EXPOSED =
+  'X-Session-ID, X-Request-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate, Mcp-Session-Id'
+
+/**
+ * Sets the CORS headers of an answer. Every page may call and read, unless what is around the service refuses it.
+ */
+export function setCorsHeaders(
+  answer: Record<string, string>,
+  incoming: Incoming,
+  { sandbox }: Pick<ServiceContext, 'sandbox'>,
+): void {
+  answer.vary = 'Origin'
+  const origin = incoming.headers.get('origin')
+  if (origin === null || sandbox?.requests.mayRead(origin, incoming) === false) return
+  answer['access-control-allow-origin'] = origin
+  answer['access-control-allow-credentials'] = 'true'
+  answer['access-control-expose-headers'] = EXPOSED
+}
+
+export function preflightHeaders(headers: Pick<Headers, 'get'>, methods: readonly string[]): Record<string, string> {
+  return {
+    allow: methods.join(', '),
+    'access-control-allow-methods': methods.join(', '),
+    'access-control-allow-headers': headers.get('access-control-request-headers') ?? '*',
+    'access-control-max-age': '600',
+  }
+}

@@ -214,7 +214,7 @@ interface RouteFacts<
   readonly refusesCardData?: boolean
   /**
    * The collection that grows with each call, if its new rows count towards `limits.newPerDay`. A `write` counts before it
-   * runs. A `handle` calls `service.countNew` in the transaction that adds the row.
+   * runs. A `handle` calls `service.rules.countNew` in the transaction that adds the row.
    */
   readonly adds?: string
   /**

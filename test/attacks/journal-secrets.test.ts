@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { Entry } from '../../src/base/journal.js'
 import { visibleFailure } from '../../src/base/text/visible.js'
 import { createService } from '../../src/index.js'
+import type { Entry } from '../../src/sandbox/onion/entry.js'
 import { caller } from '../support/api.js'
 import { takeTour, type WatchOptions } from '../support/examples/tour.js'
 import { newItem, purchase, putParameters } from '../support/scenes/catalog.js'

@@ -89,10 +89,10 @@ function feature(area: string, loads: string[], path: `/${string}` = `/${area}`)
 const call = (table: RouteTable, path: string, logged: unknown[] = []): Promise<Response> =>
   table.respond(new Request(`http://127.0.0.1:4242${path}`), {
     storage: memoryStorage(),
-    findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }),
+    rules: { findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }) },
     baseUrl: 'http://127.0.0.1:4242',
-    evidence: 'designed',
+    options: { basePath: '', evidence: 'designed' },
     limits: { queue: 1 },
-    waiting: new WaitingRequests(1),
+    intake: { waiting: new WaitingRequests(1) },
     log: { error: (_: string, cause: unknown) => logged.push(cause) },
   } as unknown as ServiceContext) // As little of a service as answering takes.

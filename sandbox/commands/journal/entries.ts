@@ -1,5 +1,5 @@
-import type { Entry } from '../../../src/base/journal.js'
 import { isOfForeignPage } from '../../../src/sandbox/journal/foreign-page.js'
+import type { Entry } from '../../../src/sandbox/onion/entry.js'
 import { Refusal } from '../../refusal.js'
 import { callControls, type RunningService, type ServiceFlags } from '../running-service.js'
 

@@ -1,5 +1,5 @@
-import type { Entry } from '../../../src/base/journal.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
+import type { Entry } from '../../../src/sandbox/onion/entry.js'
 import { lineOfEntry } from '../../../src/sandbox/tools/brief.js'
 import { linesOfExplanation } from '../../../src/sandbox/tools/lines.js'
 import { callControls, type Outside, runningService, type ServiceFlags } from '../running-service.js'

@@ -1,5 +1,5 @@
 import { refuseRedirect } from '../../../adapters/client/redirect.js'
-import type { Entry } from '../../../src/base/journal.js'
+import type { Entry } from '../../../src/sandbox/onion/entry.js'
 import { lineOfEntry } from '../../../src/sandbox/tools/brief.js'
 import { linesOfEntry } from '../../../src/sandbox/tools/lines.js'
 import { Refusal } from '../../refusal.js'

@@ -43,8 +43,8 @@ const catalogs = new WeakMap<SharedPlaces, Map<number | undefined, Promise<Watch
 /** A digest of the catalog of a server. All its visitors see the same, so it is read once for all of them. */
 function lookAtCatalog(visit: McpVisit): Promise<Watched<string>> {
   const { within, service } = visit
-  const known = catalogs.get(service.streams) ?? new Map<number | undefined, Promise<Watched<string>>>()
-  catalogs.set(service.streams, known)
+  const known = catalogs.get(service.intake.streams) ?? new Map<number | undefined, Promise<Watched<string>>>()
+  catalogs.set(service.intake.streams, known)
   const looked = known.get(within)
   if (looked) return looked
   const forget = () => known.delete(within)

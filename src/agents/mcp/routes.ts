@@ -186,7 +186,7 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   const { principal: agent, url, headers, body, ending, isAuthenticated } = call
   const visitor = { agent, within, origin: headers.get('origin') }
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
-  const { answerMessage } = await service.parts.load(mcpKey)
+  const { answerMessage } = await service.options.parts.load(mcpKey)
   return reply(
     await answerMessage(
       offerTo({

@@ -23,14 +23,14 @@ export interface Claims {
 const TWIN_CLAIMS = 'designed' satisfies Evidence
 
 /** The claims about a user's twins that the service's evidence mode shows. */
-export const twinClaimNames = ({ evidence }: Pick<ServiceContext, 'evidence'>): readonly string[] =>
+export const twinClaimNames = ({ options: { evidence } }: Pick<ServiceContext, 'options'>): readonly string[] =>
   isWeaker(TWIN_CLAIMS, evidence) ? [] : ['twin_hostname', 'agent_twin_hostname', 'agent_twin_key']
 
 /** The claims that scopes allow, in the service's evidence mode. `withKey` adds the agent twin's key. */
 export async function claimsOf(
   tx: Reader,
   { userId, scopes, withKey = false }: { userId: number; scopes: readonly string[]; withKey?: boolean },
-  { keys, evidence }: Pick<ServiceContext, 'keys' | 'evidence'>,
+  { keys, options: { evidence } }: Pick<ServiceContext, 'keys' | 'options'>,
 ): Promise<Claims> {
   const user = await tx.get(users, userId)
   if (!user) return { sub: String(userId) }

@@ -12,7 +12,7 @@ const ENDED_AT_ONCE = 10
 export async function deleteClient(
   tx: Writer,
   client: OidcClientRow,
-  context: Pick<ServiceContext, 'clock' | 'onDisconnect'>,
+  context: Pick<ServiceContext, 'clock' | 'rules'>,
 ): Promise<void> {
   tx.put(oidcClients, { ...client, deleted_at: context.clock.now() })
   await endSome(tx, client.id, context)
@@ -21,7 +21,7 @@ export async function deleteClient(
 /** Goes on to end the connections of a deleted client. */
 export const endDeletedClient: TimerJob = (tx, subject, service) => endSome(tx, subject, service)
 
-async function endSome(tx: Writer, id: string, context: Pick<ServiceContext, 'clock' | 'onDisconnect'>): Promise<void> {
+async function endSome(tx: Writer, id: string, context: Pick<ServiceContext, 'clock' | 'rules'>): Promise<void> {
   const at = context.clock.now()
   const some = await tx.find(oidcConnections, { index: 'byClient', prefix: [id], limit: ENDED_AT_ONCE })
   for (const connection of some) await endConnection(tx, connection, { actor: id, at }, context)

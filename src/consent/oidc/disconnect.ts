@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import type { ProvenUser, ServiceContext } from '../../http/context.js'
+import type { LaterRules, ProvenUser } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'
 import { setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, isConnectionValid, oidcConnections, removeConnection } from './connection.js'
@@ -9,7 +9,7 @@ export async function endConnection(
   tx: Writer,
   connection: ConnectionRow,
   { actor, at }: { actor: string; at: number },
-  { onDisconnect }: Pick<ServiceContext, 'onDisconnect'>,
+  { rules: { onDisconnect } }: { readonly rules: Pick<LaterRules, 'onDisconnect'> },
 ): Promise<void> {
   const { id, client_id } = connection
   for (const end of onDisconnect) await end(tx, { connectionId: id, at })
@@ -22,7 +22,7 @@ export async function endConnection(
 export async function deleteConnection(
   tx: Writer,
   { id, userId, at }: { id: number; userId: number; at: number },
-  context: Pick<ServiceContext, 'onDisconnect'>,
+  context: { readonly rules: Pick<LaterRules, 'onDisconnect'> },
 ): Promise<void> {
   const row = await tx.get(oidcConnections, id)
   if (!row || row.user_id !== userId || !(await isConnectionValid(tx, row))) throw problem('not_found')
@@ -33,7 +33,7 @@ export async function deleteConnection(
 export async function endConnectionsOf(
   tx: Writer,
   { userId, generation, most, at }: ProvenUser,
-  context: Pick<ServiceContext, 'onDisconnect'>,
+  context: { readonly rules: Pick<LaterRules, 'onDisconnect'> },
 ): Promise<number> {
   const oldest = await tx.find(oidcConnections, { index: 'byUser', prefix: [userId], limit: most })
   const ended = oldest.filter(({ user_generation }) => user_generation < generation)

@@ -19,9 +19,10 @@ const scopeGrades: Partial<Record<Scope, Evidence>> = { twin: 'observed' }
  * The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the
  * service's evidence mode.
  */
-export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evidence'>) {
+export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'options'>) {
   const issuer = issuerOf(context)
-  const answers = (endpoint: keyof typeof optionalEndpoints) => !isWeaker(optionalEndpoints[endpoint], context.evidence)
+  const answers = (endpoint: keyof typeof optionalEndpoints) =>
+    !isWeaker(optionalEndpoints[endpoint], context.options.evidence)
   return {
     issuer,
     authorization_endpoint: `${issuer}/auth`,
@@ -36,7 +37,7 @@ export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'evi
     }),
     ...(answers('session end') && { end_session_endpoint: `${issuer}/session/end` }),
     scopes_supported: scopesSupported.filter(
-      (scope) => !isWeaker(scopeGrades[scope] ?? 'documented', context.evidence),
+      (scope) => !isWeaker(scopeGrades[scope] ?? 'documented', context.options.evidence),
     ),
     claims_supported: [
       ...['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'amr', 'at_hash'],

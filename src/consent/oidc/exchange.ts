@@ -49,7 +49,7 @@ export interface TokenResponse {
   id_token?: string
 }
 
-type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'evidence'>
+type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'options'>
 
 /**
  * Exchanges a code or a refresh token. Returns the problems whose effects must be stored: a wrong client secret counts, and

@@ -14,7 +14,7 @@ import {
   revokeOidcAccessToken,
 } from './token.js'
 
-type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'evidence'>
+type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'options'>
 
 /** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
 export interface Introspection extends Partial<Claims> {

@@ -103,7 +103,7 @@ export function updateOidcClient(
 export const deleteOidcClient = (
   tx: Writer,
   { row }: ManagedClient,
-  context: Pick<ServiceContext, 'clock' | 'onDisconnect'>,
+  context: Pick<ServiceContext, 'clock' | 'rules'>,
 ): Promise<void> => deleteClient(tx, row, context)
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>

@@ -28,7 +28,7 @@ const discovery = {
   method: 'GET',
   shareable: true,
   result: shape.Discovery,
-  read: async (_tx: unknown, _call: unknown, service: Pick<ServiceContext, 'baseUrl' | 'evidence'>) =>
+  read: async (_tx: unknown, _call: unknown, service: Pick<ServiceContext, 'baseUrl' | 'options'>) =>
     discoveryDocument(service),
 } as const
 

@@ -41,11 +41,11 @@ export async function createDelegate(
     at,
     ...order
   }: NewDelegate & { readonly approved?: ApprovedSecondFactor | undefined; readonly at: number },
-  service: Pick<ServiceContext, 'random' | 'countNew' | 'limits' | 'clock' | 'sandbox'>,
+  service: Pick<ServiceContext, 'random' | 'rules' | 'limits' | 'clock' | 'sandbox'>,
 ) {
   const plan = await planDelegate(tx, order, at)
   if (approved) await spendAwaited(tx, approved.request, await secondFactorOrder(tx, plan, approved), at)
-  await service.countNew(tx, delegates.name, { owner: order.owner }, service)
+  await service.rules.countNew(tx, delegates.name, { owner: order.owner }, service)
   const { persona, twin, spend } = plan
   await countGiven(tx, { from: order.owner, to: twin.owner, at })
   const { name, email } = order

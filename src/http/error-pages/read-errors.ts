@@ -32,7 +32,7 @@ export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
       summary: 'List every error code by its HTTP status.',
       path: '/docs/errors',
       result: z.object({ errors: z.array(ListedErrorShape) }),
-      async handle({ headers }, { baseUrl, evidence }): Promise<Reply<{ errors: ListedError[] }>> {
+      async handle({ headers }, { baseUrl, options: { evidence } }): Promise<Reply<{ errors: ListedError[] }>> {
         const { answerList } = await load(() => import('./answers.js'))
         return answerList(formatFor(headers), { baseUrl, evidence, routes: await loadRoutes() })
       },
@@ -52,7 +52,7 @@ export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
         operations: z.array(z.object({ id: z.string(), method: z.string(), path: z.string() })),
       }),
       errors: ['not_found'],
-      async handle({ params: { code }, headers }, { baseUrl, evidence }): Promise<Reply<ExplainedError>> {
+      async handle({ params: { code }, headers }, { baseUrl, options: { evidence } }): Promise<Reply<ExplainedError>> {
         const { answerCode, answerUnknown } = await load(() => import('./answers.js'))
         const service = { baseUrl, evidence, routes: await loadRoutes() }
         const format = formatFor(headers)

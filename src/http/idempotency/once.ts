@@ -2,12 +2,12 @@ import { Problem, problem } from '../../base/problem.js'
 import { newClaim } from '../../storage/claim.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import { trackChanges } from '../change-tracking.js'
-import type { ServiceContext } from '../context.js'
+import { clientAddress } from '../client-address.js'
+import type { Maker, ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
-import { makerOf } from '../maker.js'
 import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
-import type { Call, Route } from '../route.js'
+import type { Call, Principal, Route } from '../route.js'
 import type { StoreAnswer } from '../stored-answer.js'
 import {
   type AnswerToStore,
@@ -45,7 +45,7 @@ export async function writeOnce({ endpoint, incoming, service, prepare, keyed }:
     const found = request && (await findStoredAnswer(tx, request, service))
     belongs = found !== undefined && 'status' in found
     if (found && 'status' in found) return found
-    if (route.adds) await service.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
+    if (route.adds) await service.rules.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
     const handled = await route.write?.(tx, call, service)
     const outcome = answerTo(handled, { endpoint, incoming, service })
     belongs = found !== undefined && tx.hasChanged
@@ -177,7 +177,7 @@ const toStore = (
   { incoming, service }: Pick<KeyedRun, 'incoming' | 'service'>,
 ): AnswerToStore => ({
   answer,
-  fits: (tx, bytes) => service.countStored(tx, bytes, makerOf(principal, incoming, service), service),
+  fits: (tx, bytes) => service.rules.countStored(tx, bytes, makerOf(principal, incoming, service), service),
   notKept() {
     const refused = renderProblem(problem('idempotency_unreadable', { detail: NOT_KEPT }), incoming, service)
     return { ...refused, headers: { ...answer.headers, ...refused.headers } }
@@ -192,3 +192,17 @@ const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,
 ) => (handled instanceof Problem ? renderProblem(handled, incoming, service) : render(endpoint, handled, incoming))
+
+/**
+ * Whose limits count what a call creates. Anybody can send the publishable secret of an embed, and guests are nobody yet:
+ * they count by their address.
+ */
+function makerOf(
+  principal: Principal,
+  { source, headers }: Pick<Incoming, 'source' | 'headers'>,
+  service: Pick<ServiceContext, 'options'>,
+): Maker {
+  if ('owner' in principal) return { owner: principal.owner }
+  if (principal.kind === 'guest' && principal.user_id !== null) return { owner: `user:${principal.user_id}` }
+  return { address: clientAddress(source, headers, service.options) }
+}

@@ -25,7 +25,7 @@ export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadT
       auth: ['none'],
       shareable: true,
       result: z.record(z.string(), z.unknown()),
-      async handle(_call, { baseUrl, evidence }) {
+      async handle(_call, { baseUrl, options: { evidence } }) {
         const name = `${evidence} ${baseUrl}`
         const known = written.get(name)
         if (known !== undefined) return reply({ body: known })

@@ -127,49 +127,7 @@ type Transact = <T>(work: (tx: Writer) => Promise<T>) => Promise<T>
 /** The routes of a flow: what they have in common, and their handlers. */
 export function formFlow<P extends Parameters, F, S extends ShownStep, A extends string>(flow: FormFlow<P, F, S, A>) {
   const { path, versions, answers } = flow
-  const whole = versions ? `/${versions[0]}${path}` : path
-  const outbox = `${'../'.repeat(whole.split('/').length - 2)}_sandbox/outbox`
-
-  const sentenceOf = (refused: Problem, shown?: S): string =>
-    flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
-
-  function show(
-    shown: S | Next,
-    refused: Problem | undefined,
-    { params, headers }: PageCall<P>,
-    service: ServiceContext,
-  ) {
-    if (shown instanceof Next) return seeOther(addressOf(shown, params, service), shown)
-    if (refused && !wantsPage(headers)) return refused
-    const isRefused = refused !== undefined
-    const view = { isRefused, outbox: service.sandbox && outbox, poll: isRefused ? undefined : POLL }
-    const alert = refused && sentenceOf(refused, shown)
-    return formPage({ alert, ...pageOf(flow.pages, shown, view), refused, session: shown.session })
-  }
-
-  const addressOf = ({ location, step }: Next, params: P, { baseUrl }: ServiceContext): string =>
-    location ?? `${baseUrl}${filledPath(whole, params)}${step === undefined ? '' : `?step=${step}`}`
-
-  async function take(call: AnswerCall<P, F, A>, service: ServiceContext, transact: Transact) {
-    const { body } = call
-    const visit = visitOf(call)
-    const answer = answers[body.answer]
-    const taken =
-      typeof answer === 'function'
-        ? await transact(async (tx) => {
-            await flow.check?.(tx, visit, service)
-            return answer(tx, visit, body, service)
-          })
-        : await answer.handle(visit, body, service)
-    if (taken instanceof Next) return show(taken, undefined, call, service)
-    if (!(taken instanceof Problem))
-      return show(taken.refused ? taken : new Next({ session: taken.session }), taken.refused, call, service)
-    // Programs are told it as everywhere.
-    if (!wantsPage(call.headers)) return taken
-    const again = { ...visit, step: flow.refusedAt?.(body.answer, visit), email: body.email, refused: taken }
-    return show(await transact((tx) => flow.look(tx, again, service)), taken, call, service)
-  }
-
+  const shown = new ShownFlow(flow)
   return {
     /** What the routes of its page have in common. */
     page: {
@@ -179,32 +137,96 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
       auth: ['guest'],
       query: z.object({ step: z.optional(z.string()) }),
       produces: ['text/html'],
-      refused: refusedBy((refused) =>
-        formPage({ title: flow.refusedTitle?.(refused) ?? 'This cannot go on', alert: sentenceOf(refused), refused }),
-      ),
+      refused: refusedBy((refused) => shown.refusal(refused)),
     },
     /** The names of its buttons. */
     answers: Object.keys(answers) as A[], // `keys` gives any strings.
     /** GET. What was refused is given, not thrown: it undoes nothing. */
-    async open(tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> {
-      const visit = visitOf(call)
-      await flow.check?.(tx, visit, service)
-      const since = await flow.signedIn?.(tx, visit, service)
-      if (since instanceof Next) return show(since, undefined, call, service)
-      if (since && !wantsPage(call.headers)) return since
-      const shown = await flow.look(tx, { ...visit, refused: since }, service)
-      return show(shown, since ?? ('refused' in shown ? shown.refused : undefined), call, service)
-    },
+    open: (tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> =>
+      shown.open(tx, call, service),
     /** POST, in one transaction. */
     answer: (tx: Writer, call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply | Problem> =>
-      take(call, service, (work) => work(tx)),
+      shown.take(call, service, (work) => work(tx)),
     /** POST, each part in a transaction of its own. */
     async handle(call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply> {
-      const answered = await take(call, service, (work) => service.storage.write(work))
+      const answered = await shown.take(call, service, (work) => service.storage.write(work))
       if (answered instanceof Problem) throw answered
       return answered
     },
   } as const
+}
+
+/** Shows the steps of a flow, and takes its answers. */
+class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> {
+  readonly #flow: FormFlow<P, F, S, A>
+  /** The path with its version. */
+  readonly #path: string
+
+  constructor(flow: FormFlow<P, F, S, A>) {
+    this.#flow = flow
+    this.#path = flow.versions ? `/${flow.versions[0]}${flow.path}` : flow.path
+  }
+
+  /** The page that stands in place of one that cannot be shown. */
+  refusal(refused: Problem): Reply {
+    const title = this.#flow.refusedTitle?.(refused) ?? 'This cannot go on'
+    return formPage({ title, alert: this.#sentence(refused), refused })
+  }
+
+  async open(tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> {
+    const flow = this.#flow
+    const visit = visitOf(call)
+    await flow.check?.(tx, visit, service)
+    const since = await flow.signedIn?.(tx, visit, service)
+    if (since instanceof Next) return this.#show(since, undefined, call, service)
+    if (since && !wantsPage(call.headers)) return since
+    const shown = await flow.look(tx, { ...visit, refused: since }, service)
+    return this.#show(shown, since ?? ('refused' in shown ? shown.refused : undefined), call, service)
+  }
+
+  async take(call: AnswerCall<P, F, A>, service: ServiceContext, transact: Transact): Promise<Reply | Problem> {
+    const flow = this.#flow
+    const { body } = call
+    const visit = visitOf(call)
+    const answer = flow.answers[body.answer]
+    const taken =
+      typeof answer === 'function'
+        ? await transact(async (tx) => {
+            await flow.check?.(tx, visit, service)
+            return answer(tx, visit, body, service)
+          })
+        : await answer.handle(visit, body, service)
+    if (taken instanceof Next) return this.#show(taken, undefined, call, service)
+    if (!(taken instanceof Problem))
+      return this.#show(taken.refused ? taken : new Next({ session: taken.session }), taken.refused, call, service)
+    // Programs are told it as everywhere.
+    if (!wantsPage(call.headers)) return taken
+    const again = { ...visit, step: flow.refusedAt?.(body.answer, visit), email: body.email, refused: taken }
+    return this.#show(await transact((tx) => flow.look(tx, again, service)), taken, call, service)
+  }
+
+  #show(
+    shown: S | Next,
+    refused: Problem | undefined,
+    { params, headers }: PageCall<P>,
+    service: ServiceContext,
+  ): Reply | Problem {
+    if (shown instanceof Next) return seeOther(this.#addressOf(shown, params, service), shown)
+    if (refused && !wantsPage(headers)) return refused
+    const isRefused = refused !== undefined
+    const outbox = `${'../'.repeat(this.#path.split('/').length - 2)}_sandbox/outbox`
+    const view = { isRefused, outbox: service.sandbox && outbox, poll: isRefused ? undefined : POLL }
+    const alert = refused && this.#sentence(refused, shown)
+    return formPage({ alert, ...pageOf(this.#flow.pages, shown, view), refused, session: shown.session })
+  }
+
+  #addressOf({ location, step }: Next, params: P, { baseUrl }: ServiceContext): string {
+    return location ?? `${baseUrl}${filledPath(this.#path, params)}${step === undefined ? '' : `?step=${step}`}`
+  }
+
+  #sentence(refused: Problem, shown?: S): string {
+    return this.#flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
+  }
 }
 
 /** Seconds between looks whether a device has answered. */

@@ -22,7 +22,7 @@ export const probeRoutes = defineRoutes('meta', {
     result: z.object({ ready: z.literal(true), waiting: z.int(), queue: z.number() }),
     errors: ['not_ready'],
     async handle(_call, service) {
-      const { waiting } = service
+      const { waiting } = service.intake
       const reason = whyNotReady(service)
       const fields = { waiting: waiting.count, queue: waiting.most }
       if (reason) throw problem('not_ready', { detail: reason, fields, headers: { 'retry-after': '1' } })
@@ -31,7 +31,7 @@ export const probeRoutes = defineRoutes('meta', {
   }),
 })
 
-function whyNotReady({ hasStarted, ending, storage, waiting }: ServiceContext): string | undefined {
+function whyNotReady({ intake: { hasStarted, waiting }, ending, storage }: ServiceContext): string | undefined {
   if (ending.isClosing) return 'It is closing.'
   if (!hasStarted()) return 'It is starting.'
   if (storage.fault) return `Its storage stores nothing: ${storage.fault.reason ?? 'the reason is in its log'}.`

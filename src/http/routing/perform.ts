@@ -7,7 +7,6 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
-import { FAULT_HEADER } from '../faults.js'
 import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
@@ -19,10 +18,8 @@ import type { Endpoint, Incoming } from '../incoming.js'
 import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
-import { guardChange, guardControls } from '../sandbox-guard.js'
 import { storeNothing } from '../stored-answer.js'
-import { admit } from './admit.js'
-import { performWithFaults } from './perform-with-faults.js'
+import { admit } from '../waiting-requests.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
@@ -39,7 +36,7 @@ async function performRead(endpoint: Endpoint, incoming: Incoming, service: Serv
   const { scope, bodyLimit } = route
   // Who runs the service must reach its controls most when too many others call.
   const isCounted = scope !== 'sandbox' && scope !== 'meta'
-  const held = isCounted ? service.bodies.begin(addressOf(incoming, service)) : undefined
+  const held = isCounted ? service.intake.bodies.begin(addressOf(incoming, service)) : undefined
   try {
     const body = await readFields(incoming, {
       limit: service.limits[bodyLimit ?? 'bodyBytes'],
@@ -56,7 +53,7 @@ async function performRead(endpoint: Endpoint, incoming: Incoming, service: Serv
 const addressOf = (incoming: Incoming, service: ServiceContext): string | undefined =>
   incoming.source.peerAddress === undefined
     ? undefined
-    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service) ?? '')
+    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service.options) ?? '')
 
 /** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
 async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<void> {
@@ -69,7 +66,7 @@ async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: Servi
   const endWaiting = admit(route, service)
   try {
     await service.storage.read((tx) =>
-      service.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
+      service.rules.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
     )
   } finally {
     endWaiting()
@@ -89,16 +86,13 @@ async function performWith(
   if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, fields)
   const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : NO_TEXT
   const authenticate = (tx: Reader) =>
-    service.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
+    service.rules.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
   const endWaiting = admit(route, service)
   const prepared = { endpoint, incoming, service, fields, text, authenticate, endWaiting }
-  const { faults } = service
-  const isFaulty =
-    faults && route.scope !== 'sandbox' && (faults.engine !== undefined || incoming.headers.has(FAULT_HEADER))
+  const run = () => runPrepared(prepared)
+  const findCaller = () => service.storage.read(authenticate)
   try {
-    return await (isFaulty
-      ? performWithFaults(() => runPrepared(prepared), { endpoint, incoming, service, faults, authenticate })
-      : runPrepared(prepared))
+    return await (service.sandbox ? service.sandbox.requests.run({ endpoint, incoming, run, findCaller }) : run())
   } finally {
     endWaiting()
   }
@@ -155,7 +149,7 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
     return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
   } catch (error) {
     // After the call, so that nothing of this counts as a change by the call or is stored under its key.
-    throw error instanceof Problem && principal ? await service.completeRefusal(error, principal, service) : error
+    throw error instanceof Problem && principal ? await service.rules.completeRefusal(error, principal, service) : error
   }
 }
 
@@ -180,17 +174,13 @@ async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
 const pathTo = ({ path }: Endpoint, { params }: Call): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String((params as Record<string, unknown>)[name])))
 
-function checkAccess(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): void {
-  const { route, evidence, isGraded, takesSession } = endpoint
+function checkAccess(endpoint: Endpoint, incoming: Incoming, { sandbox }: ServiceContext): void {
+  const { route, evidence, isGraded } = endpoint
   if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
   if (incoming.leastEvidence !== 'designed' && isWeaker(evidence, incoming.leastEvidence))
     throw evidenceRefused('This operation', evidence, incoming)
-  if (route.scope !== 'sandbox') {
-    if (incoming.source.peerAddress !== undefined) guardChange(incoming, service, { takesSession })
-    return
-  }
-  if (!service.sandbox) throw problem('no_such_path')
-  if (!route.isOpen) guardControls(incoming, service)
+  if (sandbox) sandbox.requests.guard(endpoint, incoming)
+  else if (route.scope === 'sandbox') throw problem('no_such_path')
 }
 
 /** Throws `evidence_refused` if a request holds a field, or an Idempotency-Key, that strict mode refuses. */
@@ -306,7 +296,7 @@ function check(
     headers: incoming.headers,
     url: incoming.url,
     source: {
-      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service),
+      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service.options),
       device: presentedDevice(incoming, service.baseUrl),
     },
     ending: incoming.source.ending,

@@ -1,16 +1,14 @@
 import { Router, type RouterType } from 'itty-router'
 import { load } from '../../base/load.js'
-import { milliseconds } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
+import { AnswerDropped } from '../around.js'
 import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
-import { preflightHeaders } from '../cors.js'
-import { AnswerDropped } from '../faults.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
+import { preflightHeaders } from '../origin.js'
 import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
-import { guardCaller, guardControls } from '../sandbox-guard.js'
 import { perform } from './perform.js'
 
 /** Routes that load together. */
@@ -65,8 +63,7 @@ export class RouteTable {
     const register = router[endpoint.route.method.toLowerCase()] as (path: string, handler: unknown) => void
     register(endpoint.path, (incoming: Incoming, service: ServiceContext) => {
       incoming.endpoint = endpoint
-      const calls = service.sandbox?.calls
-      calls?.set(endpoint.name, (calls.get(endpoint.name) ?? 0) + 1)
+      service.sandbox?.requests.reach(endpoint)
       return perform(endpoint, incoming, service)
     })
   }
@@ -85,46 +82,14 @@ export class RouteTable {
     source: FetchSource = {},
     ready?: () => Promise<void>,
   ): Promise<Response> {
-    const { method } = request
-    const headers = source.headers ?? request.headers
-    const sent = source.url ?? request.url
-    const url = service.basePath === '' ? sent : belowBase(sent, service.basePath)
-    const incoming: Incoming = {
-      method: method === 'HEAD' ? 'GET' : method,
-      url,
-      path: pathOf(url),
-      request,
-      headers,
-      source,
-      clientAddress:
-        service.recorder && source.peerAddress !== undefined ? clientAddress(source, headers, service) : undefined,
-      params: {},
-      query: {},
-      endpoint: undefined,
-      session: undefined,
-      issued: false,
-      isWithheld: false,
-      provenUser: undefined,
-      isKeyed: false,
-      leastEvidence: service.evidence,
-      principal: undefined,
-      recording: undefined,
-      fault: undefined,
-    }
-    const began = service.sandbox ? milliseconds() : 0
+    const incoming = incomingOf(request, service, source)
+    const around = service.sandbox?.requests
     let outcome: RenderedAnswer
     try {
-      if (source.peerAddress !== undefined) guardCaller(incoming, service)
-      if (ready) await start(ready, incoming.path)
-      const forks = service.sandbox?.forks
-      const fork = forks?.find(incoming.path)
-      if (forks && fork !== undefined) {
-        if (method !== 'OPTIONS') guardControls(incoming, service)
-        return await forks.respond(fork, request, { ...source, url: withBase(url, service.basePath) })
-      }
-      // The order of entries must not depend on how fast the work of earlier ones is.
-      const settling = service.recorder && service.background.settling()
-      if (settling) await settling
+      const started = ready && (() => start(ready, incoming.path))
+      const entering = around ? around.enter(incoming, started) : started?.()
+      const answered = entering && (await entering)
+      if (answered) return answered
       // After the start, which restores the clock.
       const recording = service.recorder?.beginRequest(incoming)
       incoming.recording = recording
@@ -132,16 +97,12 @@ export class RouteTable {
     } catch (error) {
       if (error instanceof AnswerDropped) {
         incoming.recording?.end(incoming, undefined)
-        service.sandbox?.measurements?.countDropped(incoming, began)
+        around?.drop(incoming)
         throw error
       }
-      // The URL contains the Host header, so an invalid Host makes an invalid URL.
-      const shown = URL.canParse(url)
-        ? error
-        : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
-      outcome = renderProblem(shown, incoming, service)
+      outcome = renderProblem(shownError(error, incoming), incoming, service)
     }
-    outcome = service.sandbox?.measurements?.count(incoming, outcome, began) ?? outcome
+    if (around) outcome = around.leave(incoming, outcome)
     try {
       incoming.recording?.end(incoming, outcome)
       return toResponse(outcome, incoming, service)
@@ -185,17 +146,49 @@ export class RouteTable {
 const LONGEST_MOUNT = 200
 
 /** Waits for the start. Probes ask how far it is. */
-async function start(ready: () => Promise<void>, path: string): Promise<void> {
+async function start(ready: () => Promise<void>, path: string): Promise<undefined> {
   const started = ready()
-  if (!isProbe(path)) return started
+  if (!isProbe(path)) {
+    await started
+    return
+  }
   // Whoever waits for it hears of its failure, and the next caller tries again.
   started.catch(() => {})
 }
 
-/** The URL with the service's base path, which each fork expects before its own place. */
-function withBase(url: string, basePath: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2)
-  return `${url.slice(0, start)}${basePath}${url.slice(start)}`
+/** The URL contains the Host header, so an invalid Host makes an invalid URL. */
+const shownError = (error: unknown, { url }: Incoming): unknown =>
+  URL.canParse(url) ? error : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
+
+function incomingOf(request: Request, service: ServiceContext, source: FetchSource): Incoming {
+  const { method } = request
+  const headers = source.headers ?? request.headers
+  const sent = source.url ?? request.url
+  const url = service.options.basePath === '' ? sent : belowBase(sent, service.options.basePath)
+  return {
+    method: method === 'HEAD' ? 'GET' : method,
+    url,
+    path: pathOf(url),
+    request,
+    headers,
+    source,
+    clientAddress:
+      service.recorder && source.peerAddress !== undefined
+        ? clientAddress(source, headers, service.options)
+        : undefined,
+    params: {},
+    query: {},
+    endpoint: undefined,
+    session: undefined,
+    issued: false,
+    isWithheld: false,
+    provenUser: undefined,
+    isKeyed: false,
+    leastEvidence: service.options.evidence,
+    principal: undefined,
+    recording: undefined,
+    began: 0,
+  }
 }
 
 const endpointOf = (route: Route, version: Version | undefined): Endpoint => ({

@@ -1,8 +1,7 @@
-import type { Effect } from '../../base/journal.js'
 import type { CommitRecord } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
-import type { BackgroundWork, Recorder, Recording, RequestRecording, WorkRecording } from '../recording.js'
+import type { BackgroundWork, LaterMessage, Recorder, Recording, RequestRecording, WorkRecording } from '../recorder.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
 
 /** Several recorders of the same work. The service calls its ports through the last one first. */
@@ -19,7 +18,7 @@ export class Recorders implements Recorder {
     return begun.length > 0 ? new WorkRecordings(begun) : undefined
   }
 
-  noteMessage(eventId: number, message: Effect): void {
+  noteMessage(eventId: number, message: LaterMessage): void {
     for (const recorder of this.all) recorder.noteMessage(eventId, message)
   }
 }
@@ -33,10 +32,6 @@ class Recordings<R extends Recording> implements Recording {
 
   over(service: ServiceContext): ServiceContext {
     return this.all.reduce((given, recording) => recording.over(given), service)
-  }
-
-  cause(effect: Effect): void {
-    for (const recording of this.all) recording.cause(effect)
   }
 
   noteFault(faultId: string): void {

@@ -1,4 +1,3 @@
-import type { Effect } from '../../base/journal.js'
 import { LimitedMap } from '../../base/memo.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { redactLinks } from '../../base/text/redacted.js'
@@ -7,7 +6,7 @@ import type { RowChange } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
-import type { BackgroundWork, Recorder, RequestRecording, WorkRecording } from '../recording.js'
+import type { BackgroundWork, LaterMessage, Recorder, RequestRecording, WorkRecording } from '../recorder.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
 import { Recorders } from './recorders.js'
 import { TracedPorts } from './traced-ports.js'
@@ -29,10 +28,13 @@ export function traceWith(
   context: ServiceContext,
   collections: SpanRecorderOptions['collections'],
 ): void {
-  const { recorder, basePath } = context
+  const {
+    recorder,
+    options: { basePath },
+  } = context
   const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
   const spans = new SpanRecorder({ tracer, basePath, collections })
-  Object.assign(context, { recorder: new Recorders([...others, spans]) })
+  context.recorder = new Recorders([...others, spans])
 }
 
 /** Records requests and deliveries as spans, with a span within them for each call of the storage and of a port. */
@@ -70,7 +72,7 @@ export class SpanRecorder implements Recorder {
     return new DeliverySpan(span, this.#portsIn(span))
   }
 
-  noteMessage(eventId: number, { id }: Effect): void {
+  noteMessage(eventId: number, { id }: LaterMessage): void {
     const { collections } = this.#options
     const traceparent = this.#writers.get(`${collections.events}:${eventId}`)
     if (traceparent !== undefined) this.#writers.set(`${collections.messages}:${id}`, traceparent)
@@ -88,9 +90,9 @@ export class SpanRecorder implements Recorder {
   }
 }
 
-/** What request and delivery share. The effects that the journal notes are spans of their own here. */
+/** What request and delivery share. */
 class RecordedSpan {
-  /** Only the journal has entries. */
+  /** A span is no name of a request. */
   readonly id = undefined
 
   constructor(
@@ -101,8 +103,6 @@ class RecordedSpan {
   over(service: ServiceContext): ServiceContext {
     return this.ports.over(service)
   }
-
-  cause(): void {}
 
   noteFault(faultId: string): void {
     this.span.set({ 'farthing.fault': faultId })
@@ -123,7 +123,7 @@ class RequestSpan extends RecordedSpan implements RequestRecording {
   /** Only now the route is known, and with it which parts of the path are secret. */
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
     const { span, ports, basePath } = this
-    const { endpoint, recording, fault } = incoming
+    const { endpoint, recording } = incoming
     ports.isEnded = true
     if (endpoint) {
       const route = basePath + endpoint.path
@@ -134,7 +134,6 @@ class RequestSpan extends RecordedSpan implements RequestRecording {
     span.set({
       ...(answer && { 'http.response.status_code': answer.status }),
       ...(recording?.id !== undefined && { 'farthing.request_id': recording.id }),
-      ...(fault !== undefined && { 'farthing.fault': fault }),
     })
     if (!answer) span.end('dropped')
     else span.end(answer.status >= 500 ? String(answer.status) : undefined)

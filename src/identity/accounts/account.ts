@@ -97,7 +97,7 @@ export async function createAccount(
 export async function registerAccount(
   tx: Writer,
   { dq, email, at }: { dq: string; email: string; at: number },
-  context: TwinContext & Pick<ServiceContext, 'balances'>,
+  context: TwinContext & Pick<ServiceContext, 'options'>,
 ): Promise<{ account: ShownAccount; twin: ShownTwin; user: Omit<ShownUser, 'secrets'> }> {
   await quantityOf(tx, dq)
   const { account, client, client_secret } = await createAccount(tx, { at }, context)
@@ -107,7 +107,7 @@ export async function registerAccount(
   tx.put(memberships, { id: `${account.id}:${user.id}`, ...membership })
   return {
     account: showAccount(account, client, client_secret),
-    twin: await showTwin(tx, twin, { unit: context.balances }),
+    twin: await showTwin(tx, twin, { unit: context.options.balances }),
     user: showUser(user),
   }
 }

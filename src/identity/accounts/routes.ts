@@ -41,7 +41,7 @@ export const accountRoutes = defineRoutes('accounts', {
     adds: 'accounts',
     idempotent: true,
     async write(tx, _call, service) {
-      if (!service.accountCreation) throw problem('account_creation_refused')
+      if (!service.options.accountCreation) throw problem('account_creation_refused')
       const { account, client, client_secret } = await createAccount(tx, { at: service.clock.now() }, service)
       return showAccount(account, client, client_secret)
     },
@@ -97,7 +97,7 @@ export const accountRoutes = defineRoutes('accounts', {
     adds: 'accounts',
     idempotent: true,
     async write(tx, { body }, service) {
-      if (!service.accountCreation) throw problem('account_creation_refused')
+      if (!service.options.accountCreation) throw problem('account_creation_refused')
       return registerAccount(tx, { ...body, at: service.clock.now() }, service)
     },
   }),

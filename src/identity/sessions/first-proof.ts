@@ -16,7 +16,7 @@ export interface Proof {
   readonly at: number
 }
 
-export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'onFirstProof'>
+export type ProofContext = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'rules'>
 
 /** Kind of the timer that ends what the first proof left. Its subject is the user's id. */
 export const FORMER_GENERATION = 'former_generation'
@@ -65,7 +65,7 @@ async function endWhatOthersMade(
   tx: Writer,
   { id: userId, generation }: UserRow,
   { hasSessions, at }: Proof,
-  { onFirstProof }: ProofContext,
+  { rules: { onFirstProof } }: ProofContext,
 ): Promise<string[]> {
   const ended: EndedCount[] = [
     { count: await revokeClients(tx, userId, at), one: 'client credential', many: 'client credentials' },
@@ -83,7 +83,7 @@ async function endWhatOthersMade(
 }
 
 /** Goes on to end what a user's former generation made, until nothing is left. All of it is dead already. */
-export const endFormerGeneration: TimerJob = async (tx, subject, { clock, onFirstProof }) => {
+export const endFormerGeneration: TimerJob = async (tx, subject, { clock, rules: { onFirstProof } }) => {
   const at = clock.now()
   const { id: userId, generation } = await getExisting(tx, users, Number(subject))
   let isMore = false

@@ -134,7 +134,7 @@ const NEW_USER = { madeBy: null, proven: true, credentials: false }
 export async function signIn(
   tx: Writer,
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
-  context: TwinContext & ProofContext & Pick<ServiceContext, 'onSignIn'>,
+  context: TwinContext & ProofContext & Pick<ServiceContext, 'rules'>,
 ) {
   const known = await userByEmail(tx, email)
   const user = known && isProven(known) ? known : await provenNow(tx, { known, email, at }, context)
@@ -143,7 +143,7 @@ export async function signIn(
   const { session_id } = await startSession(tx, { userId: user.id, by: 'code', previousSessionId, at }, context)
   const previousUserId = previous?.user_id ?? null
   const signedIn = { userId: user.id, email: user.email, sessionId: session_id, previousSessionId, previousUserId, at }
-  for (const follow of context.onSignIn) await follow(tx, signedIn)
+  for (const follow of context.rules.onSignIn) await follow(tx, signedIn)
   return { session_id, user: showUser(user) }
 }
 

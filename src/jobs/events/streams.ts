@@ -5,15 +5,16 @@ import type { ServiceContext } from '../../http/context.js'
 /** A stream ends after this time, and the client connects again. */
 export const LONGEST_STREAM_MS = 10 * 60_000
 
-type Streaming = Pick<ServiceContext, 'storage' | 'streams' | 'responsibleFor' | 'alarm'>
+type Streaming = Pick<ServiceContext, 'storage' | 'intake' | 'rules' | 'alarm'>
 
 /**
  * Takes a place for a stream that stays open, until the returned function is called. Throws `too_many_streams` if those
  * of the owner are all taken, and `overloaded` if those of this process are.
  */
 export async function takeStream(owner: Owner, service: Streaming): Promise<() => void> {
-  const { storage, streams, responsibleFor, alarm } = service
-  const responsible = await storage.read((tx) => responsibleFor(tx, owner))
+  const { storage, alarm } = service
+  const { streams } = service.intake
+  const responsible = await storage.read((tx) => service.rules.responsibleFor(tx, owner))
   const free = streams.take(responsible)
   if (!free) {
     const isOwn = streams.of(responsible) > 0

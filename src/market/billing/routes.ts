@@ -192,11 +192,11 @@ export const billingRoutes = defineRoutes('billing', {
     params: IdPath,
     produces: ['application/pdf'],
     errors: ['not_found'],
-    async handle({ params, principal }, { storage, ...service }): Promise<Reply> {
+    async handle({ params, principal }, { storage, baseUrl, log, options }): Promise<Reply> {
       const invoice = await storage.read((tx) => ownInvoice(tx, principal.id, params.id))
       const name = `invoice-${invoiceName(invoice).replace(' ', '-')}.pdf`
       const headers = { 'content-type': 'application/pdf', 'content-disposition': `inline; filename="${name}"` }
-      return reply({ headers, body: await invoicePdf(invoice, service) })
+      return reply({ headers, body: await invoicePdf(invoice, { baseUrl, log, ...options }) })
     },
   }),
 

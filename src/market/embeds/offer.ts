@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import { personaOf } from '../../consent/personas/persona.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { FixedOptions } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -19,7 +19,7 @@ export interface EmbedRequest {
   readonly issueMax?: string | undefined
   readonly sandbox: boolean
   /** The unit of the balances that the page reads. */
-  readonly balances?: ServiceContext['balances']
+  readonly balances?: FixedOptions['balances']
 }
 
 /** What the embed of a commodity shows. */
@@ -38,7 +38,7 @@ export interface EmbedOffer {
   /** Label of the closed button, with the price as the page formats it. */
   readonly label: Label & { readonly price: string }
   readonly sandbox: boolean
-  readonly balances: ServiceContext['balances']
+  readonly balances: FixedOptions['balances']
 }
 
 interface Label {

@@ -42,7 +42,7 @@ export const embedRoutes = defineRoutes('embeds', {
     query: z.object({ ...displayFields, decimalPoints: text }),
     produces: ['text/html'],
     errors: ['not_found', 'payback_only', 'item_inactive'],
-    read: (tx, call, { sandbox, balances }) =>
+    read: (tx, call, { sandbox, options }) =>
       pageOr(
         {
           title: 'Not for sale',
@@ -52,7 +52,7 @@ export const embedRoutes = defineRoutes('embeds', {
         },
         call,
         async () => {
-          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined, balances }
+          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined, balances: options.balances }
           return paymentPage(await paymentOffer(tx, request), lookOf(call.query))
         },
       ),

@@ -31,7 +31,7 @@ export async function settlePurchase(
   { readLater = false } = {},
 ): Promise<Fulfilled> {
   const { id, row, decimals, bearer } = held
-  const isPaid = failure === undefined || service.chargeOnUpstreamError
+  const isPaid = failure === undefined || service.options.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status, at: service.clock.now() }))) {
     // Its run was taken over, or someone replaced the state.

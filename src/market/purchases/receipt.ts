@@ -28,12 +28,12 @@ export async function storeResponse(
   tx: Writer,
   id: number,
   { delivered, isPaid, bearer, readLater }: ResponseToStore,
-  service: Pick<ServiceContext, 'keys' | 'countStored' | 'limits' | 'clock'>,
+  service: Pick<ServiceContext, 'keys' | 'rules' | 'limits' | 'clock'>,
 ): Promise<boolean> {
   const { status, content_type, body, body_encoding } = delivered
   // As JSON, so that a byte order mark at the beginning stays.
   const sealed = isPaid ? await service.keys.seal(JSON.stringify(body), encryptionContext(id)) : null
-  const fits = sealed === null || (await service.countStored(tx, sealed.length, { owner: bearer }, service))
+  const fits = sealed === null || (await service.rules.countStored(tx, sealed.length, { owner: bearer }, service))
   const isKept = fits || readLater
   tx.put(purchaseResponses, {
     id,

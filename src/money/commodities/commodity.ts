@@ -101,11 +101,11 @@ export async function updateCommodity(tx: Writer, row: CommodityRow, change: Com
 export async function updatePayback(
   tx: Writer,
   { owner, hash, enabled, at }: { owner: Owner; hash: string; enabled: boolean; at: number },
-  { isSoldByItem }: Pick<ServiceContext, 'isSoldByItem'>,
+  { rules }: Pick<ServiceContext, 'rules'>,
 ): Promise<{ hash: string; enabled: boolean }> {
   const { payback, ...row } = await ownCommodity(tx, owner, hash)
   // What pays its users cannot be bought.
-  if (enabled && (await isSoldByItem(tx, hash))) throw problem('sold_by_item')
+  if (enabled && (await rules.isSoldByItem(tx, hash))) throw problem('sold_by_item')
   if (enabled === (payback ?? false)) return { hash, enabled }
   tx.put(commodities, { ...row, ...(enabled && { payback: true }) })
   const type = enabled ? 'account.payback_enabled' : 'account.payback_disabled'

@@ -82,9 +82,9 @@ export const twinRoutes = defineRoutes('twins', {
     weakParams: { hostname: { form: /^\d+$/, evidence: 'observed' } },
     result: TwinShape,
     errors: ['not_found', 'not_owner'],
-    read: (tx, { params, principal }, { balances, keys }) =>
+    read: (tx, { params, principal }, { options, keys }) =>
       principal.kind === 'embed'
-        ? readTwin(tx, `account:${principal.account_id}`, params.hostname, { balances })
-        : readTwin(tx, principal.owner, params.hostname, { balances, keys }),
+        ? readTwin(tx, `account:${principal.account_id}`, params.hostname, { options })
+        : readTwin(tx, principal.owner, params.hostname, { options, keys }),
   }),
 })

@@ -32,11 +32,11 @@ export const twinNonces = collection<TwinNonceRow>()(
 export async function createTwinNonce(
   tx: Writer,
   { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
-  { random, generationOf }: Pick<ServiceContext, 'random' | 'generationOf'>,
+  { random, rules }: Pick<ServiceContext, 'random' | 'rules'>,
 ) {
   const twin = await ownTwin(tx, owner, hostname)
   const nonce = base64url(random.bytes(32))
-  const generation = await generationOf(tx, owner)
+  const generation = await rules.generationOf(tx, owner)
   tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, generation, expires_at: at + TWIN_NONCE_MS })
   return { nonce, hostname: twin.hostname, expires_at: seconds(at + TWIN_NONCE_MS) }
 }
@@ -45,13 +45,13 @@ export async function createTwinNonce(
 export async function verifyTwinNonce(
   tx: Writer,
   { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
-  { generationOf }: Pick<ServiceContext, 'generationOf'>,
+  { rules }: Pick<ServiceContext, 'rules'>,
 ) {
   const twin = await twinByHostname(tx, hostname)
   const row = await tx.get(twinNonces, digest(nonce))
   if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, TWIN_NONCE_MS, at))
     throw problem('twin_nonce_refused')
-  if (row.generation !== (await generationOf(tx, twin.owner))) throw problem('twin_nonce_refused')
+  if (row.generation !== (await rules.generationOf(tx, twin.owner))) throw problem('twin_nonce_refused')
   tx.remove(twinNonces, row.id)
   return { valid: true as const, hostname }
 }

@@ -3,7 +3,7 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { FixedOptions, ServiceContext } from '../../http/context.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
@@ -42,23 +42,23 @@ export const twins = collection<TwinRow>()(
   },
 )
 
-export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'twinDomain'>
+export type TwinContext = Pick<ServiceContext, 'random' | 'keys' | 'options'>
 
 /** The unit in which balances are shown. */
-export type BalanceUnit = ServiceContext['balances']
+export type BalanceUnit = FixedOptions['balances']
 
 /** Creates a twin with a zero balance of its digital quantity. Default of the address: a new one. */
 export async function createTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number; hostname?: string | undefined; address?: string },
-  { random, twinDomain }: TwinContext,
+  { random, options }: TwinContext,
 ): Promise<TwinRow> {
   const { owner, dq, at, hostname } = order
   const address = order.address ?? contentHash({ owner, dq, salt: randomHex(random, 16) })
   const row: TwinRow = {
     id: await tx.nextId('twins'),
     address,
-    hostname: hostname ?? `${address.slice(0, 32)}.${twinDomain}`,
+    hostname: hostname ?? `${address.slice(0, 32)}.${options.twinDomain}`,
     owner,
     dq,
     created_at: at,
@@ -72,11 +72,11 @@ export async function createTwin(
 export async function createOwnTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number },
-  context: TwinContext & Pick<ServiceContext, 'balances'>,
+  context: TwinContext & Pick<ServiceContext, 'options'>,
 ): Promise<ShownTwin> {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
-  return showTwin(tx, twin, { key: twinKey(twin, context), unit: context.balances })
+  return showTwin(tx, twin, { key: twinKey(twin, context), unit: context.options.balances })
 }
 
 export async function twinByHostname(tx: Reader, hostname: string): Promise<TwinRow | undefined> {
@@ -166,7 +166,7 @@ export async function listTwins(
   tx: Reader,
   owner: Owner,
   page: PageBounds,
-  context: Pick<ServiceContext, 'keys' | 'balances'>,
+  context: Pick<ServiceContext, 'keys' | 'options'>,
 ): Promise<{ twins: ShownTwin[]; next: number | null }> {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
@@ -182,7 +182,7 @@ export async function listTwins(
       quantities.map((dq) => balanceId(twin.id, dq)),
     )
     const held = own.filter((row) => row !== undefined)
-    shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.balances }, known))
+    shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.options.balances }, known))
   }
   return { twins: shown, next }
 }
@@ -192,7 +192,7 @@ export async function readTwin(
   tx: Reader,
   owner: Owner,
   name: string,
-  { balances: unit, keys }: Pick<ServiceContext, 'balances'> & Partial<Pick<ServiceContext, 'keys'>>,
+  { options: { balances: unit }, keys }: Pick<ServiceContext, 'options'> & Partial<Pick<ServiceContext, 'keys'>>,
 ): Promise<ShownTwin> {
   const twin = await ownTwin(tx, owner, name)
   return showTwin(tx, twin, { key: keys ? twinKey(twin, { keys }) : null, unit })

@@ -13,7 +13,7 @@ export async function standIn(
 ): Promise<{ twinId: number; isNew: boolean }> {
   const known = await twinNamed(tx, address)
   if (known) return { twinId: known.id, isNew: false }
-  const hostname = await freeHostname(tx, address, service.twinDomain)
+  const hostname = await freeHostname(tx, address, service.options.twinDomain)
   const order = { owner: `stand-in:${address}`, address, dq, hostname, at: service.clock.now() } as const
   return { twinId: (await createTwin(tx, order, service)).id, isNew: true }
 }

@@ -111,12 +111,12 @@ export function payerOf(party: Party, delegate: string | undefined): Owner | Pay
 export async function createPayment(
   tx: Writer,
   { hash, payer, hostname, seen = {}, at }: PaymentOrder,
-  context: Pick<ServiceContext, 'random' | 'limits' | 'checkForSale'>,
+  context: Pick<ServiceContext, 'random' | 'limits' | 'rules'>,
 ) {
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
   const isOwn = typeof payer === 'string'
-  await context.checkForSale(tx, commodity.id, isOwn ? undefined : sellerAccount(payer))
+  await context.rules.checkForSale(tx, commodity.id, isOwn ? undefined : sellerAccount(payer))
   const quantity = await checkSeenCost(tx, commodity, seen)
   const from = isOwn ? await twinOfPayer(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
   const actor = isOwn ? payer : actorOf(payer.party)

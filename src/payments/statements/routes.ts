@@ -57,7 +57,7 @@ export const statementRoutes = defineRoutes('twins', {
       const span = { from: timeOf('from', call.query.from), to: endOf('to', call.query.to) }
       const pieces = binderEntries(service, await ownTwinOf(call, service), span)
       // The interface shows the binder as CSV alone.
-      const isJson = prefersJson(call.headers) && !isWeaker('designed', service.evidence)
+      const isJson = prefersJson(call.headers) && !isWeaker('designed', service.options.evidence)
       if (isJson) return jsonReply(mapBatches(pieces, binderJson))
       return csvReply(
         binderColumns,

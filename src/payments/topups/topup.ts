@@ -255,7 +255,7 @@ async function recordTopupEvent(
 async function answerOf(
   tx: Reader,
   { id, result }: { id: number; result: ChargeResult | undefined },
-  { balances: unit }: Pick<ServiceContext, 'balances'>,
+  { options: { balances: unit } }: Pick<ServiceContext, 'options'>,
 ): Promise<ShownTopup | Problem> {
   const payment = await tx.get(payments, id)
   return payment?.status === 'posted'

@@ -27,7 +27,7 @@ import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const INVITATION_MS = 30 * 86_400_000
 
-export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'countNew' | 'limits' | 'clock' | 'sandbox'>
+export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'rules' | 'limits' | 'clock' | 'sandbox'>
 
 export interface NewInvitation {
   readonly sender: TwinRow
@@ -47,7 +47,7 @@ export async function createInvitation(
   service: InvitationContext,
 ): Promise<TransferRow> {
   const { random, baseUrl } = service
-  await service.countNew(tx, transfers.name, { owner: sender.owner }, service)
+  await service.rules.countNew(tx, transfers.name, { owner: sender.owner }, service)
   await checkMail(tx, { kind: 'invitation', to: email, owner: null, at })
   const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
   const token = base64url(random.bytes(32))

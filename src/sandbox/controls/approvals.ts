@@ -10,7 +10,7 @@ import { checkShape } from '../../http/fields/field.js'
 import { userByEmail } from '../../identity/users/user.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
-import { sandboxOf } from './context.js'
+import { sandboxOf } from '../onion/context.js'
 import { WaitingShape } from './shapes.js'
 
 export interface NextApproval extends Promise<ShownApproval> {

@@ -3,7 +3,7 @@ import type { OutboxRow } from '../../base/message.js'
 import type { Random } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { type Keyring, randomHex } from '../../base/secrets.js'
-import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { defaultQuantity, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -11,6 +11,7 @@ import { createQuantity } from '../../money/twins/quantity.js'
 import { allRows } from '../../storage/page.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
+import { type SandboxParts, sandboxOf } from '../onion/context.js'
 import {
   keepClock,
   keepKey,
@@ -23,7 +24,6 @@ import {
   takeClearRows,
 } from '../settings/settings.js'
 import { keysOf } from '../settings/take-key.js'
-import { sandboxOf } from './context.js'
 
 export const REAL_TIME = { mode: 'real', ms: 0 } as const
 
@@ -34,14 +34,14 @@ export const REAL_TIME = { mode: 'real', ms: 0 } as const
 export async function begin(former: ServiceContext, alone = former.storage.exclusive): Promise<void> {
   const { storage, random, sandbox } = former
   const drawn = randomHex(random, 32)
-  const plantSeed = await sandbox?.loadSeed()
+  const plantSeed = sandbox && (await sandboxOf(former).loadSeed())
   const { keys, clock, isKeyMissing, isNew } = await storage.write(async (tx) => {
-    const isMissing = former.givenKeys ? false : await settleKey(tx, drawn)
+    const isMissing = former.stateKey.given ? false : await settleKey(tx, drawn)
     const keys = required(await keysOf(tx, former), 'the key of the state')
     const isNew = await bootstrap(tx, { ...former, keys }, plantSeed)
     return { keys, clock: sandbox && (await keptClock(tx)), isKeyMissing: isMissing, isNew }
   })
-  former.changeKeys(keys)
+  former.stateKey.change(keys)
   const service = { ...former, keys }
   if (isKeyMissing) service.log.error(KEY_MISSING)
   sandbox?.clock.restore(clock ?? REAL_TIME)
@@ -86,7 +86,7 @@ async function bootstrap(tx: Writer, service: ServiceContext, plantSeed: PlantSe
   return true
 }
 
-type PlantSeed = Awaited<ReturnType<SandboxContext['loadSeed']>>
+type PlantSeed = Awaited<ReturnType<SandboxParts['loadSeed']>>
 
 /** Resets to the seed and the real time in one step. The new state is prepared before the old one is replaced. */
 export async function reset(service: ServiceContext): Promise<void> {
@@ -94,13 +94,12 @@ export async function reset(service: ServiceContext): Promise<void> {
     key: (await keptKey(tx)).key,
     salt: await keptKeySalt(tx),
   }))
-  const plantSeed = await service.sandbox?.loadSeed()
-  const clock = service.sandbox?.clock
-  const stopped = clock?.mode === 'manual'
-  clock?.restore(REAL_TIME)
+  const { clock, loadSeed, schemas, handedApprovals } = sandboxOf(service)
+  const plantSeed = await loadSeed()
+  const stopped = clock.mode === 'manual'
+  clock.restore(REAL_TIME)
   // A stopped clock stays stopped, because its user moves it by hand.
   if (stopped) clock.setMode('manual')
-  const { current: schema } = sandboxOf(service).history
   const seeded = await stateOf(async (tx) => {
     if (key !== undefined) keepKey(tx, key)
     if (salt !== undefined) keepKeySalt(tx, salt)
@@ -108,8 +107,8 @@ export async function reset(service: ServiceContext): Promise<void> {
     await ensureSweep(tx, service.clock.now())
     if (stopped) keepClock(tx, clock.state())
   })
-  await service.storage.import({ schema, ...seeded })
-  service.sandbox?.handedApprovals.clear()
+  await service.storage.import({ schema: schemas.current, ...seeded })
+  handedApprovals.clear()
 }
 
 /** Returns the state that a write creates in an empty storage. */

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../base/evidence.js'
-import type { KnownOperation, SandboxContext } from '../../http/context.js'
+import type { KnownOperation, SandboxParts } from '../onion/context.js'
 
 /** An operation, and how often it was called. */
 export interface CoveredOperation {
@@ -26,12 +26,12 @@ export interface Coverage {
 export async function readCoverage({
   calls,
   loadOperations,
-}: Pick<SandboxContext, 'calls' | 'loadOperations'>): Promise<Coverage> {
+}: Pick<SandboxParts, 'calls' | 'loadOperations'>): Promise<Coverage> {
   const operations = (await loadOperations()).map((operation) => coverageOf(operation, calls))
   return { called: operations.filter((operation) => operation.calls > 0).length, operations }
 }
 
-function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxContext['calls']): CoveredOperation {
+function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxParts['calls']): CoveredOperation {
   const counted = versions.map(({ version, evidence }) => {
     return { version, evidence, calls: calls.get(version === undefined ? id : `${id} ${version}`) ?? 0 }
   })

@@ -20,11 +20,11 @@ export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[
  * secrets that it derived are others.
  */
 export async function forgetEncryptionKey(service: ServiceContext): Promise<void> {
-  const { background, random, storage, givenKeys } = service
+  const { background, random, storage, stateKey } = service
   const drawn = randomHex(random, 32)
   await background.rest(async () => {
     // Whoever sets the key by an option does not want it in the state.
-    await storage.write(async (tx) => (givenKeys ? keepKeySalt(tx, drawn) : keepKey(tx, drawn)))
+    await storage.write(async (tx) => (stateKey.given ? keepKeySalt(tx, drawn) : keepKey(tx, drawn)))
     await takeKey(service)
   }, 'state')
 }

@@ -5,9 +5,10 @@ import { streamEntries } from '../journal/follow.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import { journalOf } from '../journal/requests.js'
 
-export { ExportFormatShape } from '../exports/controls.js'
-export { RequestQueryShape } from '../journal/requests.js'
-export { ReplayShape } from '../replay/controls.js'
+export { ExportFormatShape, exportControls } from '../exports/controls.js'
+export { faultControls } from '../faults/controls.js'
+export { RequestQueryShape, requestControls } from '../journal/requests.js'
+export { ReplayShape, replayControls } from '../replay/controls.js'
 
 /** Streams entries of the journal as server-sent events as they end. */
 export const streamRequests = (

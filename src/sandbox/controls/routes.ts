@@ -4,8 +4,9 @@ import { defineRoutes, route } from '../../http/route.js'
 import type { State } from '../../storage/storage.js'
 import { control } from './control.js'
 import { retryWork, showDeadLetters } from './dead-letters.js'
-import { checkHealth, createSandbox } from './sandbox.js'
+import { peopleControls } from './people-controls.js'
 import { SeedSchema } from './seed/seed-schema.js'
+import { checkHealth, serviceControls } from './service-controls.js'
 import {
   ClockChangeShape,
   FundOrderShape,
@@ -15,6 +16,7 @@ import {
   SnapshotQueryShape,
 } from './shapes.js'
 import { snapshotText } from './snapshot.js'
+import { stateControls } from './state-controls.js'
 
 const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.string() })
 
@@ -57,7 +59,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     body: ResetShape,
     status: 204,
     async handle({ body }, service) {
-      await createSandbox(service).reset(body)
+      await stateControls(service).reset(body)
       return noContent()
     },
   }),
@@ -107,7 +109,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       'upstream_refused',
       'plan_limit_reached',
     ],
-    handle: ({ body }, service) => createSandbox(service).seed(body),
+    handle: ({ body }, service) => stateControls(service).seed(body),
   }),
 
   listDeadLetters: route({
@@ -146,7 +148,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: Snapshot,
     // Written in pieces, because the whole may be longer than a text can be.
     async handle({ query }, service) {
-      return streamed(snapshotText(await createSandbox(service).snapshot(query)), 'application/json')
+      return streamed(snapshotText(await stateControls(service).snapshot(query)), 'application/json')
     },
   }),
 
@@ -160,7 +162,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     status: 204,
     errors: ['snapshot_invalid', 'snapshot_newer', 'snapshot_refused'],
     async handle({ body }, service) {
-      await createSandbox(service).restore(body as State) // It checks what it is given.
+      await stateControls(service).restore(body as State) // It checks what it is given.
       return noContent()
     },
   }),
@@ -173,7 +175,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     body: FundOrderShape,
     result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
     errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
-    handle: ({ body }, service) => createSandbox(service).fund(body),
+    handle: ({ body }, service) => stateControls(service).fund(body),
   }),
 
   importBinder: route({
@@ -196,7 +198,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       ),
     }),
     errors: ['not_found', 'binder_invalid', 'binder_refused', 'import_in_progress', 'import_ended', 'not_bundled'],
-    handle: ({ params, text }, service) => createSandbox(service).importBinder({ ...params, csv: text }),
+    handle: ({ params, text }, service) => stateControls(service).importBinder({ ...params, csv: text }),
   }),
 
   readClock: route({
@@ -205,7 +207,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/clock',
     result: Clock,
-    handle: async (_call, service) => createSandbox(service).clock(),
+    handle: async (_call, service) => serviceControls(service).clock(),
   }),
 
   updateClock: route({
@@ -216,7 +218,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     body: ClockChangeShape,
     result: Clock,
     errors: ['field_invalid'],
-    handle: ({ body }, service) => createSandbox(service).setClock(body),
+    handle: ({ body }, service) => serviceControls(service).setClock(body),
   }),
 
   readOutbox: route({
@@ -244,7 +246,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       next: z.nullable(z.int()),
     }),
     errors: ['cursor_invalid'],
-    handle: ({ query }, service) => createSandbox(service).outbox(query),
+    handle: ({ query }, service) => peopleControls(service).outbox(query),
   }),
 
   emptyOutbox: route({
@@ -254,7 +256,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/outbox',
     status: 204,
     async handle(_call, service) {
-      await createSandbox(service).emptyOutbox()
+      await peopleControls(service).emptyOutbox()
       return noContent()
     },
   }),
@@ -278,7 +280,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       emails: z.array(z.object(Does)),
       note: z.string(),
     }),
-    handle: async (_call, service) => createSandbox(service).testValues,
+    handle: async (_call, service) => serviceControls(service).testValues,
   }),
 
   auditLedger: route({
@@ -293,7 +295,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       movements: z.int(),
     }),
     async handle(_call, service) {
-      const { broken, ...audit } = await createSandbox(service).ledger()
+      const { broken, ...audit } = await stateControls(service).ledger()
       return { ...audit, broken: broken && { ...broken, rows: broken.rows.map((row) => ({ ...row })) } }
     },
   }),
@@ -316,7 +318,7 @@ export const controlRoutes = defineRoutes('sandbox', {
         }),
       ),
     }),
-    handle: (_call, service) => createSandbox(service).coverage(),
+    handle: (_call, service) => serviceControls(service).coverage(),
   }),
 
   forgetEncryptionKey: route({
@@ -326,7 +328,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/encryption-key/forget',
     status: 204,
     async handle(_call, service) {
-      await createSandbox(service).forgetEncryptionKey()
+      await serviceControls(service).forgetEncryptionKey()
       return noContent()
     },
   }),
@@ -337,6 +339,6 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/keys/rotate',
     result: z.object({ kids: z.array(z.string()) }),
-    handle: (_call, service) => createSandbox(service).rotateKeys(),
+    handle: (_call, service) => serviceControls(service).rotateKeys(),
   }),
 })

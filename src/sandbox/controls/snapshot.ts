@@ -1,7 +1,7 @@
 import { jsonCopy } from '../../base/json.js'
 import { letOthersRun } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
-import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { accounts } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { allQuantities, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -20,10 +20,11 @@ import { migrateState, olderRows, type SchemaHistory, SchemaNewer, schemaOf } fr
 import { serialStorage } from '../../storage/tables/serial.js'
 import { Tables } from '../../storage/tables/tables.js'
 import { isObject, messageOf } from '../../storage/unknown.js'
+import type { SandboxParts } from '../onion/context.js'
+import { sandboxOf } from '../onion/context.js'
 import { serviceKeys, settings } from '../settings/settings.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
-import { sandboxOf } from './context.js'
 import { LAST_TIME } from './shapes.js'
 
 const references: Schema['references'] = {
@@ -47,14 +48,14 @@ const counted: Schema['counted'] = [
 ].flatMap((names) => names.split(' '))
 
 /** What a snapshot must fit: the collections that store it, and their schemas. */
-export type SnapshotRules = Pick<SandboxContext, 'collections' | 'history'>
+export type SnapshotRules = Pick<SandboxParts, 'collections' | 'schemas'>
 
 /**
  * Returns a copy of a state in the current schema, if the collections can store it and its ledger is correct.
  * Throws `snapshot_invalid` if it is not a state, `snapshot_newer`, and `snapshot_refused` with the `collection` and `id`
  * of the first wrong row.
  */
-export async function checkSnapshot(document: unknown, { collections, history }: SnapshotRules): Promise<State> {
+export async function checkSnapshot(document: unknown, { collections, schemas }: SnapshotRules): Promise<State> {
   try {
     assertLists(document)
   } catch (cause) {
@@ -62,12 +63,12 @@ export async function checkSnapshot(document: unknown, { collections, history }:
   }
   const rules: Schema = { collections, counted, references }
   const given = copyOf(document)
-  const isOlder = schemaOf(given) < history.current
+  const isOlder = schemaOf(given) < schemas.current
   const early = isOlder
     ? findInconsistency(given, { ...rules, collections: withFormer(collections, given) })
     : undefined
   if (early) throw inconsistentSnapshot(early)
-  const state = await inCurrentSchema(given, history)
+  const state = await inCurrentSchema(given, schemas)
   const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
   if (fault) throw inconsistentSnapshot(fault)
   return state
@@ -117,7 +118,12 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   const rehearsing: ServiceContext = {
     ...service,
     sandbox: { ...sandboxOf(service), clock },
-    changeKeys: (keys) => Object.assign(rehearsing, { keys }),
+    stateKey: {
+      given: service.stateKey.given,
+      change(keys) {
+        rehearsing.keys = keys
+      },
+    },
   }
   const storage = serviceStorage(serialStorage({ tables }), { keys: () => rehearsing.keys })
   try {

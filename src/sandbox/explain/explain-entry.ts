@@ -1,8 +1,8 @@
-import type { Entry } from '../../base/journal.js'
-import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { StateForgotten } from '../../storage/history/history.js'
 import type { Reader } from '../../storage/storage.js'
+import { sandboxOf } from '../onion/context.js'
+import type { Entry } from '../onion/entry.js'
 import { explainAnswer } from './explain.js'
 import type { Explanation } from './facts/explanation.js'
 
@@ -23,10 +23,17 @@ export async function explainEntry(
     service,
   }: { findEarlier(fits: (entry: Entry) => boolean): Entry | undefined; service: ServiceContext },
 ): Promise<Explanation> {
-  const { history, storage, sandbox } = service
-  const operations = await required(sandbox, 'the sandbox of this service').loadRoutes()
+  const { storage } = service
+  const { history, loadRoutes } = sandboxOf(service)
+  const operations = await loadRoutes()
   const from = (tx: Reader) =>
-    explainAnswer({ entry, tx, service, operations, findEarlier: async (fits) => findEarlier(fits) })
+    explainAnswer({
+      entry,
+      tx,
+      service: { ...service, ...service.options },
+      operations,
+      findEarlier: async (fits) => findEarlier(fits),
+    })
   const { after } = entry
   if (!history || after === undefined) return ofNow(await storage.read(from))
   try {

@@ -1,5 +1,5 @@
-import type { Entry, JournalMessage } from '../../base/journal.js'
 import { VERSION } from '../../base/version.js'
+import type { Entry, JournalMessage } from '../onion/entry.js'
 
 /** Writes entries as an HTTP Archive (HAR 1.2). Secrets are not in it. */
 export function harExport(entries: readonly Entry[], { baseUrl }: { readonly baseUrl: string }): string {

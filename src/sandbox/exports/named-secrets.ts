@@ -1,6 +1,6 @@
-import type { Entry } from '../../base/journal.js'
 import { Problem } from '../../base/problem.js'
 import { visibleLine } from '../../base/text/visible.js'
+import type { Entry } from '../onion/entry.js'
 import { draftOf, type Secret, secretsIn } from '../replay/call-draft.js'
 import type { EntryCaller } from '../replay/entry-caller.js'
 import { type WritableCall, writableCall } from './writable-call.js'

@@ -1,8 +1,8 @@
 import { problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
-import type { ArmedFault, Fault, FaultCount, FaultPoint, PreparedFaults, SharedFault } from '../../http/faults.js'
 import { checkShape, fieldRefused } from '../../http/fields/field.js'
 import { timeOf } from '../../http/fields/schema.js'
+import type { ArmedFault, Fault, FaultCount, FaultPoint, PreparedFaults, SharedFault } from '../onion/fault.js'
 import { isSpent, type SharedCounts, withMatch } from './fault-counts.js'
 import { FaultShape } from './fault-shape.js'
 

@@ -1,7 +1,8 @@
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { ArmedFault, Fault } from '../../http/faults.js'
 import { checkShape } from '../../http/fields/field.js'
+import { sandboxOf } from '../onion/context.js'
+import type { ArmedFault, Fault } from '../onion/fault.js'
 import { keptFaults } from '../settings/settings.js'
 import { FaultShape } from './fault-shape.js'
 
@@ -25,13 +26,12 @@ export interface FaultControls {
 
 /** The controls of a service's faults. `ready` resolves when those of the seed are armed. */
 export function faultControls(
-  { faults, background }: Pick<ServiceContext, 'faults' | 'background'>,
-  ready: () => Promise<void>,
+  { sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>,
+  ready: () => Promise<void> = async () => {},
 ): FaultControls {
   const loadEngine = async () => {
-    if (!faults) throw new Error('this service has no sandbox')
     await ready()
-    return faults.load()
+    return sandboxOf({ sandbox }).faults.load()
   }
   return {
     async arm(fault) {
@@ -60,12 +60,12 @@ export function faultControls(
  */
 export async function armAtStart(
   armSeed: (() => void) | undefined,
-  { faults, storage, background }: Pick<ServiceContext, 'faults' | 'storage' | 'background'>,
+  { sandbox, storage, background }: Pick<ServiceContext, 'sandbox' | 'storage' | 'background'>,
 ): Promise<void> {
   if (!storage.isShared) return armSeed?.()
   const arm = async () => {
     const kept = await storage.read(keptFaults)
-    if (kept) await faults?.follow(kept)
+    if (kept) await sandboxOf({ sandbox }).faults.follow(kept)
     else armSeed?.()
   }
   // Two processes may start at once. One of them arms, and the other follows.
@@ -76,11 +76,11 @@ export async function armAtStart(
 /** Does something, and then arms faults that are checked before it. If it rejects, none is armed. */
 export async function thenArm<T>(
   given: readonly Fault[] | undefined,
-  { faults, background }: Pick<ServiceContext, 'faults' | 'background'>,
+  { sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>,
   act: () => Promise<T>,
 ): Promise<T> {
-  if (!faults || !given || given.length === 0) return act()
-  const prepared = await (await faults.load()).prepare(given, 'faults')
+  if (!given || given.length === 0) return act()
+  const prepared = await (await sandboxOf({ sandbox }).faults.load()).prepare(given, 'faults')
   try {
     const value = await act()
     await background.share(async () => prepared.arm())

@@ -1,18 +1,18 @@
+import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
-import {
-  AnswerDropped,
-  type ArmedFault,
-  type FaultEngine,
-  type FaultyAnswer,
-  type FaultyCall,
-  type FaultyRequest,
-  type NoteFault,
-  type PreparedFaults,
-  type SharedFault,
-} from '../../http/faults.js'
 import { diskReasons } from '../../storage/disk-reasons.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
+import type {
+  ArmedFault,
+  FaultEngine,
+  FaultyAnswer,
+  FaultyCall,
+  FaultyRequest,
+  NoteFault,
+  PreparedFaults,
+  SharedFault,
+} from '../onion/fault.js'
 import { ArmedFaults, type Subject } from './armed-faults.js'
 import { SharedCounts } from './fault-counts.js'
 import { HEADER_FAULT, readFaultHeader } from './fault-header.js'

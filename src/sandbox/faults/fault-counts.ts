@@ -1,5 +1,5 @@
-import type { Fault, FaultCount } from '../../http/faults.js'
 import { type Storage, StorageUnavailable } from '../../storage/storage.js'
+import type { Fault, FaultCount } from '../onion/fault.js'
 import { keepFaultCounts, keptFaultCounts } from '../settings/settings.js'
 import { drawn } from './draw.js'
 

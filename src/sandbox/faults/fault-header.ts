@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
-import type { Fault } from '../../http/faults.js'
 import { describeFault } from '../../http/fields/field.js'
+import type { Fault } from '../onion/fault.js'
 import { FaultShape } from './fault-shape.js'
 
 /** What the fault of a request's own header is called. */

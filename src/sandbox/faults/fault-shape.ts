@@ -1,5 +1,5 @@
-import type { Fault, FaultPoint, FaultPort } from '../../http/faults.js'
 import { component, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
+import type { Fault, FaultPoint, FaultPort } from '../onion/fault.js'
 
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]

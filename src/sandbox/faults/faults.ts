@@ -1,8 +1,8 @@
 import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Fault, FaultEngine, Faults, NoteFault, OutwardPorts, SharedFault } from '../../http/faults.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { Storage, StorageUnavailable } from '../../storage/storage.js'
+import type { Fault, FaultEngine, Faults, NoteFault, OutwardPorts, SharedFault } from '../onion/fault.js'
 import { faultyPorts } from './ports.js'
 
 export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> {

@@ -1,4 +1,5 @@
-import { AnswerDropped, type FaultyAnswer } from '../../http/faults.js'
+import { AnswerDropped } from '../../http/around.js'
+import type { FaultyAnswer } from '../onion/fault.js'
 
 type Body = FaultyAnswer['body']
 type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer> | Uint8Array>

@@ -1,5 +1,5 @@
 import type { Upstream, UpstreamRequest } from '../../base/ports.js'
-import type { FaultEngine, FaultPort, Faults, FaultyAnswer, NoteFault, OutwardPorts } from '../../http/faults.js'
+import type { FaultEngine, FaultPort, Faults, FaultyAnswer, NoteFault, OutwardPorts } from '../onion/fault.js'
 
 /** Ports to whose calls faults may happen. `note` gets those that do. */
 export function faultyPorts(ports: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {

@@ -1,7 +1,7 @@
-import type { Effect } from '../../base/journal.js'
 import { LimitedMap } from '../../base/memo.js'
 import type { Row } from '../../storage/storage.js'
 import type { RowChange } from '../../storage/transaction.js'
+import type { Effect } from '../onion/entry.js'
 
 /** Which entry set a timer, put a message into the outbox, or used an Idempotency-Key first. */
 export class CauseIndex {

@@ -1,5 +1,5 @@
-import type { Entry } from '../../base/journal.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { Entry } from '../onion/entry.js'
 import type { Journal } from './journal.js'
 import { showEntry } from './kept-entry.js'
 

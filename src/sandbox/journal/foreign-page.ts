@@ -1,6 +1,6 @@
-import type { Entry } from '../../base/journal.js'
 import { isLoopbackOrigin } from '../../base/loopback.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
+import type { Entry } from '../onion/entry.js'
 
 /**
  * Whether a page of another site made a browser send this, and may not read the answer: an image, a frame, a form, a script.

@@ -1,8 +1,9 @@
-import type { Effect, Entry } from '../../base/journal.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Incoming } from '../../http/incoming.js'
 import { isProbe } from '../../http/probes/paths.js'
-import type { BackgroundWork, Recorder, RequestRecording, WorkRecording } from '../../http/recording.js'
+import type { BackgroundWork, LaterMessage, Recorder, RequestRecording, WorkRecording } from '../../http/recorder.js'
+import type { History } from '../../storage/history/history.js'
+import type { Entry } from '../onion/entry.js'
 import { CauseIndex } from './causes.js'
 import { KeptEntry } from './kept-entry.js'
 import { RecordedRequest } from './recorded-request.js'
@@ -34,7 +35,9 @@ export interface EntryFilter {
 }
 
 /** What runs the journal. */
-type JournalService = Pick<ServiceContext, 'clock' | 'instance' | 'history'>
+interface JournalService extends Pick<ServiceContext, 'clock' | 'instance'> {
+  readonly history: Pick<History, 'last' | 'forgetBefore'> | undefined
+}
 
 /**
  * The journal of a sandbox: an entry for each request, timer and delivery. It is kept in this process, is no part of the
@@ -77,7 +80,7 @@ export class Journal implements Recorder {
     return new RecordedWork(this.#begin(), work, this)
   }
 
-  noteMessage(eventId: number, message: Effect): void {
+  noteMessage(eventId: number, message: LaterMessage): void {
     const entry = this.#kept
       .slice(Math.max(this.#first, this.#kept.length - MOST_BEHIND))
       .findLast((each) => each?.hasCaused({ kind: 'event', id: eventId }))

@@ -1,5 +1,5 @@
-import type { Effect, EffectKind, Entry, JournalMessage, Origin, StorageCalls } from '../../base/journal.js'
 import { milliseconds } from '../../base/ports.js'
+import type { Effect, EffectKind, Entry, EntryOrigin, JournalMessage, StorageCalls } from '../onion/entry.js'
 import type { KeptMessage } from './kept-message.js'
 import { redact } from './redact.js'
 
@@ -22,7 +22,7 @@ export class KeptEntry implements Entry {
   /** The kind and the id of each effect, in turn. */
   #effects: (EffectKind | Effect['id'])[] = []
   ms: number | null = null
-  origin: Origin = 'in_process'
+  origin: EntryOrigin = 'in_process'
   operation_id: string | null = null
   method = ''
   status: number | null = null

@@ -1,5 +1,5 @@
-import type { JournalMessage } from '../../base/journal.js'
 import { ownCopy } from '../../base/memo.js'
+import type { JournalMessage } from '../onion/entry.js'
 import { redact, redactHeader } from './redact.js'
 
 /** The longest text of a body that is kept, in characters. */

@@ -1,9 +1,8 @@
-import type { Origin } from '../../base/journal.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { digest } from '../../base/secrets.js'
-import type { Incoming, RequestHeaders } from '../../http/incoming.js'
-import { principalName } from '../../http/principal-name.js'
-import type { RequestRecording } from '../../http/recording.js'
+import { principalName } from '../../http/caller.js'
+import type { Incoming, Origin, RequestHeaders } from '../../http/incoming.js'
+import type { RequestRecording } from '../../http/recorder.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { Journal } from './journal.js'
 import type { KeptEntry } from './kept-entry.js'
@@ -38,7 +37,6 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     if (params.token !== undefined) entry.tokenDigest = digest(params.token)
     if (/^41[0-9a-f]{64}$/.test(params.delegate ?? '')) entry.delegateInPath = params.delegate as string
     entry.principal = principalName(incoming.principal)
-    if (incoming.fault !== undefined) entry.fault = incoming.fault
     entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)
     if (answer) this.#keepAnswer(answer)
     if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })

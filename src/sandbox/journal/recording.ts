@@ -1,4 +1,3 @@
-import type { Effect } from '../../base/journal.js'
 import type {
   CardCharge,
   CardRefund,
@@ -12,9 +11,11 @@ import type {
   UpstreamRequest,
 } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Recording } from '../../http/recording.js'
+import type { Recording } from '../../http/recorder.js'
 import { ObservedStorage, type StorageObserver } from '../../storage/service-storage.js'
 import type { CommitRecord } from '../../storage/transaction.js'
+import { sandboxOf } from '../onion/context.js'
+import type { Effect } from '../onion/entry.js'
 import { effectsOf } from './causes.js'
 import type { Journal } from './journal.js'
 import type { KeptEntry } from './kept-entry.js'
@@ -54,8 +55,8 @@ export class EntryRecording implements Recording, StorageObserver {
   }
 
   over(service: ServiceContext): ServiceContext {
-    const { faults } = service
-    const faulty = faults?.engine && faults.over((faultId) => this.noteFault(faultId))
+    const { faults } = sandboxOf(service)
+    const faulty = faults.engine && faults.over((faultId) => this.noteFault(faultId))
     const { upstream, cards } = faulty ?? service
     const recording = this
     return {

@@ -1,10 +1,10 @@
-import type { Entry } from '../../base/journal.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import type { Explanation } from '../explain/facts/explanation.js'
 import { explainKey } from '../explain/part.js'
+import type { Entry } from '../onion/entry.js'
 import { followEntries } from './follow.js'
 import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
 import { showEntry } from './kept-entry.js'
@@ -78,7 +78,7 @@ export function entryOf(service: Pick<ServiceContext, 'recorder'>, id: string) {
   throw problem('not_found', { detail: 'The journal has no entry with this id. It forgets the oldest first.' })
 }
 
-export function requestControls(service: ServiceContext, ready: () => Promise<void>): Requests {
+export function requestControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): Requests {
   return {
     async list(query = {}) {
       const { after, limit = 20, ...filter } = checkShape(RequestQueryShape, query)
@@ -96,7 +96,7 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
     },
     async explain(id) {
       const entry = entryOf(service, id)
-      const { explainEntry } = await service.parts.load(explainKey)
+      const { explainEntry } = await service.options.parts.load(explainKey)
       const explanation = await explainEntry(entry, { findEarlier: journalOf(service).findBefore(id), service })
       return { ...explanation, entry: showEntry(entry) }
     },

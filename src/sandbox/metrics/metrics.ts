@@ -1,10 +1,10 @@
-import { required } from '../../base/required.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
-import { DURATIONS, type MeasuredAudit, type Measurements } from '../../http/measurements.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import { StorageUnavailable } from '../../storage/storage.js'
 import { findJournal } from '../journal/journal.js'
+import { sandboxOf } from '../onion/context.js'
+import { DURATIONS, type MeasuredAudit, type Measurements } from '../onion/measurements.js'
 import { startDueAudit } from './due-audit.js'
 import { type Family, histogramSamples, type Labels, type Sample, writeOpenMetrics } from './open-metrics.js'
 import { type AllWaitingWork, readWaitingWork, type WaitingWork } from './waiting-work.js'
@@ -14,8 +14,8 @@ import { type AllWaitingWork, readWaitingWork, type WaitingWork } from './waitin
  * the storage, and left out while that cannot be read. Starts an audit of the ledger if the last one is old.
  */
 export async function readMetrics(service: ServiceContext, audit: () => Promise<Audit>): Promise<string> {
-  const { measurements } = required(service.sandbox, 'the sandbox of this service')
-  const waiting = service.hasStarted() ? await readWaitingWork(service).catch(unread(service)) : undefined
+  const { measurements } = sandboxOf(service)
+  const waiting = service.intake.hasStarted() ? await readWaitingWork(service).catch(unread(service)) : undefined
   if (waiting) startDueAudit(service, audit)
   return writeOpenMetrics([
     ...buildFamilies(service),
@@ -53,7 +53,7 @@ const buildFamilies = ({ storage }: ServiceContext): Family[] => [
   },
 ]
 
-const queueFamilies = ({ waiting, limits }: ServiceContext): Family[] => [
+const queueFamilies = ({ intake: { waiting }, limits }: ServiceContext): Family[] => [
   {
     name: 'farthing_waiting_requests',
     type: 'gauge',

@@ -1,5 +1,5 @@
-import type { Entry } from '../../base/journal.js'
 import { HIDDEN } from '../../base/text/redacted.js'
+import type { Entry } from '../onion/entry.js'
 import { callerOf, type EntryCaller } from './entry-caller.js'
 import { notReplayable } from './not-replayable.js'
 

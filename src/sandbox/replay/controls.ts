@@ -46,7 +46,7 @@ export const callerControls = (service: ServiceContext, ready: () => Promise<voi
   },
 })
 
-export function replayControls(service: ServiceContext, ready: () => Promise<void>): ReplayControls {
+export function replayControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ReplayControls {
   return {
     async replay(id, order) {
       const given = checkShape(ReplayShape, order)

@@ -9,6 +9,7 @@ import { tokenForClient } from '../../identity/tokens/token.js'
 import { users } from '../../identity/users/user.js'
 import type { Writer } from '../../storage/storage.js'
 import { knownCredentials } from '../controls/seed/credentials.js'
+import { sandboxOf } from '../onion/context.js'
 import type { EntryCaller } from './entry-caller.js'
 import { notReplayable } from './not-replayable.js'
 
@@ -75,7 +76,7 @@ async function session(tx: Writer, userId: number | null, service: ServiceContex
 async function clientSecret(tx: Writer, clientId: string, service: ServiceContext): Promise<string> {
   const client = await tx.get(clients, clientId)
   if (client?.owner_kind === 'user') return userClientSecret(clientId, service)
-  const added = service.sandbox?.seededClients.values() ?? []
+  const added = sandboxOf(service).seededClients.values()
   const { accounts } = await knownCredentials(tx, {}, { keys: service.keys, added })
   const known = accounts.find(({ client_id }) => client_id === clientId)
   if (known) return known.client_secret

@@ -1,4 +1,4 @@
-import type { Entry } from '../../base/journal.js'
+import type { Entry } from '../onion/entry.js'
 import { hasGenerated, isGeneratedName, withoutGenerated } from './generated.js'
 
 /** A part of an answer that differs. Undefined in neither: a missing part is null. */

@@ -1,8 +1,8 @@
-import type { EffectKind, Entry } from '../../base/journal.js'
 import { digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { movements } from '../../money/ledger/movement.js'
 import type { Reader } from '../../storage/storage.js'
+import type { EffectKind, Entry } from '../onion/entry.js'
 
 /** A movement that a request caused. */
 export interface CausedMovement {

@@ -1,4 +1,4 @@
-import type { Entry } from '../../base/journal.js'
+import type { Entry } from '../onion/entry.js'
 
 /** Who sent the request of an entry, and with what kind of credential. */
 export type EntryCaller =

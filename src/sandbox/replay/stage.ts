@@ -1,6 +1,6 @@
-import { required } from '../../base/required.js'
-import type { PastMoment, ServiceContext } from '../../http/context.js'
+import type { ServiceContext } from '../../http/context.js'
 import { StateForgotten } from '../../storage/history/history.js'
+import { type PastMoment, sandboxOf } from '../onion/context.js'
 
 /** A request that is sent again. */
 export interface Resent {
@@ -38,7 +38,7 @@ export async function stageInFork(service: ServiceContext, past: PastMoment | un
 }
 
 async function openFork(service: ServiceContext, past: PastMoment | undefined) {
-  const sandbox = required(service.sandbox, 'the sandbox of this service')
+  const sandbox = sandboxOf(service)
   if (past)
     try {
       return { ...(await sandbox.openFork(past)), state: 'before' as const }
@@ -52,7 +52,7 @@ const over = (service: ServiceContext) => ({ service, send: (request: Resent) =>
 
 /** Sends a request to a service. It comes over no network, so it passes the guards of the sandbox. */
 function sendTo(service: ServiceContext, { method, path, headers, body, causedBy }: Resent): Promise<Response> {
-  const sandbox = required(service.sandbox, 'the sandbox of this service')
+  const sandbox = sandboxOf(service)
   const request = new Request(service.baseUrl + path, { method, headers, ...(body !== null && { body }) })
   return sandbox.respond(request, { headers: new Headers(headers), ...(causedBy !== undefined && { causedBy }) })
 }

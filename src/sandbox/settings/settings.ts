@@ -1,7 +1,7 @@
 import { digest } from '../../base/secrets.js'
 import type { ClockState } from '../../http/context.js'
-import type { FaultCount, SharedFault } from '../../http/faults.js'
 import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
+import type { FaultCount, SharedFault } from '../onion/fault.js'
 
 /** Settings that a sandbox stores. */
 export type SettingRow =

@@ -10,7 +10,7 @@ import { keptKey, keptKeySalt } from './settings.js'
 export async function takeKey(service: ServiceContext): Promise<void> {
   const own = await service.storage.read((tx) => keysOf(tx, service))
   // The keyring of the parent remembers what it has derived.
-  if (own && own.deriveUuid('fork', '') !== service.keys.deriveUuid('fork', '')) service.changeKeys(own)
+  if (own && own.deriveUuid('fork', '') !== service.keys.deriveUuid('fork', '')) service.stateKey.change(own)
 }
 
 /**
@@ -19,11 +19,11 @@ export async function takeKey(service: ServiceContext): Promise<void> {
  */
 export async function keysOf(
   tx: Reader,
-  { givenKeys, random }: Pick<ServiceContext, 'givenKeys' | 'random'>,
+  { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>,
 ): Promise<Keyring | undefined> {
-  if (givenKeys) {
+  if (given) {
     const salt = await keptKeySalt(tx)
-    return salt === undefined ? givenKeys : keyring(givenKeys.derive('forgotten', salt), random)
+    return salt === undefined ? given : keyring(given.derive('forgotten', salt), random)
   }
   const { key } = await keptKey(tx)
   return key === undefined ? undefined : keyring(key, random)

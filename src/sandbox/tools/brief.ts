@@ -1,7 +1,7 @@
 import type { Json } from '../../agents/mcp/tools/tool.js'
-import type { Entry } from '../../base/journal.js'
 import { visibleLine } from '../../base/text/visible.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
+import type { Entry } from '../onion/entry.js'
 
 /** The longest text and list in an answer. A model reads all of it. */
 const LONGEST_TEXT = 1000

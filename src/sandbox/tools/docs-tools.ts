@@ -1,6 +1,6 @@
 import { load } from '../../base/load.js'
 import { z } from '../../http/fields/schema.js'
-import { sandboxOf } from '../controls/context.js'
+import { sandboxOf } from '../onion/context.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 const docsSearch = sandboxTool({
@@ -13,7 +13,7 @@ const docsSearch = sandboxTool({
     limit: z.optional(z.int().check(z.minimum(1), z.maximum(10))),
   }),
   hints: { reads: true },
-  async call({ query, limit = 5 }, { service }) {
+  async call({ query, limit = 5 }, service) {
     const { searchDocs } = await load(() => import('./docs-search.js'))
     const results = searchDocs(query, { limit, routes: await sandboxOf(service).loadRoutes(), service })
     return {

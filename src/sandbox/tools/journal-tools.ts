@@ -1,9 +1,9 @@
-import type { Entry } from '../../base/journal.js'
+import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
-import { ReplayShape, RequestQueryShape } from '../controls/requests.js'
-import type { Sandbox } from '../controls/sandbox.js'
+import { ReplayShape, RequestQueryShape, replayControls, requestControls } from '../controls/requests.js'
 import type { Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
+import type { Entry } from '../onion/entry.js'
 import { briefEntry, lineOfEntry, wholeEntry } from './brief.js'
 import { linesOfBodies, linesOfExplanation, linesOfReplay } from './lines.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
@@ -17,12 +17,12 @@ const isOwnCall = ({ path }: Entry): boolean => path.startsWith('/_sandbox/mcp')
 
 /** The newest entries that match and that no tool made, newest first. */
 async function* newestEntries(
-  sandbox: Sandbox,
+  service: ServiceContext,
   query: Omit<z.output<typeof RequestQueryShape>, 'limit'> = {},
 ): AsyncGenerator<Entry> {
   let after = query.after
   for (let seen = 0; seen < MOST_SEEN; seen += PAGE) {
-    const page = await sandbox.requests.list({ ...query, limit: PAGE, ...(after !== undefined && { after }) })
+    const page = await requestControls(service).list({ ...query, limit: PAGE, ...(after !== undefined && { after }) })
     for (const entry of page.requests) if (!isOwnCall(entry)) yield entry
     if (page.next === null) return
     after = page.next
@@ -39,10 +39,10 @@ const lastError = sandboxTool({
     principal: z.optional(z.string()),
   }),
   hints: { reads: true },
-  async call(query, { sandbox }) {
-    for await (const entry of newestEntries(sandbox, query)) {
+  async call(query, service) {
+    for await (const entry of newestEntries(service, query)) {
       if (entry.status === null || entry.status < 400 || isOfForeignPage(entry)) continue
-      const explained = briefExplanation(await sandbox.requests.explain(entry.id))
+      const explained = briefExplanation(await requestControls(service).explain(entry.id))
       return {
         lines: [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)],
         structured: { ...explained, entry: wholeEntry(entry) },
@@ -62,9 +62,9 @@ const searchRequests = sandboxTool({
     limit: z.optional(z.int().check(z.minimum(1), z.maximum(20))),
   }),
   hints: { reads: true },
-  async call({ limit = 10, ...query }, { sandbox }) {
+  async call({ limit = 10, ...query }, service) {
     const found: Entry[] = []
-    for await (const entry of newestEntries(sandbox, query)) {
+    for await (const entry of newestEntries(service, query)) {
       found.push(entry)
       if (found.length > limit) break
     }
@@ -87,8 +87,8 @@ const explain = sandboxTool({
     'Says why the service answered a call as it did: the rule, what the balance, limit, approval or fault was at that moment, and the call that fixes a refusal. id is an X-Request-ID, or from last_error or search_requests.',
   input: z.strictObject({ id: z.string() }),
   hints: { reads: true },
-  async call({ id }, { sandbox }) {
-    const explained = await sandbox.requests.explain(id)
+  async call({ id }, service) {
+    const explained = await requestControls(service).explain(id)
     const brief = briefExplanation(explained)
     return {
       lines: [explained.verdict, ...linesOfExplanation(brief)],
@@ -112,8 +112,13 @@ const replayDiff = sandboxTool({
     strict: ReplayShape.shape.strict,
   }),
   hints: {},
-  async call({ id, in: place = 'fork', strict }, { sandbox }) {
-    const { entry, state, diff = [], effects } = await sandbox.requests.replay(id, { in: place, diff: true, strict })
+  async call({ id, in: place = 'fork', strict }, service) {
+    const {
+      entry,
+      state,
+      diff = [],
+      effects,
+    } = await replayControls(service).replay(id, { in: place, diff: true, strict })
     return {
       lines: linesOfReplay({ entry, state, diff, effects }),
       structured: { state, diff, effects, entry: briefEntry(entry) },

@@ -1,5 +1,5 @@
-import type { Entry } from '../../base/journal.js'
 import type { ExampleCall, Explanation } from '../explain/facts/explanation.js'
+import type { Entry } from '../onion/entry.js'
 import type { Replay } from '../replay/replay.js'
 import { cutText, lineOfEntry } from './brief.js'
 

@@ -1,9 +1,11 @@
 import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { userByEmail } from '../../identity/users/user.js'
+import { peopleControls } from '../controls/people-controls.js'
 import { OutboxQueryShape, PhoneModeShape } from '../controls/shapes.js'
 import { cutText } from './brief.js'
-import { type SandboxTool, type SandboxToolAnswer, sandboxTool, type ToolPlace } from './sandbox-tool.js'
+import { type SandboxTool, type SandboxToolAnswer, sandboxTool } from './sandbox-tool.js'
 
 const outbox = sandboxTool({
   name: 'outbox',
@@ -12,8 +14,8 @@ const outbox = sandboxTool({
     'Lists what left the service, newest first, with the codes and links in it: the code of a sign-in, a claim of a transfer.',
   input: OutboxQueryShape,
   hints: { reads: true },
-  async call({ limit = 5, ...query }, { sandbox }) {
-    const { messages, next } = await sandbox.outbox({ ...query, limit })
+  async call({ limit = 5, ...query }, service) {
+    const { messages, next } = await peopleControls(service).outbox({ ...query, limit })
     return {
       lines: [
         ...(messages.length === 0 ? ['There is no message that matches.'] : []),
@@ -46,10 +48,10 @@ const answerPhone = sandboxTool({
     "Approves or rejects what waits for a user: answer for all authentication requests that are pending, or with approval_id for an agent's request. mode sets how the phone answers from now on. Without answer and mode, shows what is pending. Name the user by email or user_id.",
   input: AnswerPhoneShape,
   hints: {},
-  async call(args, place) {
-    if (args.approval_id !== undefined) return answerApprovalOf(args.approval_id, args, place)
-    const id = args.user_id ?? (await idOf(args.email, place))
-    const phone = place.sandbox.phone(id)
+  async call(args, service) {
+    if (args.approval_id !== undefined) return answerApprovalOf(args.approval_id, args, service)
+    const id = args.user_id ?? (await idOf(args.email, service))
+    const phone = peopleControls(service).phone(id)
     const { answer, mode, after_seconds } = args
     const set = mode === undefined ? undefined : await phone.answer({ mode, after_seconds })
     const answered = answer === undefined ? undefined : await phone[answer]()
@@ -69,21 +71,21 @@ const answerPhone = sandboxTool({
 async function answerApprovalOf(
   id: string,
   { answer }: z.output<typeof AnswerPhoneShape>,
-  { sandbox }: ToolPlace,
+  service: ServiceContext,
 ): Promise<SandboxToolAnswer> {
   if (answer === undefined)
     throw problem('field_invalid', {
       detail: '"answer" is missing: send it with "approval_id".',
       fields: { field: 'answer' },
     })
-  const approval = await sandbox[answer](id)
+  const approval = await peopleControls(service)[answer](id)
   return { lines: [`${approval.summary}: ${approval.status}.`], structured: approval }
 }
 
-async function idOf(email: string | undefined, { service }: ToolPlace): Promise<number> {
+async function idOf(email: string | undefined, { storage }: ServiceContext): Promise<number> {
   if (email === undefined)
     throw problem('field_invalid', { detail: 'Name the user by "email" or "user_id".', fields: { field: 'email' } })
-  const user = await service.storage.read((tx) => userByEmail(tx, email))
+  const user = await storage.read((tx) => userByEmail(tx, email))
   if (!user) throw problem('not_found', { detail: `No user has the email ${email}.` })
   return user.id
 }

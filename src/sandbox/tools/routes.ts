@@ -15,7 +15,7 @@ export const toolRoutes = defineRoutes('sandbox', {
     errors: ['not_bundled'],
     produces: ['application/json', 'text/event-stream'],
     async handle({ url, headers, body, ending }, service): Promise<Reply> {
-      const { answerToolMessage } = await service.parts.load(toolsKey)
+      const { answerToolMessage } = await service.options.parts.load(toolsKey)
       return reply(await answerToolMessage({ url, headers, body, ending }, service))
     },
   }),

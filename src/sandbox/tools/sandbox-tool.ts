@@ -3,19 +3,12 @@ import { once } from '../../base/memo.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
-import { createSandbox, type Sandbox } from '../controls/sandbox.js'
 
 /** What a tool found or did. */
 export interface SandboxToolAnswer {
   /** A few lines for clients that show their model only text. They name every value that it needs. */
   readonly lines: readonly string[]
   readonly structured: object
-}
-
-/** Where a tool is called. */
-export interface ToolPlace {
-  readonly sandbox: Sandbox
-  readonly service: ServiceContext
 }
 
 /** A tool for coding agents. */
@@ -38,7 +31,7 @@ export function sandboxTool<I extends z.ZodMiniType>({
 }: Pick<SandboxTool, 'name' | 'title' | 'description'> & {
   readonly input: I
   readonly hints: Hints
-  call(args: z.output<I>, place: ToolPlace): Promise<SandboxToolAnswer>
+  call(args: z.output<I>, service: ServiceContext): Promise<SandboxToolAnswer>
 }): SandboxTool {
   const schema = once(() => jsonSchema(input))
   return {
@@ -47,6 +40,6 @@ export function sandboxTool<I extends z.ZodMiniType>({
       return schema()
     },
     annotations: annotationsOf(words.title, hints),
-    call: async (args, service) => call(checkShape(input, args), { sandbox: createSandbox(service), service }),
+    call: async (args, service) => call(checkShape(input, args), service),
   }
 }

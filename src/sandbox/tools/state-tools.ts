@@ -1,10 +1,13 @@
 import { z } from '../../http/fields/schema.js'
-import { sandboxOf } from '../controls/context.js'
+import { faultControls } from '../controls/requests.js'
 import type { Seeded } from '../controls/seed/seed.js'
 import { SeedSchema } from '../controls/seed/seed-schema.js'
+import { serviceControls } from '../controls/service-controls.js'
 import { ClockChangeShape, FaultShape, FundOrderShape } from '../controls/shapes.js'
 import { snapshotControls } from '../controls/snapshots/controls.js'
 import { RewindShape } from '../controls/snapshots/shapes.js'
+import { stateControls } from '../controls/state-controls.js'
+import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
@@ -18,8 +21,8 @@ const seed = sandboxTool({
     'Creates accounts, users, twins, commodities and items in one step, or nothing, and shows their credentials. Example: {"accounts":[{"name":"Shop"}],"users":[{"email":"ada@example.test","balance":5}],"commodities":[{"account":"Shop","descriptor":"Article","cost":0.25}]}',
   input: SeedSchema,
   hints: {},
-  async call(given, { sandbox }) {
-    const seeded = await sandbox.seed(given)
+  async call(given, service) {
+    const seeded = await stateControls(service).seed(given)
     return { lines: linesOfSeed(seeded), structured: seeded }
   },
 })
@@ -52,8 +55,8 @@ const fund = sandboxTool({
   description: 'Issues test value to the twin with this hostname, in its digital quantity.',
   input: FundOrderShape,
   hints: {},
-  async call(order, { sandbox }) {
-    const funded = await sandbox.fund(order)
+  async call(order, service) {
+    const funded = await stateControls(service).fund(order)
     return { lines: [`Issued ${order.amount} to ${order.hostname}.`], structured: funded }
   },
 })
@@ -65,9 +68,9 @@ const clock = sandboxTool({
     'Without arguments, reads the clock. advance moves it ("15m", "2d"), and timers that fall due run. set takes a time. mode "manual" stops it. Send one of them.',
   input: ClockChangeShape,
   hints: {},
-  async call(change, { sandbox }) {
+  async call(change, service) {
     const isRead = Object.values(change).every((value) => value === undefined)
-    const shown = isRead ? sandbox.clock() : await sandbox.setClock(change)
+    const shown = isRead ? serviceControls(service).clock() : await serviceControls(service).setClock(change)
     return { lines: [`It is ${shown.now}. The clock is ${shown.mode}.`], structured: shown }
   },
 })
@@ -78,8 +81,8 @@ const ledger = sandboxTool({
   description: 'Checks every rule of the ledger, and shows what each digital quantity issued, holds and reserves.',
   input: z.strictObject({}),
   hints: { reads: true },
-  async call(_args, { sandbox }) {
-    const audit = await sandbox.ledger()
+  async call(_args, service) {
+    const audit = await stateControls(service).ledger()
     const { broken, movements, digital_quantities } = audit
     return {
       lines: [
@@ -100,8 +103,8 @@ const armFault = sandboxTool({
     'Makes matching calls fail, to test how the code copes. match names the calls, at when, do what happens. Example: {"match":{"operation_id":"createPayment"},"at":"after_commit","do":{"drop":true},"times":1} loses the answer of one payment that was made. Send times, or it happens until a reset.',
   input: FaultShape,
   hints: {},
-  async call(fault, { sandbox }) {
-    const armed = await sandbox.faults.arm(fault)
+  async call(fault, service) {
+    const armed = await faultControls(service).arm(fault)
     const { id, times } = armed
     const often = times === undefined ? 'each time' : `${times} times`
     return {
@@ -118,7 +121,7 @@ const fork = sandboxTool({
     'Makes a second sandbox with the same state, at a URL of its own. Try a risky change there: the first one keeps its state.',
   input: z.strictObject({}),
   hints: {},
-  async call(_args, { service }) {
+  async call(_args, service) {
     const forked = await sandboxOf(service).forks.create()
     const { id, url } = forked
     return {
@@ -138,7 +141,7 @@ const rewind = sandboxTool({
     'Sets the whole state back to what it was right after an entry of the journal, by its id, or to a named snapshot. What happened since is lost, so fork first to keep it.',
   input: RewindShape,
   hints: { spends: true, repeats: true },
-  async call({ to }, { service }) {
+  async call({ to }, service) {
     await snapshotControls(service).rewind(to)
     return { lines: [`The state is that of ${cutText(to, 100)} again.`], structured: { to } }
   },

@@ -215,9 +215,9 @@ const named = new RouteTable(
 /** As little of a service as answering takes. */
 const nothingButStorage = {
   storage: memoryStorage(),
-  findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }),
+  rules: { findCaller: async () => ({ principal: { kind: 'none' }, session: undefined }) },
   baseUrl: 'http://127.0.0.1:4242',
-  evidence: 'designed',
+  options: { basePath: '', evidence: 'designed' },
   limits: { bodyBytes: 0, snapshotBytes: 0, nonceSeconds: 0, queue: 1 },
-  waiting: new WaitingRequests(1),
+  intake: { waiting: new WaitingRequests(1) },
 } as unknown as ServiceContext

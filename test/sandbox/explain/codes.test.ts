@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { routeList } from '../../../scripts/route-table.js'
-import type { Entry } from '../../../src/base/journal.js'
 import { type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../../src/base/problem.js'
 import { errorTexts } from '../../../src/http/error-pages/texts/error-texts.js'
 import { defaultLimits } from '../../../src/http/limits.js'
@@ -9,6 +8,7 @@ import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { explainAnswer } from '../../../src/sandbox/explain/explain.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
+import type { Entry } from '../../../src/sandbox/onion/entry.js'
 
 const generic = new Set(
   Object.values(errorTexts).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),

@@ -27,11 +27,13 @@ it('says that facts are of now, if the history has forgotten the moment', async 
   const service = {
     baseUrl: 'http://127.0.0.1:4242',
     storage: memoryStorage(),
-    sandbox: { loadRoutes: async () => [] },
-    history: {
-      readAt: async (commit: number) => {
-        asked.push(commit)
-        throw new StateForgotten(8)
+    sandbox: {
+      loadRoutes: async () => [],
+      history: {
+        readAt: async (commit: number) => {
+          asked.push(commit)
+          throw new StateForgotten(8)
+        },
       },
     },
   } as unknown as ServiceContext

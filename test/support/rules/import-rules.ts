@@ -10,7 +10,7 @@ type Place =
   | 'storage'
   | 'ledger'
   | 'caller' // finds who is calling, for the router
-  | 'journal' // records what passes the router
+  | 'around' // the layers around a service, which see what passes the router
   | 'routes' // of a feature
   | 'page' // of a feature: JSX
   | 'texts' // what a feature says in the OpenAPI document
@@ -43,6 +43,10 @@ const composition = [
   'options',
   'service',
   'composition/assembly-options',
+  'composition/lifecycle',
+  'composition/sandboxed',
+  'composition/service',
+  'composition/slim-service',
   'routes',
   'features',
   'collections',
@@ -92,8 +96,7 @@ const pageWords = [
 const nounWords = [
   'context.ts',
   'limits.ts',
-  'faults.ts',
-  'measurements.ts',
+  'around.ts',
   'change-tracking.ts',
   'stored-answer.ts',
   'fields/schema.ts',
@@ -173,7 +176,7 @@ const nameOf: Record<Place, string> = {
   storage: 'storage/',
   ledger: 'ledger/',
   caller: 'callers/',
-  journal: 'the journal',
+  around: 'what is around the service',
   routes: 'routes',
   page: 'a page',
   texts: 'descriptions',
@@ -187,8 +190,8 @@ const nameOf: Record<Place, string> = {
 function allowedPlaces(place: Place): Place[] {
   if (place === 'http') return ['storage']
   if (place === 'ledger') return ['storage']
-  if (place === 'caller' || place === 'journal') return ['storage', 'http', 'noun']
-  if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'journal', 'noun']
+  if (place === 'caller' || place === 'around') return ['storage', 'http', 'noun', 'around']
+  if (place === 'noun' || place === 'page') return ['storage', 'ledger', 'around', 'noun']
   return []
 }
 
@@ -351,7 +354,7 @@ function placeOf(path: string): Place {
   if (folder === 'src/storage') return 'storage'
   if (folder === 'src/money/ledger') return 'ledger'
   if (folder === 'src/consent/callers') return 'caller'
-  if (folder === 'src/sandbox/journal') return 'journal'
+  if (folder === 'src/sandbox/journal' || folder === 'src/sandbox/onion') return 'around'
   if (file === 'routes.ts') return 'routes'
   if (file === 'descriptions.ts') return 'texts'
   return file.endsWith('.tsx') ? 'page' : 'noun'

@@ -1,6 +1,6 @@
-import type { Entry } from '../../../src/base/journal.js'
 import type { Fault, Service, ServiceOptions } from '../../../src/index.js'
 import { drawn } from '../../../src/sandbox/faults/draw.js'
+import type { Entry } from '../../../src/sandbox/onion/entry.js'
 
 /** How long the ports of a run take, in milliseconds. */
 export type Slowness = () => number

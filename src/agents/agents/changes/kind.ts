@@ -58,7 +58,7 @@ export interface ChangeKind<C extends AccountChange> {
   result(
     tx: Reader,
     work: Pick<Work<C>, 'accountId' | 'change' | 'made'>,
-    service: Pick<ServiceContext, 'balances'>,
+    service: Pick<ServiceContext, 'options'>,
   ): Promise<Readonly<Record<string, unknown>>>
 }
 

@@ -38,8 +38,8 @@ export const renameWalletKind: ChangeKind<RenameWallet> = {
   },
 
   /** Returns no key, because that would let its bearer act as the business. */
-  async result(tx, { accountId, change: { hostname } }, { balances }) {
-    const twin = await readTwin(tx, ownerOf(accountId), hostname, { balances })
+  async result(tx, { accountId, change: { hostname } }, { options }) {
+    const twin = await readTwin(tx, ownerOf(accountId), hostname, { options })
     return { twin, name: await twinName(tx, twin.id) }
   },
 }

@@ -29,7 +29,8 @@ const cartAdd = tool({
   call: ({ cart_id, catalog_item_id: itemId, arguments: args = {}, quantity = 1 }, call) =>
     call.service.storage.write(async (tx) => {
       const holder = holderOf(call.agent, '')
-      if (cart_id === undefined) await call.service.countNew(tx, carts.name, { owner: call.agent.owner }, call.service)
+      if (cart_id === undefined)
+        await call.service.rules.countNew(tx, carts.name, { owner: call.agent.owner }, call.service)
       const id = cart_id ?? (await createCart(tx, { holder, at: call.service.clock.now() })).id
       return showCart(tx, await addCartItem(tx, cartPlace(id, call), { itemId, args, quantity }), call.service)
     }),

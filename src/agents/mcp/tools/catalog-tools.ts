@@ -77,7 +77,7 @@ const guestCheckout = tool({
     const { agent, within, service } = visit
     const order = { itemId, args, within, email, successUrl: success_url, cancelUrl: cancel_url }
     return service.storage.write(async (tx) => {
-      await service.countNew(tx, checkouts.name, { owner: agent.owner }, service)
+      await service.rules.countNew(tx, checkouts.name, { owner: agent.owner }, service)
       const at = service.clock.now()
       return createCheckout(tx, { ...order, maker: agent.owner, actor: agent.client_id, at }, service)
     })

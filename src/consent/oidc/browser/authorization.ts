@@ -36,7 +36,7 @@ export type AuthorizationParameters = {
     | 'registration']?: string | undefined
 }
 
-type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'countNew' | 'limits' | 'sandbox'>
+type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'rules' | 'limits' | 'sandbox'>
 
 /**
  * Starts an authorization request and returns the address that the browser goes to. That is the sign-in and consent pages, which
@@ -58,7 +58,7 @@ export async function authorizeOidc(
   const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
   // OpenID Connect Core 1.0 section 3.1.2.1: `prompt=none` never shows a page.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
-  await context.countNew(tx, oidcInteractions.name, { address: source.address }, context)
+  await context.rules.countNew(tx, oidcInteractions.name, { address: source.address }, context)
   const id = randomHex(context.random, 16)
   const asked = refused
     ? EMPTY_REQUEST

@@ -89,7 +89,7 @@ async function storeClient(
   service: ServiceContext,
 ): Promise<void> {
   const known = await clientById(tx, id)
-  if (!known) await service.countNew(tx, oidcClients.name, { address }, service)
+  if (!known) await service.rules.countNew(tx, oidcClients.name, { address }, service)
   tx.put(oidcClients, {
     id,
     secret_digest: null,

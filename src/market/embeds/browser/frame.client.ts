@@ -53,9 +53,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
 
   function handleMessage({ source, origin, data }: MessageEvent): void {
     if (source !== node.contentWindow || origin !== url.origin || typeof data !== 'string') return
-    const end = data.indexOf(';')
-    const name = end < 0 ? data : data.slice(0, end)
-    const detail = end < 0 ? {} : JSON.parse(data.slice(end + 1))
+    const { name, detail } = messageIn(data)
     if (name.startsWith('_TQM')) spoke = true
     if (name === '_TQMFullScreen') fill()
     else if (name === '_TQMRelativeScreen') restore()
@@ -70,22 +68,12 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     }
   }
 
-  /** Logs an error if the frame shows no embed, because users only see an empty box. */
-  function reportSilence(): void {
-    if (spoke || !node.isConnected) return
-    console.error(
-      `MicroPayments: ${url.origin}${url.pathname} does not show a ${kind} embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
-    )
-  }
-
-  node.src = url.href
-  node.title = title
-  node.allow = 'payment *'
+  Object.assign(node, { src: url.href, title, allow: 'payment *' })
   // Browsers without ancestorOrigins reveal the page by the referrer only.
   node.referrerPolicy = 'origin'
   restore()
   const loaded = new Promise((resolve) => node.addEventListener('load', resolve, { once: true }))
-  loaded.then(() => setTimeout(reportSilence, SILENCE_MS))
+  loaded.then(() => setTimeout(() => spoke || !node.isConnected || reportSilence(kind, url), SILENCE_MS))
   addEventListener('message', handleMessage)
   box.append(node)
   place.append(box)
@@ -98,4 +86,17 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
       box.remove()
     },
   }
+}
+
+/** `name`, or `name;detail` with JSON. */
+function messageIn(text: string) {
+  const end = text.indexOf(';')
+  return end < 0 ? { name: text, detail: {} } : { name: text.slice(0, end), detail: JSON.parse(text.slice(end + 1)) }
+}
+
+/** Logs an error if a frame shows no embed, because users only see an empty box. */
+function reportSilence(kind: string, { origin, pathname }: URL): void {
+  console.error(
+    `MicroPayments: ${origin}${pathname} does not show a ${kind} embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
+  )
 }

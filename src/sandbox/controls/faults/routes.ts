@@ -2,7 +2,7 @@ import { z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
-import { createSandbox } from '../sandbox.js'
+import { faultControls } from '../requests.js'
 import { ArmedFaultShape, FaultShape } from '../shapes.js'
 
 export const faultRoutes = defineRoutes('sandbox', {
@@ -12,7 +12,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/faults',
     result: z.object({ faults: z.array(ArmedFaultShape) }),
-    handle: async (_call, service) => ({ faults: await createSandbox(service).faults.list() }),
+    handle: async (_call, service) => ({ faults: await faultControls(service).list() }),
   }),
 
   armFault: route({
@@ -24,7 +24,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     status: 201,
     result: ArmedFaultShape,
     errors: ['field_invalid', 'already_exists'],
-    handle: ({ body }, service) => createSandbox(service).faults.arm(body),
+    handle: ({ body }, service) => faultControls(service).arm(body),
   }),
 
   clearFaults: route({
@@ -34,7 +34,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/faults',
     status: 204,
     async handle(_call, service) {
-      await createSandbox(service).faults.clear()
+      await faultControls(service).clear()
       return noContent()
     },
   }),
@@ -48,7 +48,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {
-      await createSandbox(service).faults.disarm(params.id)
+      await faultControls(service).disarm(params.id)
       return noContent()
     },
   }),

@@ -1,16 +1,17 @@
 import { load } from '../../../base/load.js'
 import type { ServiceContext } from '../../../http/context.js'
+import { sandboxOf } from '../../onion/context.js'
 import { takeKey } from '../../settings/take-key.js'
 
 /** Takes over what a fork needs and its state does not hold. `at`: its time, in milliseconds. Default: that of its parent. */
 export function inherit(context: ServiceContext, { keys, sandbox }: ServiceContext, at?: number): void {
-  context.changeKeys(keys)
-  if (!context.sandbox || !sandbox) return
-  context.sandbox.clock.restore(sandbox.clock.state())
-  if (at !== undefined) context.sandbox.clock.setTo(at)
-  context.sandbox.isServed = sandbox.isServed
-  for (const id of sandbox.handedApprovals.keys()) context.sandbox.handedApprovals.set(id, true)
-  for (const [id, client] of sandbox.seededClients) context.sandbox.seededClients.set(id, client)
+  context.stateKey.change(keys)
+  const [own, former] = [sandboxOf(context), sandboxOf({ sandbox })]
+  own.clock.restore(former.clock.state())
+  if (at !== undefined) own.clock.setTo(at)
+  own.isServed = former.isServed
+  for (const id of former.handedApprovals.keys()) own.handedApprovals.set(id, true)
+  for (const [id, client] of former.seededClients) own.seededClients.set(id, client)
 }
 
 /** Takes the key of the state of a fork, and ends what it shows as running: that runs in its parent. */

@@ -1,8 +1,8 @@
 import { component, z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { sandboxOf } from '../context.js'
 import { control } from '../control.js'
+import { forksOf } from './served-forks.js'
 
 const ForkShape = component('Fork', { id: z.string(), url: z.string() })
 
@@ -15,7 +15,7 @@ const forkingRoute = (path: '/_sandbox/fork' | '/_sandbox/forks') =>
     status: 201,
     result: ForkShape,
     errors: ['sandbox_full'],
-    handle: (_call, service) => sandboxOf(service).forks.create(),
+    handle: (_call, service) => forksOf(service).create(),
   })
 
 export const forkRoutes = defineRoutes('sandbox', {
@@ -29,7 +29,7 @@ export const forkRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/forks',
     result: z.object({ forks: z.array(ForkShape) }),
-    handle: async (_call, service) => ({ forks: [...sandboxOf(service).forks.list()] }),
+    handle: async (_call, service) => ({ forks: [...forksOf(service).list()] }),
   }),
 
   removeFork: route({
@@ -41,7 +41,7 @@ export const forkRoutes = defineRoutes('sandbox', {
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {
-      await sandboxOf(service).forks.remove(params.id)
+      await forksOf(service).remove(params.id)
       return noContent()
     },
   }),

@@ -1,7 +1,8 @@
 import { problem } from '../../../base/problem.js'
 import { randomHex } from '../../../base/secrets.js'
-import type { HttpFork, HttpForks, ServiceContext } from '../../../http/context.js'
+import type { ServiceContext } from '../../../http/context.js'
 import { StorageClosed } from '../../../storage/storage.js'
+import { type HttpFork, type HttpForks, sandboxOf } from '../../onion/context.js'
 
 /** The part of a fork that its parent needs. */
 interface ForkedService {
@@ -84,3 +85,6 @@ export class ServedForks implements HttpForks {
     return fork
   }
 }
+
+/** The forks of a sandbox. */
+export const forksOf = (service: Pick<ServiceContext, 'sandbox'>): HttpForks => sandboxOf(service).forks

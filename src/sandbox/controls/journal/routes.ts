@@ -2,8 +2,14 @@ import { z } from '../../../http/fields/schema.js'
 import { noContent, reply, streamed } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
-import { ExportFormatShape, exportRange, RequestQueryShape, streamRequests } from '../requests.js'
-import { createSandbox } from '../sandbox.js'
+import {
+  ExportFormatShape,
+  exportControls,
+  exportRange,
+  RequestQueryShape,
+  requestControls,
+  streamRequests,
+} from '../requests.js'
 import { EntryShape, ExplanationShape, RequestPath } from './shapes.js'
 
 const RangeQuery = {
@@ -30,7 +36,7 @@ export const journalRoutes = defineRoutes('sandbox', {
         const { after, limit, ...filter } = query
         return exportReply(...(await exportRange({ ...filter, as, from, to }, service)))
       }
-      if (!headers.get('accept')?.includes('text/event-stream')) return createSandbox(service).requests.list(query)
+      if (!headers.get('accept')?.includes('text/event-stream')) return requestControls(service).list(query)
       // A client that reconnects sends the id of the last entry that it saw.
       const after = headers.get('last-event-id') ?? query.after
       return streamed(streamRequests({ ...query, after }, ending, service), 'text/event-stream; charset=utf-8')
@@ -49,8 +55,8 @@ export const journalRoutes = defineRoutes('sandbox', {
     errors: ['not_found', 'not_replayable'],
     handle: async ({ params, query: { as } }, service) =>
       as === undefined
-        ? createSandbox(service).requests.read(params.id)
-        : exportReply(await createSandbox(service).requests.export(params.id, as), as),
+        ? requestControls(service).read(params.id)
+        : exportReply(await exportControls(service).export(params.id, as), as),
   }),
 
   explainRequest: route({
@@ -62,7 +68,7 @@ export const journalRoutes = defineRoutes('sandbox', {
     params: RequestPath,
     result: ExplanationShape,
     errors: ['not_found', 'not_bundled'],
-    handle: ({ params }, service) => createSandbox(service).requests.explain(params.id),
+    handle: ({ params }, service) => requestControls(service).explain(params.id),
   }),
 
   clearRequests: route({
@@ -73,7 +79,7 @@ export const journalRoutes = defineRoutes('sandbox', {
     status: 204,
     errors: ['not_found'],
     async handle(_call, service) {
-      await createSandbox(service).requests.clear()
+      await requestControls(service).clear()
       return noContent()
     },
   }),

@@ -1,7 +1,7 @@
 import { reply } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
-import { createSandbox } from '../sandbox.js'
+import { serviceControls } from '../service-controls.js'
 
 export const metricsRoutes = defineRoutes('sandbox', {
   readMetrics: route({
@@ -12,7 +12,7 @@ export const metricsRoutes = defineRoutes('sandbox', {
     produces: ['application/openmetrics-text'],
     handle: async (_call, service) =>
       reply({
-        body: await createSandbox(service).metrics(),
+        body: await serviceControls(service).metrics(),
         headers: { 'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8' },
       }),
   }),

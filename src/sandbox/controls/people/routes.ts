@@ -1,7 +1,7 @@
 import { ApprovalShape, AuthenticationRequest, component, UserShape, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
-import { createSandbox } from '../sandbox.js'
+import { peopleControls } from '../people-controls.js'
 import { PhoneAnswerShape, PhoneModeShape, PhoneRequestShape, SignInShape } from '../shapes.js'
 
 const PhonePath = z.object({ user_id: z.int() })
@@ -17,7 +17,7 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
     params: z.object({ id: z.string() }),
     result: ApprovalShape,
     errors: ['not_found', 'not_pending'],
-    handle: ({ params }, service) => createSandbox(service)[verb](params.id),
+    handle: ({ params }, service) => peopleControls(service)[verb](params.id),
   })
 
 export const peopleRoutes = defineRoutes('sandbox', {
@@ -34,7 +34,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
       user: UserShape,
       headers: z.object({ 'x-session-id': z.string() }),
     }),
-    handle: ({ body }, service) => createSandbox(service).signIn(body),
+    handle: ({ body }, service) => peopleControls(service).signIn(body),
   }),
 
   setPhone: route({
@@ -46,7 +46,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     body: PhoneAnswerShape,
     result: z.object({ user_id: z.int(), mode: PhoneModeShape, after_seconds: z.number() }),
     errors: ['not_found', 'field_invalid'],
-    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).answer(body),
+    handle: ({ params, body }, service) => peopleControls(service).phone(params.user_id).answer(body),
   }),
 
   readPhone: route({
@@ -63,7 +63,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
       requests: z.array(AuthenticationRequest),
     }),
     errors: ['not_found'],
-    handle: ({ params }, service) => createSandbox(service).phone(params.user_id).read(),
+    handle: ({ params }, service) => peopleControls(service).phone(params.user_id).read(),
   }),
 
   approveOnPhone: route({
@@ -76,7 +76,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     bodyOptional: true,
     result: AnsweredRequests,
     errors: ['not_found'],
-    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).approve(body),
+    handle: ({ params, body }, service) => peopleControls(service).phone(params.user_id).approve(body),
   }),
 
   rejectOnPhone: route({
@@ -89,7 +89,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     bodyOptional: true,
     result: AnsweredRequests,
     errors: ['not_found'],
-    handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).reject(body),
+    handle: ({ params, body }, service) => peopleControls(service).phone(params.user_id).reject(body),
   }),
 
   approveAsUser: answeringRoute('approve', "Approve what an agent asked for, as the agent's user."),

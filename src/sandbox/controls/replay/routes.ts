@@ -2,8 +2,7 @@ import { Amount, ContentHash, component, z } from '../../../http/fields/schema.j
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
 import { EntryShape, RequestPath } from '../journal/shapes.js'
-import { ReplayShape } from '../requests.js'
-import { createSandbox } from '../sandbox.js'
+import { ReplayShape, replayControls } from '../requests.js'
 
 const CausedMovement = component('CausedMovement', { kind: z.string(), amount: Amount, dq: ContentHash })
 
@@ -35,6 +34,6 @@ export const replayRoutes = defineRoutes('sandbox', {
       effects: Effects,
     }),
     errors: ['not_found', 'not_replayable'],
-    handle: ({ params, body }, service) => createSandbox(service).requests.replay(params.id, body),
+    handle: ({ params, body }, service) => replayControls(service).replay(params.id, body),
   }),
 })

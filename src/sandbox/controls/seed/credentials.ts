@@ -1,12 +1,12 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { withoutUndefined } from '../../../base/json.js'
 import { digest, type Keyring } from '../../../base/secrets.js'
-import type { SeededClient } from '../../../http/context.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { clients, userClientSecret } from '../../../identity/tokens/client.js'
 import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
+import type { SeededClient } from '../../onion/context.js'
 import type { Seed } from './seed-content.js'
 
 /** The credentials of a seed that work. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../../../http/faults.js'
+import type { Fault } from '../../onion/fault.js'
 
 /**
  * The initial content of a sandbox, or an addition to it. Digital quantities are named by shortcode or hash, accounts

@@ -1,7 +1,7 @@
 import { load } from '../../../base/load.js'
 import type { Owner } from '../../../base/owner.js'
 import { problem } from '../../../base/problem.js'
-import type { SandboxContext, ServiceContext } from '../../../http/context.js'
+import type { ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret, createAccount } from '../../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/client.js'
 import { createUser, userByEmail } from '../../../identity/users/user.js'
@@ -15,6 +15,7 @@ import {
 import { createQuantity } from '../../../money/twins/quantity.js'
 import { createTwin, firstTwinOf, type TwinRow, twinByHostname, twinKey } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
+import type { SandboxParts } from '../../onion/context.js'
 import { fixAddedCredentials, fixCredentials } from './credentials.js'
 import { fund } from './fund.js'
 import type { plantItems } from './items.js'
@@ -83,7 +84,7 @@ export async function addSeed(
 
 /** Returns a function that loads what creates this seed, with credentials from the service's key. */
 export const seedLoader =
-  (given: Seed): SandboxContext['loadSeed'] =>
+  (given: Seed): SandboxParts['loadSeed'] =>
   async () => {
     const plantItems = await loadItems(given)
     return async (tx, service) => {

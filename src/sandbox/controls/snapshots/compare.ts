@@ -4,7 +4,7 @@ import { toAmount } from '../../../money/ledger/amount.js'
 import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
 import type { AnyCollection, Key, Row, State } from '../../../storage/storage.js'
-import { sandboxOf } from '../context.js'
+import { sandboxOf } from '../../onion/context.js'
 
 type ShownRow = Readonly<Record<string, unknown>>
 
@@ -40,7 +40,7 @@ export function compareStates(before: State, after: State, service: ServiceConte
     const collection = known.get(name)
     if (!collection) continue
     const differing = differenceOf(before.rows[name] ?? [], after.rows[name] ?? [], (row) =>
-      withoutSecrets(collection, row, service.credentialsIn),
+      withoutSecrets(collection, row, service.rules.credentialsIn),
     )
     if (differing) rows[name] = differing
   }

@@ -1,8 +1,8 @@
 import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { StateForgotten } from '../../../storage/history/history.js'
+import { sandboxOf } from '../../onion/context.js'
 import { begin } from '../bootstrap.js'
-import { sandboxOf } from '../context.js'
 
 /**
  * Returns to a named snapshot, or to the state after a request, with its clock and key. Throws `not_found`, and
@@ -26,13 +26,14 @@ export async function rewindSandbox(to: string, service: ServiceContext): Promis
 
 /** Finds where to go back to. Throws `not_found`, `rewind_refused`. */
 function wayBack(to: string, service: ServiceContext): () => Promise<void> {
-  const { storage, history } = service
-  const snapshot = sandboxOf(service).snapshots.get(to)
+  const { storage } = service
+  const { snapshots, history, commitOfEntry } = sandboxOf(service)
+  const snapshot = snapshots.get(to)
   if (snapshot)
     return async () => {
       await storage.import(await snapshot.storage.export(), { keepsNumbers: true })
     }
-  const commit = service.commitOfEntry?.(to)
+  const commit = commitOfEntry(to)
   if (commit === undefined || !history)
     throw problem('not_found', { detail: `No snapshot and no request in the journal is ${JSON.stringify(to)}.` })
   if (!storage.exclusive && !storage.countCommits)

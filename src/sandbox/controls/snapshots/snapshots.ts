@@ -1,8 +1,9 @@
 import { problem } from '../../../base/problem.js'
-import type { NamedSnapshot, ServiceContext } from '../../../http/context.js'
+import type { ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/fork.js'
-import { sandboxOf } from '../context.js'
+import type { NamedSnapshot } from '../../onion/context.js'
+import { sandboxOf } from '../../onion/context.js'
 import { type Comparison, compareStates } from './compare.js'
 import { CURRENT } from './shapes.js'
 
@@ -22,7 +23,7 @@ export async function saveNamedState(
   { name, note }: { name: string; note?: string | undefined },
   service: ServiceContext,
 ): Promise<ShownSnapshot> {
-  const { snapshots, history } = sandboxOf(service)
+  const { snapshots, schemas } = sandboxOf(service)
   const check = () => {
     if (snapshots.has(name))
       throw problem('already_exists', { detail: 'Remove the snapshot first, or choose a new name.' })
@@ -33,7 +34,7 @@ export async function saveNamedState(
   }
   check()
   const at = new Date(service.clock.now()).toISOString()
-  const storage = await forkStorage(service.storage, history)
+  const storage = await forkStorage(service.storage, schemas)
   const rows = countRows(await storage.export())
   // Another call may have saved one while this one waited.
   check()

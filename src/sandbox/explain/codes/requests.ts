@@ -1,4 +1,4 @@
-import type { Entry } from '../../../base/journal.js'
+import type { Entry } from '../../onion/entry.js'
 import type { Explainers } from '../facts/explainer.js'
 import {
   again,

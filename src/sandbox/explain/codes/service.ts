@@ -1,6 +1,7 @@
 import { forwardedHeaders } from '../../../base/forwarded-headers.js'
 import { isLoopbackHost } from '../../../base/loopback.js'
 import { problemSentence } from '../../../base/problem.js'
+import { sandboxOf } from '../../onion/context.js'
 import { describeEffects } from '../facts/effects.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
@@ -133,7 +134,7 @@ export const serviceExplainers = {
       ],
       facts: {
         origin: origin ?? null,
-        allowed: asked.service.sandbox?.allowOrigins ?? [],
+        allowed: partsOf(asked)?.access.allowOrigins ?? [],
         flag: `--allow-origin ${origin ?? 'ORIGIN'}`,
       },
       fix: corrected(asked, { headers: { origin: new URL(asked.service.baseUrl).origin } }),
@@ -151,7 +152,7 @@ export const serviceExplainers = {
       facts: {
         host: host ?? null,
         base_url: asked.service.baseUrl,
-        allowed: asked.service.sandbox?.allowHosts ?? [],
+        allowed: partsOf(asked)?.access.allowHosts ?? [],
         flag: `--allow-host ${host ?? 'HOST'}`,
       },
       fix: corrected(asked, { headers: { host: new URL(asked.service.baseUrl).host } }),
@@ -200,7 +201,7 @@ export const serviceExplainers = {
   },
 
   async snapshot_newer(asked) {
-    const known = asked.service.sandbox?.history.current ?? null
+    const known = partsOf(asked)?.schemas.current ?? null
     const [, schema] = /has schema (\d+)/.exec(responseText(asked, 'error') ?? '') ?? []
     const said = asked.body.schema ?? (schema === undefined ? null : Number(schema))
     return {
@@ -350,3 +351,6 @@ function withoutKey(asked: RefusedRequest): Fix {
   const { headers, ...example } = again(asked)
   return { operation_id: asked.entry.operation_id ?? '', example, next: null }
 }
+
+/** Undefined for a service that is no sandbox. */
+const partsOf = ({ service }: RefusedRequest) => service.sandbox && sandboxOf(service)

@@ -1,4 +1,3 @@
-import type { Effect } from '../../../base/journal.js'
 import { HIDDEN } from '../../../base/text/redacted.js'
 import { events } from '../../../jobs/events/event.js'
 import { codesIn } from '../../../jobs/outbox/message-text.js'
@@ -7,6 +6,7 @@ import { timers } from '../../../jobs/schedule/timer.js'
 import { movements } from '../../../money/ledger/movement.js'
 import { twins } from '../../../money/twins/twin.js'
 import type { Reader } from '../../../storage/storage.js'
+import type { Effect } from '../../onion/entry.js'
 import { listText, money, shownAmount, timeText } from './words.js'
 
 /** What an entry caused, in sentences and as data. */

@@ -1,4 +1,4 @@
-import type { Entry } from '../../../base/journal.js'
+import type { Entry } from '../../onion/entry.js'
 
 /** Why the service answered a request as it did, in sentences and as data. */
 export interface Explanation {

@@ -1,17 +1,16 @@
-import type { Entry } from '../../../base/journal.js'
 import { HIDDEN_KEY } from '../../../base/text/redacted.js'
-import type { SandboxContext, ServiceContext } from '../../../http/context.js'
+import type { FixedOptions, ServiceContext } from '../../../http/context.js'
 import type { Reader } from '../../../storage/storage.js'
+import type { SandboxParts } from '../../onion/context.js'
+import type { Entry } from '../../onion/entry.js'
 import type { ExampleCall, Fix } from './explanation.js'
 
 /** What an explanation needs to know of the service. */
-export type ExplainedService = Pick<
-  ServiceContext,
-  'baseUrl' | 'limits' | 'evidence' | 'accountCreation' | 'cards' | 'sandbox'
->
+export type ExplainedService = Pick<ServiceContext, 'baseUrl' | 'limits' | 'cards' | 'sandbox'> &
+  Pick<FixedOptions, 'evidence' | 'accountCreation'>
 
 /** An operation as the route table describes it. */
-export type Operation = Awaited<ReturnType<SandboxContext['loadRoutes']>>[number]
+export type Operation = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
 
 /** Where an entry of the journal and the state of its moment are read from. */
 export interface Sources {

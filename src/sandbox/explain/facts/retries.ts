@@ -1,4 +1,4 @@
-import type { Entry } from '../../../base/journal.js'
+import type { Entry } from '../../onion/entry.js'
 import type { Finding } from './explanation.js'
 import type { RefusedRequest } from './refused-request.js'
 

@@ -1,4 +1,4 @@
-import type { Entry } from '../../../base/journal.js'
+import type { Entry } from '../../onion/entry.js'
 import type { EntryCaller } from '../../replay/entry-caller.js'
 import { notReplayable } from '../../replay/not-replayable.js'
 import type { KnownValues } from './known-values.js'

@@ -1,5 +1,5 @@
-import type { Entry } from '../../../base/journal.js'
 import { HIDDEN } from '../../../base/text/redacted.js'
+import type { Entry } from '../../onion/entry.js'
 import { hasGenerated, isGeneratedName, shapeOf } from '../../replay/generated.js'
 import type { KnownValues } from './known-values.js'
 import { patternSource, Source, templateSource } from './source.js'

@@ -1,5 +1,5 @@
-import type { Entry } from '../../../base/journal.js'
 import { HIDDEN } from '../../../base/text/redacted.js'
+import type { Entry } from '../../onion/entry.js'
 import { fieldSource, Source } from './source.js'
 
 /** A part of an earlier answer. */

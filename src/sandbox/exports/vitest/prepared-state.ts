@@ -1,4 +1,3 @@
-import { required } from '../../../base/required.js'
 import { digest, type Keyring, keyring, randomHex } from '../../../base/secrets.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { clients, userClientSecret } from '../../../identity/tokens/client.js'
@@ -8,6 +7,7 @@ import { stateText } from '../../../storage/state-text.js'
 import type { Row, State, Storage } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/fork.js'
 import type { KeptEntry } from '../../journal/kept-entry.js'
+import { sandboxOf } from '../../onion/context.js'
 import type { CallDraft, Secret } from '../../replay/call-draft.js'
 import { freshNonce } from '../../replay/fresh-secrets.js'
 import { notReplayable } from '../../replay/not-replayable.js'
@@ -78,9 +78,7 @@ export class PreparedState {
   async state(): Promise<State> {
     const { rows, counters, ...head } = await this.#storage.export()
     const kept = Object.entries(rows).filter(([name, list]) => list.length > 0 && !USELESS.has(name))
-    const isCollection = new Set(
-      required(this.#service.sandbox, 'the sandbox of this service').collections.map(({ name }) => name),
-    )
+    const isCollection = new Set(sandboxOf(this.#service).collections.map(({ name }) => name))
     // Those of the sandbox have counted on. From here, new things get the ids that they had.
     const counted = Object.entries(counters).map(([name, last]) => [
       name,
@@ -103,9 +101,9 @@ function lastNumber(rows: readonly Row[]): number {
 
 /** A copy of the storage, as it was before an entry. No service runs over it, so nothing in it happens by itself. */
 async function storageBefore({ before }: KeptEntry, service: ServiceContext): Promise<Storage> {
-  const { history } = service
+  const { history, schemas } = sandboxOf(service)
   if (before === undefined || !history) throw notReplayable('state', FORGOTTEN)
-  const storage = await forkStorage(service.storage, required(service.sandbox, 'the sandbox of this service').history)
+  const storage = await forkStorage(service.storage, schemas)
   try {
     await storage.write(async (tx) => history.rewindCopy(before, tx))
     return storage

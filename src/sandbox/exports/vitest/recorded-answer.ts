@@ -1,5 +1,5 @@
-import type { Entry } from '../../../base/journal.js'
 import { Problem, problem } from '../../../base/problem.js'
+import type { Entry } from '../../onion/entry.js'
 
 /** The JSON of an answer. Undefined if there is none, or if it is not whole. */
 export function bodyOfAnswer({ method, response }: Entry): unknown {

@@ -1,7 +1,7 @@
-import type { Entry } from '../../../base/journal.js'
-import type { ServiceContext } from '../../../http/context.js'
+import type { FixedOptions, ServiceContext } from '../../../http/context.js'
 import { defaultLimits } from '../../../http/limits.js'
 import { isObject } from '../../../storage/unknown.js'
+import type { Entry } from '../../onion/entry.js'
 import { notReplayable } from '../../replay/not-replayable.js'
 import { bodyOfAnswer, ofEntry } from './recorded-answer.js'
 import { Source, textSource, valueSource } from './source.js'
@@ -13,7 +13,7 @@ const DEFAULTS = {
   evidence: 'designed',
   accountCreation: true,
   chargeOnUpstreamError: false,
-} as const satisfies Partial<ServiceContext>
+} as const satisfies Partial<ServiceContext & FixedOptions>
 
 /**
  * The code that creates the service of a test, with the options on which the answers depend. `callsWebhooks`: whether its
@@ -27,7 +27,7 @@ export function serviceSource(
   const answers = entries.flatMap(upstreamAnswers)
   const options = {
     sandbox: true,
-    ...differing(service, DEFAULTS),
+    ...differing({ ...service, ...service.options }, DEFAULTS),
     ...optional('limits', differing(service.limits, defaultLimits)),
     ...((answers.length > 0 || callsWebhooks) && { upstream: { fetch: upstreamSource(answers) } }),
   }

@@ -1,5 +1,5 @@
-import type { Entry } from '../../../base/journal.js'
 import { titleOf } from '../../journal/entry-title.js'
+import type { Entry } from '../../onion/entry.js'
 import { draftOf } from '../../replay/call-draft.js'
 import { notReplayable } from '../../replay/not-replayable.js'
 import { CallerSources } from './caller-sources.js'

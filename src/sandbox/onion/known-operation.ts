@@ -1,5 +1,5 @@
+import { evidenceOf, type Route } from '../../http/route.js'
 import type { KnownOperation } from './context.js'
-import { evidenceOf, type Route } from './route.js'
 
 /** What coverage and faults know of a route. */
 export const knownOperation = (route: Route): KnownOperation => ({

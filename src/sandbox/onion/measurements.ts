@@ -1,8 +1,8 @@
-import { milliseconds } from '../base/ports.js'
-import type { CommitRecord } from '../storage/transaction.js'
-import type { SandboxContext } from './context.js'
-import type { Incoming } from './incoming.js'
-import type { RenderedAnswer } from './rendered-answer.js'
+import { milliseconds } from '../../base/ports.js'
+import type { Incoming } from '../../http/incoming.js'
+import type { RenderedAnswer } from '../../http/rendered-answer.js'
+import type { CommitRecord } from '../../storage/transaction.js'
+import type { SandboxParts } from './context.js'
 
 /** The longest duration that each bucket counts, in seconds. One more bucket counts what takes longer. */
 export const DURATIONS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -78,7 +78,7 @@ export class Measurements {
 }
 
 /** Begins to measure what a sandbox does, unless it is measured already. */
-export function measure(sandbox: SandboxContext): void {
+export function measure(sandbox: SandboxParts): void {
   sandbox.measurements ??= new Measurements(sandbox.clock.realNow())
 }
 

@@ -1,3 +1,6 @@
+import type { Origin } from '../../http/incoming.js'
+import type { BackgroundWork } from '../../http/recorder.js'
+
 /** What the journal of a sandbox keeps of a request, a timer or a delivery. */
 export interface Entry {
   /** The `X-Request-ID` of its answer. Later entries of one service have ids that sort after it. */
@@ -6,7 +9,7 @@ export interface Entry {
   readonly at: string
   /** How long it took, in milliseconds. Null while it runs. */
   readonly ms: number | null
-  readonly origin: Origin
+  readonly origin: EntryOrigin
   /** `createPayment`. For a timer or a delivery, its kind. Null for an unknown path. */
   readonly operation_id: string | null
   readonly method: string
@@ -32,7 +35,8 @@ export interface Entry {
   readonly fault?: string
 }
 
-export type Origin = 'http' | 'in_process' | 'worker' | 'msw' | 'timer' | 'delivery' | 'page' | 'mcp'
+/** Where recorded work comes from. */
+export type EntryOrigin = Origin | BackgroundWork['origin']
 
 /** One side of an exchange, without its secrets. */
 export interface JournalMessage {

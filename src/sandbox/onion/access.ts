@@ -1,4 +1,4 @@
-import { parsedUrl } from '../base/text/foreign-url.js'
+import { parsedUrl } from '../../base/text/foreign-url.js'
 import type { SandboxAccess } from './context.js'
 
 /**

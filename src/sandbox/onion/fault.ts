@@ -1,7 +1,7 @@
-import type { OwnBytes } from '../base/encoding.js'
-import type { Cards, Mailer, Push, Upstream } from '../base/ports.js'
-import type { AroundWrites } from '../storage/service-storage.js'
-import type { StorageUnavailable } from '../storage/storage.js'
+import type { OwnBytes } from '../../base/encoding.js'
+import type { Cards, Mailer, Push, Upstream } from '../../base/ports.js'
+import type { AroundWrites } from '../../storage/service-storage.js'
+import type { StorageUnavailable } from '../../storage/storage.js'
 
 /** The header that makes a fault for its own request: `after_commit; drop`. Only who may use the controls may send it. */
 export const FAULT_HEADER = 'x-sandbox-fault'
@@ -182,13 +182,4 @@ export interface Faults {
   shared(): readonly SharedFault[] | undefined
   /** Arms the faults that a different process has armed, and no others. */
   follow(faults: readonly SharedFault[]): Promise<void>
-}
-
-/** A fault has dropped the answer: its caller gets none, like from a connection that closes. */
-export class AnswerDropped extends TypeError {
-  override name = 'AnswerDropped'
-
-  constructor(faultId: string) {
-    super(`The fault "${faultId}" of this sandbox closed the connection.`)
-  }
 }

@@ -1,10 +1,10 @@
-import { forwardedHeaders } from '../base/forwarded-headers.js'
-import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../base/loopback.js'
-import { type Problem, problem } from '../base/problem.js'
-import { sameSecret } from '../base/secrets.js'
+import { forwardedHeaders } from '../../base/forwarded-headers.js'
+import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../base/loopback.js'
+import { type Problem, problem } from '../../base/problem.js'
+import { sameSecret } from '../../base/secrets.js'
+import type { FetchSource, RequestHeaders } from '../../http/incoming.js'
+import { isForeign } from '../../http/origin.js'
 import type { SandboxAccess } from './context.js'
-import type { FetchSource, RequestHeaders } from './incoming.js'
-import { isForeign } from './origin.js'
 
 /** The parts of a request that a sandbox's guards check. */
 export interface GuardedRequest {

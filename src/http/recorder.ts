@@ -1,12 +1,11 @@
-import type { Effect, Origin } from '../base/journal.js'
 import type { CommitRecord } from '../storage/transaction.js'
 import type { ServiceContext } from './context.js'
 import type { Incoming } from './incoming.js'
 import type { RenderedAnswer } from './rendered-answer.js'
 
-/** Work without a request that the journal records. */
+/** Work without a request. */
 export interface BackgroundWork {
-  readonly origin: Extract<Origin, 'timer' | 'delivery'>
+  readonly origin: 'timer' | 'delivery'
   /** The kind of the timer or message. */
   readonly kind: string
   /** The id of the timer or message. */
@@ -15,26 +14,30 @@ export interface BackgroundWork {
   onPort?(): void
 }
 
-/** Records requests, timers and deliveries: see `src/sandbox/journal/` and `tracing/`. */
+/** Learns of requests, timers and deliveries: see `tracing/`, and a sandbox. */
 export interface Recorder {
   /** The recorders of which it consists. Absent if it is one alone. */
   readonly all?: readonly Recorder[]
-  /** Begins to record a request. Undefined for requests that it leaves out, such as those that read the journal. */
+  /** Begins to record a request. Undefined for requests that it leaves out. */
   beginRequest(incoming: Incoming): RequestRecording | undefined
   /** Undefined for work that it leaves out. */
   beginWork(work: BackgroundWork): WorkRecording | undefined
-  /** Notes a message that was written later because of an event: the entry that caused the event caused it. */
-  noteMessage(eventId: number, message: Effect): void
+  /** Notes a message that was written later because of an event: what caused the event caused it. */
+  noteMessage(eventId: number, message: LaterMessage): void
+}
+
+/** A message to deliver. */
+export interface LaterMessage {
+  readonly kind: 'webhook'
+  readonly id: number
 }
 
 /** What all recordings do. */
 export interface Recording {
-  /** The id of the journal's entry. Undefined without a journal. */
+  /** What the answer calls the request. Undefined if nobody names it. */
   readonly id: string | undefined
   /** The service as the recorded work uses it, so that its calls of the storage and of ports are recorded too. */
   over(service: ServiceContext): ServiceContext
-  /** Notes something that the work caused. */
-  cause(effect: Effect): void
   /** Notes a fault that happened to it. The last one counts. */
   noteFault(faultId: string): void
 }
@@ -42,7 +45,7 @@ export interface Recording {
 export interface RequestRecording extends Recording {
   /** Takes the bytes of the request's body. */
   takeBody(bytes: Uint8Array): void
-  /** `answer`: undefined if a fault dropped it. */
+  /** `answer`: undefined if it was dropped. */
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void
 }
 

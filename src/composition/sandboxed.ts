@@ -1,0 +1,184 @@
+import { load } from '../base/load.js'
+import { LimitedMap } from '../base/memo.js'
+import type { Alarm, Random } from '../base/ports.js'
+import { systemClock } from '../base/ports.js'
+import type { Keyring } from '../base/secrets.js'
+import { collections } from '../collections.js'
+import type { SandboxContext, ServiceContext } from '../http/context.js'
+import type { FetchSource } from '../http/incoming.js'
+import type { Recorder } from '../http/recorder.js'
+import { schemaHistory } from '../migrations/schema.js'
+import { testProcessor } from '../money/cards/test-processor.js'
+import { loadRouteList } from '../routes.js'
+import { sandboxClock } from '../sandbox/controls/clock.js'
+import { createSandbox } from '../sandbox/controls/create-sandbox.js'
+import { inherit, settleFork } from '../sandbox/controls/forks/inherit.js'
+import { ServedForks } from '../sandbox/controls/forks/served-forks.js'
+import { seedLoader } from '../sandbox/controls/seed/seed.js'
+import { snapshotControls } from '../sandbox/controls/snapshots/controls.js'
+import { armAtStart } from '../sandbox/faults/controls.js'
+import { SandboxFaults } from '../sandbox/faults/faults.js'
+import { Journal } from '../sandbox/journal/journal.js'
+import { sandboxAccess } from '../sandbox/onion/access.js'
+import { SandboxRequests } from '../sandbox/onion/around-requests.js'
+import type { NamedSnapshot, PastMoment, SandboxParts, SeededClient } from '../sandbox/onion/context.js'
+import type { OutwardPorts } from '../sandbox/onion/fault.js'
+import { knownOperation } from '../sandbox/onion/known-operation.js'
+import { withAgents } from '../sandbox/scripted-agent/controls.js'
+import { CommitHistory } from '../storage/history/history.js'
+import { watchedStorage } from '../storage/history/watched-storage.js'
+import { ReadTransaction } from '../storage/read-transaction.js'
+import type { Storage } from '../storage/storage.js'
+import { forkStorage } from '../storage/tables/fork.js'
+import type { AssemblyOptions } from './assembly-options.js'
+import type { Service } from './service.js'
+
+/** A service that is put together. */
+export interface Assembled {
+  readonly service: Service
+  readonly context: ServiceContext
+}
+
+/** The service that a sandbox is around. */
+export interface SandboxHost {
+  readonly baseUrl: string
+  readonly instance: string
+  readonly alarm: Alarm
+  readonly random: Random
+  readonly ports: OutwardPorts
+  keys(): Keyring
+  /** Not before it is put together. */
+  context(): ServiceContext
+  ready(): Promise<void>
+  respond(request: Request, source?: FetchSource): Promise<Response>
+  /** Puts a service together that goes on from this one. `at`: its time. Default: that of this one. */
+  fork(options: AssemblyOptions, at: number | undefined): Assembled
+}
+
+/** What is around a service that is a sandbox. */
+export interface SandboxLayers {
+  readonly context: SandboxContext
+  /** With faults. */
+  readonly ports: OutwardPorts
+  /** Tells what its commits replace, if there is a journal. */
+  readonly storage: Storage
+  readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'>
+  readonly recorder: Recorder | undefined
+  controls(): Service['sandbox']
+  /** Takes over what a fork needs and its state does not hold. */
+  inherit(parent: ServiceContext, at: number | undefined): void
+  /** Runs at the start. Returns what arms the faults when the state is ready. */
+  prepare(): Promise<() => Promise<void>>
+  /** Goes on from the state of the parent of a fork. */
+  takeOver(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Puts the layers of a sandbox around a service: guards, forks, measurements, the journal and faults. */
+export function sandboxed(options: AssemblyOptions, host: SandboxHost): SandboxLayers {
+  const clock = sandboxClock(options.clock ?? systemClock)
+  const { storage, history, journal } = journalOf(options, clock, host)
+  const faults = faultsOf(options, clock, host)
+  const fork = async (baseUrl: string, past?: PastMoment): Promise<Assembled> => {
+    await host.ready()
+    const copy = await forkStorage(options.storage, schemaHistory)
+    if (past) await copy.write(async (tx) => history?.rewindCopy(past.commit, tx))
+    return host.fork({ ...options, storage: copy, baseUrl }, past?.at)
+  }
+  const sandbox: SandboxParts = {
+    ...partsOf(options, host, fork),
+    clock,
+    faults,
+    history,
+    commitOfEntry: (id) => journal?.entry(id)?.after,
+    requests: new SandboxRequests(() => sandbox, host.context),
+    onCommit: (commit) => sandbox.measurements?.countWrite(commit),
+  }
+  return {
+    context: sandbox,
+    ports: faults.ports(),
+    storage,
+    faults,
+    recorder: journal,
+    controls: () => controlsOf(options, host, fork),
+    inherit: (parent, at) => inherit(host.context(), parent, at),
+    async prepare() {
+      const { Measurements } = await load(() => import('../sandbox/onion/measurements.js'))
+      sandbox.measurements ??= new Measurements(clock.realNow())
+      // A seed with a wrong fault must not be stored.
+      const arm = await faults.prepareReset()
+      return () => armAtStart(arm, host.context())
+    },
+    takeOver: () => settleFork(host.context()),
+    close: () => sandbox.forks.close(),
+  }
+}
+
+type Fork = (baseUrl: string, past?: PastMoment) => Promise<Assembled>
+
+function journalOf(options: AssemblyOptions, clock: SandboxContext['clock'], { instance, keys }: SandboxHost) {
+  const { storage, journal: given } = options
+  const keepsJournal = typeof given === 'object' ? given.entries !== 0 : given !== false
+  if (!keepsJournal) return { storage, history: undefined, journal: undefined }
+  const limits = typeof given === 'object' ? given : {}
+  const watched = watchedStorage(storage)
+  const opened = (tx: ConstructorParameters<typeof ReadTransaction>[0]) => new ReadTransaction(tx, keys())
+  const history = new CommitHistory(watched, { bytes: limits.bytes, opened })
+  return { storage: watched, history, journal: new Journal({ clock, instance, history }, limits) }
+}
+
+const faultsOf = (
+  { seed, storage, cards }: AssemblyOptions,
+  clock: SandboxContext['clock'],
+  { alarm, instance, ports }: SandboxHost,
+) =>
+  new SandboxFaults({
+    ...{ clock, alarm, instance },
+    // Test cards must not issue real value.
+    ports: { ...ports, cards: cards ?? testProcessor({ alarm }) },
+    seeded: seed?.faults ?? [],
+    sharedBy: storage.isShared ? storage : undefined,
+    loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
+  })
+
+/** What a sandbox has of its own, in addition to its layers. */
+const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: SandboxHost, fork: Fork) => ({
+  access: sandboxAccess(options),
+  isServed: false,
+  collections,
+  schemas: schemaHistory,
+  loadSeed: seedLoader(options.seed ?? {}),
+  loadRoutes: loadRouteList,
+  loadOperations,
+  async openFork(past?: PastMoment) {
+    const { service, context } = await fork(baseUrl, past)
+    await service.ready()
+    return { service: context, close: () => service.close() }
+  },
+  respond,
+  // Far more than can be pending at once.
+  handedApprovals: new LimitedMap<string, true>(10_000),
+  measurements: undefined,
+  calls: new Map<string, number>(),
+  seededClients: new LimitedMap<string, SeededClient>(10_000),
+  snapshots: new Map<string, NamedSnapshot>(),
+  forks: new ServedForks({ baseUrl, random }, async (url) => (await fork(url)).service),
+})
+
+function controlsOf(options: AssemblyOptions, host: SandboxHost, fork: Fork): Service['sandbox'] {
+  const context = host.context()
+  const { baseUrl, alarm, recorder, background } = context
+  const { parts } = context.options
+  /** Controls wait like requests. */
+  const settled = async () => {
+    await host.ready()
+    if (recorder) await background.settling()
+  }
+  return Object.assign(
+    withAgents(createSandbox(context, options.seed ?? {}, settled), { baseUrl, fetch: host.respond, alarm, parts }),
+    snapshotControls(context, settled),
+    { fork: async () => (await fork(baseUrl)).service },
+  )
+}
+
+const loadOperations = async () => (await loadRouteList()).map(knownOperation)

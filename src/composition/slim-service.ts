@@ -1,0 +1,10 @@
+import { assembleService } from '../service.js'
+import type { AssemblyOptions } from './assembly-options.js'
+import { sandboxed } from './sandboxed.js'
+import type { Service } from './service.js'
+
+/**
+ * Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option, and an
+ * Error where WebCrypto is missing.
+ */
+export const createSlimService = (options: AssemblyOptions): Service => assembleService(options, sandboxed)

@@ -1,0 +1,41 @@
+import type { Caller } from './caller.js'
+import type { Endpoint, Incoming } from './incoming.js'
+import type { RenderedAnswer } from './rendered-answer.js'
+
+/** What is around the requests of a service. A problem that it throws is the answer. */
+export interface AroundRequests {
+  /**
+   * Runs first. `started`: waits for the start of the service, if that has not ended. Resolves when the service is to answer,
+   * or with the answer if that comes from elsewhere.
+   */
+  enter(incoming: Incoming, started: (() => Promise<void>) | undefined): Promise<Response | undefined> | undefined
+  /** The operation is known. */
+  reach(endpoint: Endpoint): void
+  /** Checks whether the caller may reach the operation at all. */
+  guard(endpoint: Endpoint, incoming: Incoming): void
+  /** Runs a decoded request. `findCaller` authenticates it. Throws `AnswerDropped`. */
+  run(request: DecodedRequest): Promise<RenderedAnswer>
+  /** Takes the answer, and returns what to send. Undefined if it was dropped. */
+  leave(incoming: Incoming, answer: RenderedAnswer): RenderedAnswer
+  drop(incoming: Incoming): void
+  /** Whether pages of this origin may read the answer (CORS). */
+  mayRead(origin: string, incoming: Incoming): boolean
+}
+
+/** A request that is ready to run. */
+export interface DecodedRequest {
+  readonly endpoint: Endpoint
+  readonly incoming: Incoming
+  /** Does what it asks. May be called twice. */
+  run(): Promise<RenderedAnswer>
+  findCaller(): Promise<Caller>
+}
+
+/** The caller gets no answer, like from a connection that closes. */
+export class AnswerDropped extends TypeError {
+  override name = 'AnswerDropped'
+
+  constructor(faultId: string) {
+    super(`The fault "${faultId}" of this sandbox closed the connection.`)
+  }
+}

@@ -1,0 +1,117 @@
+import { load } from '../../base/load.js'
+import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
+import { VERSION } from '../../base/version.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import type { z } from '../../http/fields/schema.js'
+import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
+import { testValuesOf } from '../../money/cards/test-values.js'
+import { storageUnavailable } from '../../storage/unavailable.js'
+import { sandboxOf } from '../onion/context.js'
+import { keepClock } from '../settings/settings.js'
+import { durationMs } from './clock.js'
+import type { Health, Sandbox, ShownClock } from './sandbox.js'
+import { ClockChangeShape, clockTime, LAST_TIME, TIME_RANGE } from './shapes.js'
+import { stateControls } from './state-controls.js'
+
+type ServiceControls = Pick<
+  Sandbox,
+  | 'health'
+  | 'clock'
+  | 'setClock'
+  | 'advance'
+  | 'rotateKeys'
+  | 'forgetEncryptionKey'
+  | 'coverage'
+  | 'metrics'
+  | 'testValues'
+>
+
+/** The controls of the service itself. `ready` resolves when the start has restored state and clock. */
+export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ServiceControls {
+  const setClock = async ({ set, ...change }: Parameters<Sandbox['setClock']>[0]) => {
+    const given = { ...change, ...(set !== undefined && { set: set instanceof Date ? set.toJSON() : set }) }
+    const checked = checkShape(ClockChangeShape, given)
+    await ready()
+    await move(service, checked)
+    return showClock(service)
+  }
+  return {
+    health: () => healthOf(service),
+    clock: () => showClock(service),
+    setClock,
+    advance: (advance) => setClock({ advance }),
+    async rotateKeys() {
+      const { rotateOidcKeys } = await load(() => import('./keys.js'))
+      await ready()
+      return rotateOidcKeys(service)
+    },
+    async forgetEncryptionKey() {
+      const { forgetEncryptionKey } = await load(() => import('./keys.js'))
+      await ready()
+      await forgetEncryptionKey(service)
+    },
+    async coverage() {
+      const { readCoverage } = await load(() => import('./coverage.js'))
+      return readCoverage(sandboxOf(service))
+    },
+    get testValues() {
+      return testValuesOf(service.cards)
+    },
+    async metrics() {
+      const { readMetrics } = await load(() => import('../metrics/metrics.js'))
+      return readMetrics(service, () => stateControls(service, ready).ledger())
+    },
+  }
+}
+
+/** What the health check answers. Throws `storage_unavailable`, with the same fields, while nothing can be stored. */
+export function checkHealth(service: ServiceContext): Health & { readonly ok: true } {
+  const health = healthOf(service)
+  const { fault } = service.storage
+  if (fault) throw storageUnavailable(fault, { ...health, clock: { ...health.clock } })
+  return { ...health, ok: true }
+}
+
+function healthOf(service: ServiceContext): Health {
+  const { storage, options, background } = service
+  const processes = background.processes()
+  return {
+    ok: !storage.fault,
+    ...(storage.fault && { fault: storage.fault.reason ?? 'the storage is unavailable' }),
+    name: 'farthing',
+    version: VERSION,
+    storage: storage.name,
+    clock: showClock(service),
+    evidence: options.evidence,
+    ...(processes && { processes }),
+  }
+}
+
+function showClock(service: ServiceContext): ShownClock {
+  const { clock } = sandboxOf(service)
+  return { mode: clock.mode, now: new Date(clock.now()).toISOString() }
+}
+
+async function move(service: ServiceContext, { advance, set, mode }: z.output<typeof ClockChangeShape>): Promise<void> {
+  const { background, storage } = service
+  const { clock } = sandboxOf(service)
+  const store = () =>
+    storage.write(async (tx) => {
+      keepClock(tx, clock.state())
+      await ensureSweep(tx, clock.now())
+    })
+  if ([advance, set, mode].filter((each) => each !== undefined).length !== 1)
+    throw problem('field_invalid', { detail: 'Send exactly one of "advance", "set" and "mode".' })
+  if (mode !== undefined)
+    return background.rest(async () => {
+      clock.setMode(mode)
+      await store()
+    }, 'clock')
+  await background.moveClock(() => {
+    const to = set === undefined ? clock.now() + durationMs(required(advance, '"advance"')) : clockTime(set)
+    if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME) throw problem('field_invalid', { detail: TIME_RANGE })
+    return to
+  }, store)
+}

@@ -1,0 +1,85 @@
+import { load } from '../../base/load.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import { csvKey } from '../../payments/binder-imports/part.js'
+import { thenArm } from '../faults/controls.js'
+import { findJournal } from '../journal/journal.js'
+import { sandboxOf } from '../onion/context.js'
+import { keptKey, withKey, withoutFaults, withoutKey } from '../settings/settings.js'
+import { begin, reset } from './bootstrap.js'
+import type { Sandbox } from './sandbox.js'
+import { clientsIn, knownCredentials } from './seed/credentials.js'
+import { fund } from './seed/fund.js'
+import { addSeed } from './seed/seed.js'
+import type { Seed } from './seed/seed-content.js'
+import { SeedSchema } from './seed/seed-schema.js'
+import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
+
+type StateControls = Pick<Sandbox, 'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'importBinder' | 'ledger'>
+
+/** The controls of what is stored. `ready` resolves when the start has restored state and clock. */
+export function stateControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): StateControls {
+  const { storage } = service
+  const sandbox = sandboxOf(service)
+  return {
+    async reset(options = {}) {
+      const { clear_journal: clearsJournal = false } = checkShape(ResetShape, options)
+      await ready()
+      const armFaults = await sandbox.faults.prepareReset()
+      await service.background.rest(async () => {
+        await reset(service)
+        armFaults?.()
+        if (clearsJournal) findJournal(service)?.clear()
+      }, 'state')
+    },
+    async seed(added) {
+      const given = checkShape(SeedSchema, added)
+      await ready()
+      const { fixed, seeded } = await thenArm(given.faults, service, () => addSeed(given, service))
+      for (const client of clientsIn(fixed)) sandbox.seededClients.set(client.client_id, client)
+      return seeded
+    },
+    async snapshot(query = {}) {
+      const { key = true } = checkShape(SnapshotQueryShape, query)
+      await ready()
+      const state = withoutFaults(await storage.export())
+      return key ? state : withoutKey(state)
+    },
+    async restore(snapshot) {
+      const { checkSnapshot, rehearseRestore } = await load(() => import('./snapshot.js'))
+      await ready()
+      const { key } = await storage.read(keptKey)
+      const state = withKey(await checkSnapshot(snapshot, sandbox), key)
+      await rehearseRestore(state, service)
+      // Until the clock is that of the snapshot, its waits would look as if they lay ahead.
+      await service.background.rest(async () => {
+        await storage.import(state)
+        sandbox.handedApprovals.clear()
+        // The calls that a snapshot shows as running are not running here.
+        await begin(service, true)
+      }, 'state')
+    },
+    async fund(order) {
+      const given = checkShape(FundOrderShape, order)
+      await ready()
+      return storage.write((tx) => fund(tx, given, service))
+    },
+    async importBinder(order) {
+      checkShape(BinderImportShape, order)
+      const { importBinder } = await service.options.parts.load(csvKey)
+      await ready()
+      return importBinder(order, service)
+    },
+    async ledger() {
+      const { auditLedger } = await load(() => import('./snapshot.js'))
+      await ready()
+      return auditLedger(service)
+    },
+  }
+}
+
+/** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
+export async function readCredentials(seed: Seed, service: ServiceContext) {
+  const { storage, keys } = service
+  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: sandboxOf(service).seededClients.values() }))
+}

@@ -1,0 +1,126 @@
+import { milliseconds } from '../../base/ports.js'
+import { Problem } from '../../base/problem.js'
+import type { AroundRequests, DecodedRequest } from '../../http/around.js'
+import { type Caller, principalName } from '../../http/caller.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { Endpoint, Incoming } from '../../http/incoming.js'
+import type { RenderedAnswer } from '../../http/rendered-answer.js'
+import type { SandboxParts } from './context.js'
+import { FAULT_HEADER } from './fault.js'
+import { type GuardedService, guardCaller, guardChange, guardControls, mayRead } from './guard.js'
+
+/** Guards the requests of a sandbox, passes those of forks on, counts and measures them, and makes its faults happen. */
+export class SandboxRequests implements AroundRequests {
+  readonly #sandbox: () => SandboxParts
+  readonly #service: () => ServiceContext
+
+  constructor(sandbox: () => SandboxParts, service: () => ServiceContext) {
+    this.#sandbox = sandbox
+    this.#service = service
+  }
+
+  #guarded(): GuardedService {
+    const { baseUrl } = this.#service()
+    return { baseUrl, sandbox: this.#sandbox().access }
+  }
+
+  enter(incoming: Incoming, started: (() => Promise<void>) | undefined): Promise<Response | undefined> | undefined {
+    incoming.began = milliseconds()
+    if (incoming.source.peerAddress !== undefined) {
+      this.#sandbox().isServed = true
+      guardCaller(incoming, this.#guarded())
+    }
+    return started ? started().then(() => this.#enterStarted(incoming)) : this.#enterStarted(incoming)
+  }
+
+  #enterStarted(incoming: Incoming): Promise<Response | undefined> | undefined {
+    const fork = this.#sandbox().forks.find(incoming.path)
+    if (fork !== undefined) return this.#passOn(fork, incoming)
+    const { recorder, background } = this.#service()
+    // The order of entries must not depend on how fast the work of earlier ones is.
+    return recorder && background.settling()?.then(() => undefined)
+  }
+
+  async #passOn(fork: string, incoming: Incoming): Promise<Response> {
+    const { url, request, source } = incoming
+    if (request.method !== 'OPTIONS') guardControls(incoming, this.#guarded())
+    return this.#sandbox().forks.respond(fork, request, {
+      ...source,
+      url: withBase(url, this.#service().options.basePath),
+    })
+  }
+
+  reach({ name }: Endpoint): void {
+    const { calls } = this.#sandbox()
+    calls.set(name, (calls.get(name) ?? 0) + 1)
+  }
+
+  guard({ route, takesSession }: Endpoint, incoming: Incoming): void {
+    if (route.scope !== 'sandbox') {
+      if (incoming.source.peerAddress !== undefined) guardChange(incoming, this.#guarded(), { takesSession })
+    } else if (!route.isOpen) guardControls(incoming, this.#guarded())
+  }
+
+  run(request: DecodedRequest): Promise<RenderedAnswer> {
+    const { faults } = this.#sandbox()
+    const { endpoint, incoming } = request
+    const isFaulty = faults.engine !== undefined || incoming.headers.has(FAULT_HEADER)
+    return isFaulty && endpoint.route.scope !== 'sandbox' ? this.#runWithFaults(request) : request.run()
+  }
+
+  /** Throws `sandbox_refused` if a caller who may not use the controls sends a fault of their own, and `AnswerDropped`. */
+  async #runWithFaults({ endpoint, incoming, run, findCaller }: DecodedRequest): Promise<RenderedAnswer> {
+    const header = incoming.headers.get(FAULT_HEADER)
+    if (header !== null) guardControls(incoming, this.#guarded())
+    const { faults } = this.#sandbox()
+    const engine = faults.engine ?? (await faults.load())
+    const { method, path } = incoming
+    let last: string | undefined
+    try {
+      return await engine.perform({
+        ...{ operationId: endpoint.route.id, method, path, header },
+        takesBody: incoming.request.method !== 'HEAD',
+        principal: () => nameOfCaller(incoming, findCaller),
+        run,
+        note(faultId, { isLost }) {
+          last = faultId
+          if (!isLost) return
+          incoming.session = undefined
+          incoming.issued = false
+        },
+      })
+    } finally {
+      // After those of ports: what happened to the request itself counts.
+      if (last !== undefined) incoming.recording?.noteFault(last)
+    }
+  }
+
+  leave(incoming: Incoming, answer: RenderedAnswer): RenderedAnswer {
+    return this.#sandbox().measurements?.count(incoming, answer, incoming.began) ?? answer
+  }
+
+  drop(incoming: Incoming): void {
+    this.#sandbox().measurements?.countDropped(incoming, incoming.began)
+  }
+
+  mayRead(origin: string, incoming: Incoming): boolean {
+    return mayRead(origin, incoming, this.#guarded())
+  }
+}
+
+/** Null if the credentials are refused: the handler says so. */
+async function nameOfCaller(incoming: Incoming, findCaller: () => Promise<Caller>): Promise<string | null> {
+  try {
+    incoming.principal = (await findCaller()).principal
+    return principalName(incoming.principal)
+  } catch (error) {
+    if (error instanceof Problem) return null
+    throw error
+  }
+}
+
+/** The URL with the service's base path, which each fork expects before its own place. */
+function withBase(url: string, basePath: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  return `${url.slice(0, start)}${basePath}${url.slice(start)}`
+}
