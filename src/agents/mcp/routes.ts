@@ -3,6 +3,8 @@ import { allDesigned, designed } from '../../http/fields/graded.js'
 import {
   Amount,
   component,
+  Hostname,
+  Id,
   IdPath,
   itemFields,
   lineOf,
@@ -61,8 +63,8 @@ const { name, description } = itemFields
 const optional = allDesigned({
   provider: z.optional(lineOf(255)),
   service_method: z.optional(ServiceMethod),
-  twin_id: z.optional(z.int()),
-  external_twin_hostname: z.optional(z.string()),
+  twin_id: z.optional(Id),
+  external_twin_hostname: z.optional(Hostname),
   input_schema: z.optional(ServiceSchema),
 })
 

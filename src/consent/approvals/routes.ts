@@ -1,11 +1,11 @@
-import { Amount, ApprovalShape, component, quoteFields, z } from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, component, quoteFields, secret, TextId, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { approvalOfUser, approvalStatuses, decideApproval, listApprovals, showToUser } from './approval.js'
 import { approvalFlow } from './approval-flow.js'
 import { approveApproval, updateAgentSettings } from './approve.js'
 import { readAgentSettings } from './settings.js'
 
-const ApprovalPath = z.object({ id: z.string() })
+const ApprovalPath = z.object({ id: TextId })
 
 /** Users answer with their own token or in a browser. */
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
@@ -120,7 +120,7 @@ export const approvalRoutes = defineRoutes('approvals', {
     body: z.object({
       answer: z.enum(approvalFlow.answers),
       email: z.optional(z.string()),
-      code: z.optional(z.string()),
+      code: secret(z.optional(z.string())),
       ...quoteFields,
     }),
     status: 303,

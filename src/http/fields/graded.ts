@@ -1,20 +1,11 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { isObject } from '../../storage/unknown.js'
+import { marked, markOf } from './marks.js'
 import type * as z from './zod.js'
 
 type Schema = z.core.$ZodType
 
-/** A field without a mark has the grade of its operation, or of the field that holds it. */
-const grades = new WeakMap<Schema, Evidence>()
-
-/** Marks a copy of the schema, because features share schemas. */
-const graded =
-  (evidence: Evidence) =>
-  <T extends z.ZodMiniType>(schema: T): T => {
-    const marked = schema.clone(schema._zod.def, { parent: true })
-    grades.set(marked, evidence)
-    return marked
-  }
+const graded = (grade: Evidence) => marked({ grade })
 
 /** Marks the schema of a field that existing clients or public references of the live service show. */
 export const observed = graded('observed')
@@ -25,11 +16,8 @@ export const designed = graded('designed')
 export const allDesigned = <T extends Record<string, z.ZodMiniType>>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, designed(schema)])) as T // Object.fromEntries loses the types of the keys.
 
-/** The grade that the schema of a field, or what it wraps, is marked with. */
-export function gradeOf(schema: Schema): Evidence | undefined {
-  const { innerType } = schema._zod.def as { innerType?: Schema } // Wrappers have one.
-  return grades.get(schema) ?? (innerType && gradeOf(innerType))
-}
+/** The grade that the schema of a field, or what it wraps, is marked with. Without one, it has that of its operation or of the field that holds it. */
+export const gradeOf = (schema: Schema): Evidence | undefined => markOf(schema, 'grade')
 
 /** Whether a field is marked with a grade that is weaker than `least`. */
 export function isWeakField(schema: Schema, least: Evidence): boolean {

@@ -4,6 +4,9 @@ import {
   ContentHash,
   component,
   Email,
+  Id,
+  secret,
+  TextId,
   TwinShape,
   UnixSeconds,
   UnixSecondsDigits,
@@ -16,11 +19,11 @@ import { createAccount, readAccount, registerAccount, showAccount, updateAccount
 const times = { created_at: UnixSecondsDigits, updated_at: UnixSecondsDigits }
 
 const accountShape = {
-  id: z.int(),
+  id: Id,
   ...times,
   secrets: z.tuple([
     component('PublicSecret', { public_secret: z.string(), ...times }),
-    component('AccountClientSecret', { client_id: z.string(), client_secret: z.nullable(z.string()), ...times }),
+    component('AccountClientSecret', { client_id: TextId, client_secret: secret(z.nullable(z.string())), ...times }),
   ]),
 }
 
@@ -67,7 +70,7 @@ export const accountRoutes = defineRoutes('accounts', {
     auth: ['account'],
     body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
     result: z.object({
-      id: z.int(),
+      id: Id,
       name: z.nullable(z.string()),
       businessName: z.nullable(z.string()),
       created_at: UnixSeconds,

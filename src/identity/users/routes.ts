@@ -1,5 +1,6 @@
 import {
   Email,
+  Id,
   KnownSecretsShape,
   PageQuery,
   pageOf,
@@ -39,7 +40,7 @@ export const userRoutes = defineRoutes('users', {
     path: '/user/:user_id',
     versions: ['v4', 'v2'],
     auth: ['account', 'user', 'session'],
-    params: z.object({ user_id: z.int() }),
+    params: z.object({ user_id: Id }),
     query: z.object({ email: z.optional(z.string()) }),
     queryInBody: true,
     result: z.object({ ...userShape, secrets: z.optional(KnownSecretsShape) }),

@@ -1,4 +1,4 @@
-import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, Id, IdPath, PageQuery, pageOf, secret, TextId, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { signatureKinds } from './signature.js'
@@ -21,7 +21,7 @@ const fields = {
 }
 
 const webhookShape = {
-  id: z.int(),
+  id: Id,
   url: z.string(),
   description: z.nullable(z.string()),
   events: z.array(z.string()),
@@ -35,12 +35,12 @@ const webhookShape = {
 }
 
 const Webhook = component('Webhook', webhookShape)
-const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: z.nullable(z.string()) })
+const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: secret(z.nullable(z.string())) })
 
 const WebhookDelivery = component('WebhookDelivery', {
-  id: z.int(),
-  message_id: z.string(),
-  event_id: z.int(),
+  id: Id,
+  message_id: TextId,
+  event_id: Id,
   type: z.string(),
   status: z.enum(['pending', 'succeeded', 'failed', 'cancelled']),
   tries: z.array(
@@ -185,7 +185,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     summary: 'Send an event to a webhook again, under the same `webhook-id`.',
     method: 'POST',
     path: '/webhooks/:id/deliveries/:delivery/redeliver',
-    params: z.object({ id: z.int(), delivery: z.int() }),
+    params: z.object({ id: Id, delivery: z.int() }),
     ...noFields,
     result: WebhookDelivery,
     errors: ['not_found', 'webhook_disabled'],

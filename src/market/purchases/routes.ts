@@ -1,5 +1,15 @@
 import { hopsIn } from '../../base/via.js'
-import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
+import {
+  Hostname,
+  IdPath,
+  PageQuery,
+  pageOf,
+  quoteFields,
+  ReceiptShape,
+  secret,
+  TextId,
+  z,
+} from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPurchase } from './buy.js'
 import { listPurchases, readPurchase } from './receipt.js'
@@ -15,10 +25,10 @@ export const purchaseRoutes = defineRoutes('purchases', {
     params: IdPath,
     body: z.object({
       arguments: z.optional(z.record(z.string(), z.unknown())),
-      hostname: z.optional(z.string()),
+      hostname: z.optional(Hostname),
       ...quoteFields,
-      approval_id: z.optional(z.string()),
-      persona_delegate: z.optional(z.string()),
+      approval_id: z.optional(TextId),
+      persona_delegate: secret(z.optional(z.string())),
       public_secret: z.optional(z.string()),
     }),
     bodyOptional: true,

@@ -1,5 +1,14 @@
 import { designed } from '../../http/fields/graded.js'
-import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
+import {
+  ContentHash,
+  Hostname,
+  PageQuery,
+  secret,
+  TwinPath,
+  TwinShape,
+  UnixSeconds,
+  z,
+} from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createOwnTwin, listTwins, readTwin } from './twin.js'
 import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
@@ -31,7 +40,7 @@ export const twinRoutes = defineRoutes('twins', {
     auth: ['account', 'user', 'session'],
     body: TwinPath,
     status: 201,
-    result: z.object({ nonce: z.string(), hostname: z.string(), expires_at: UnixSeconds }),
+    result: z.object({ nonce: secret(z.string()), hostname: Hostname, expires_at: UnixSeconds }),
     errors: ['not_found', 'not_owner'],
     adds: 'twin_nonces',
     idempotent: true,
@@ -46,8 +55,8 @@ export const twinRoutes = defineRoutes('twins', {
     path: '/twin/nonce',
     versions: ['v2'],
     auth: ['account', 'user', 'session'],
-    body: z.object({ hostname: z.string(), nonce: z.string() }),
-    result: z.object({ valid: z.literal(true), hostname: z.string() }),
+    body: z.object({ hostname: Hostname, nonce: secret(z.string()) }),
+    result: z.object({ valid: z.literal(true), hostname: Hostname }),
     errors: ['twin_nonce_refused'],
     idempotent: true,
     write: (tx, { body }, service) => verifyTwinNonce(tx, { ...body, at: service.clock.now() }, service),

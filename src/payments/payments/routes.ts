@@ -3,6 +3,8 @@ import {
   Amount,
   component,
   HashPath,
+  Hostname,
+  Id,
   IdPath,
   PageQuery,
   PaymentShape,
@@ -10,6 +12,7 @@ import {
   paymentShape,
   QuotedAmount,
   quoteFields,
+  secret,
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
@@ -25,12 +28,16 @@ import {
   validatePayment,
 } from './payment.js'
 
-const ProvablePayment = component('ProvablePayment', { ...paymentShape, nonce: z.string(), timestamp: z.int() })
+const ProvablePayment = component('ProvablePayment', {
+  ...paymentShape,
+  nonce: secret(z.string()),
+  timestamp: UnixSeconds,
+})
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
 const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
 
-const proofShape = { nonce: z.string(), timestamp: z.optional(z.union([z.number(), z.string()])) }
+const proofShape = { nonce: secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
 
 /** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
@@ -45,9 +52,9 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['user', 'session', 'account', 'agent', 'embed'],
     params: HashPath,
     body: z.object({
-      hostname: designed(z.optional(z.string())),
+      hostname: designed(z.optional(Hostname)),
       ...seenCost,
-      persona_delegate: designed(z.optional(z.string())),
+      persona_delegate: designed(secret(z.optional(z.string()))),
       public_secret: designed(z.optional(z.string())),
     }),
     bodyOptional: true,
@@ -133,8 +140,8 @@ export const paymentRoutes = defineRoutes('payments', {
         created_at: UnixSeconds,
         expires_at: UnixSeconds,
         used_at: z.nullable(UnixSeconds),
-        twin_id: z.int(),
-        nonce: z.string(),
+        twin_id: Id,
+        nonce: secret(z.string()),
         cost: Amount,
       }),
     ),

@@ -1,4 +1,17 @@
-import { Amount, ContentHash, component, ItemShape, TwinPath, UnixSeconds, z } from '../../http/fields/schema.js'
+import {
+  Amount,
+  ContentHash,
+  component,
+  Hostname,
+  Id,
+  IsoTime,
+  ItemShape,
+  secret,
+  TextId,
+  TwinPath,
+  UnixSeconds,
+  z,
+} from '../../http/fields/schema.js'
 import { noContent, streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import type { State } from '../../storage/storage.js'
@@ -16,9 +29,9 @@ import {
 } from './shapes.js'
 import { snapshotText } from './snapshot.js'
 
-const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.string() })
+const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: IsoTime })
 
-const SeededTwin = component('SeededTwin', { id: z.int(), hostname: z.string(), key: z.string(), balance: Amount })
+const SeededTwin = component('SeededTwin', { id: Id, hostname: Hostname, key: secret(z.string()), balance: Amount })
 
 const Snapshot = component('Snapshot', {
   schema: z.optional(z.int()),
@@ -74,26 +87,26 @@ export const controlRoutes = defineRoutes('sandbox', {
       digital_quantities: z.array(z.object({ dq: ContentHash, shortcode: z.string() })),
       accounts: z.array(
         z.object({
-          id: z.int(),
+          id: Id,
           name: z.string(),
           public_secret: z.string(),
-          client_id: z.string(),
-          client_secret: z.string(),
+          client_id: TextId,
+          client_secret: secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       users: z.array(
         z.object({
-          id: z.int(),
+          id: Id,
           email: z.string(),
-          client_id: z.string(),
-          client_secret: z.string(),
+          client_id: TextId,
+          client_secret: secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       twins: z.array(SeededTwin),
       commodities: z.array(
-        z.object({ hash: z.string(), descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.string() }),
+        z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: Hostname }),
       ),
       items: z.array(ItemShape),
     }),
@@ -116,9 +129,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/dead-letters',
     result: z.object({
-      dead_letters: z.array(
-        z.object({ id: z.string(), kind: z.string(), subject: z.string(), parked_at: UnixSeconds }),
-      ),
+      dead_letters: z.array(z.object({ id: TextId, kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
     }),
     read: (tx) => showDeadLetters(tx),
   }),
@@ -128,7 +139,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Retry a dead letter. If it fails again, it stays one.',
     method: 'POST',
     path: '/_sandbox/dead-letters/:id/retry',
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: TextId }),
     status: 204,
     errors: ['not_found'],
     async write(tx, { params }, service) {
@@ -171,7 +182,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/fund',
     body: FundOrderShape,
-    result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
+    result: z.object({ hostname: Hostname, dq: ContentHash, amount: Amount, balance: Amount }),
     errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
     handle: ({ body }, service) => createSandbox(service).fund(body),
   }),
@@ -187,7 +198,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     text: { type: 'text/csv', limit: 'binderBytes' },
     status: 201,
     result: z.object({
-      hostname: z.string(),
+      hostname: Hostname,
       rows: z.int(),
       delegates: z.int(),
       stand_ins: z.int(),
@@ -229,14 +240,14 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: z.object({
       messages: z.array(
         z.object({
-          id: z.int(),
+          id: Id,
           kind: MessageKind,
           status: z.enum(['pending', 'sent', 'failed']),
           to: z.string(),
-          subject: z.string(),
-          text: z.string(),
-          codes: z.array(z.string()),
-          links: z.array(z.string()),
+          subject: secret(z.string()),
+          text: secret(z.string()),
+          codes: secret(z.array(z.string())),
+          links: secret(z.array(z.string())),
           data: z.optional(z.record(z.string(), z.string())),
           created_at: UnixSeconds,
         }),

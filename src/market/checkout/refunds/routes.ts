@@ -1,18 +1,28 @@
-import { Amount, ContentHash, component, IdPath, PageQuery, pageOf, z } from '../../../http/fields/schema.js'
+import {
+  Amount,
+  ContentHash,
+  component,
+  Id,
+  IdPath,
+  PageQuery,
+  pageOf,
+  TextId,
+  z,
+} from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { listCheckoutRefunds, outcomes, settleCheckoutRefund } from './settle.js'
 
 const Refund = component('CheckoutRefund', {
-  id: z.int(),
-  checkout_id: z.int(),
-  catalog_item_id: z.int(),
+  id: Id,
+  checkout_id: Id,
+  catalog_item_id: Id,
   name: z.string(),
   amount: Amount,
   dq: ContentHash,
   status: z.enum(['refused', 'unknown']),
   reason: z.nullable(z.string()),
-  charge_id: z.nullable(z.string()),
-  refund_id: z.nullable(z.string()),
+  charge_id: z.nullable(TextId),
+  refund_id: z.nullable(TextId),
   payer: z.enum(['user', 'guest']),
   email: z.nullable(z.string()),
 })
@@ -43,7 +53,7 @@ export const checkoutRefundRoutes = defineRoutes('checkout', {
     auth: ['account'],
     params: IdPath,
     body: z.object({ outcome: Outcome }),
-    result: z.object({ id: z.int(), outcome: Outcome }),
+    result: z.object({ id: Id, outcome: Outcome }),
     errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
     idempotent: true,
     write: (tx, { params, body, principal }, service) =>

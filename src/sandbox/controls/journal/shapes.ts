@@ -1,4 +1,4 @@
-import { component, z } from '../../../http/fields/schema.js'
+import { component, IsoTime, TextId, z } from '../../../http/fields/schema.js'
 
 const MessageShape = component('JournalMessage', {
   headers: z.record(z.string(), z.string()),
@@ -7,8 +7,8 @@ const MessageShape = component('JournalMessage', {
 })
 
 export const EntryShape = component('JournalEntry', {
-  id: z.string(),
-  at: z.string(),
+  id: TextId,
+  at: IsoTime,
   ms: z.nullable(z.number()),
   origin: z.enum(['http', 'in_process', 'worker', 'msw', 'timer', 'delivery', 'page', 'mcp']),
   operation_id: z.nullable(z.string()),
@@ -56,4 +56,4 @@ export const ExplanationShape = component('Explanation', {
   docs: z.string(),
 })
 
-export const RequestPath = z.object({ id: z.string() })
+export const RequestPath = z.object({ id: TextId })
