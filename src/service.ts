@@ -23,13 +23,10 @@ import { RouteTable } from './http/routing/router.js'
 import { sandboxAccess } from './http/sandbox-access.js'
 import { WaitingRequests } from './http/waiting-requests.js'
 import { webFetch } from './http/web-fetch.js'
-import { sessions } from './identity/sessions/session.js'
-import { clients } from './identity/tokens/client.js'
-import { tokens } from './identity/tokens/token.js'
 import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
 import { countStored } from './identity/users/stored-bytes.js'
-import { generationOf, users } from './identity/users/user.js'
+import { generationOf } from './identity/users/user.js'
 import { type DeadLetter, listDeadLetters, retryDeadLetter } from './jobs/dead-letters/dead-letter.js'
 import { events } from './jobs/events/event.js'
 import { outbox } from './jobs/outbox/outbox.js'
@@ -48,7 +45,6 @@ import { armAtStart } from './sandbox/faults/controls.js'
 import { SandboxFaults } from './sandbox/faults/faults.js'
 import { Journal } from './sandbox/journal/journal.js'
 import { type AgentControls, withAgents } from './sandbox/scripted-agent/controls.js'
-import { settings } from './sandbox/settings/settings.js'
 import { CommitHistory } from './storage/history/history.js'
 import { watchedStorage } from './storage/history/watched-storage.js'
 import { ReadTransaction } from './storage/read-transaction.js'
@@ -320,7 +316,6 @@ function contextOf(
     findCaller: authenticate,
     countNew,
     countStored,
-    credentialsIn: [sessions, tokens, clients, users, settings].map(({ name }) => name),
     completeRefusal: async (refusal, principal, service) =>
       principal.kind === 'agent'
         ? (await load(() => import('./agents/agents/refusal.js'))).completeRefusal(refusal, principal, service)

@@ -23,6 +23,7 @@ export const outbox = collection<OutboxRow>()(
   },
   // Mails hold codes and links that approve requests.
   {
+    refs: { delivery_id: 'webhook_deliveries', webhook_id: 'webhooks' },
     sealed: {
       subject: 'Unreadable',
       text: 'This message was sealed under another key.',

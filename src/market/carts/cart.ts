@@ -68,6 +68,7 @@ export const cartLines = collection<CartLineRow>()(
   'cart_lines',
   { byCart: { fields: ['cart_id', 'line'] } },
   {
+    refs: { cart_id: 'carts', catalog_item_id: 'catalog_items', dq: 'digital_quantities' },
     growth: { by: 'the holder of a cart', most: 50, per: 'cart', beyond: 'cart_full' },
     retention: { until: 'its cart is removed' },
   },
