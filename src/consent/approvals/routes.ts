@@ -29,7 +29,7 @@ export const approvalRoutes = defineRoutes('approvals', {
       limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
       after: z.optional(z.string()),
     }),
-    result: z.object({ approvals: z.array(ApprovalShape), next: z.nullable(z.string()) }),
+    result: z.object({ approvals: z.array(ApprovalShape), next: z.nullable(TextId) }),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listApprovals(tx, principal.id, query, service),
   }),

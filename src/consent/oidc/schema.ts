@@ -1,5 +1,5 @@
 import { allDesigned } from '../../http/fields/graded.js'
-import { component, Hostname, lineOf, secret, TextId, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, Hostname, Link, lineOf, secret, TextId, UnixSeconds, z } from '../../http/fields/schema.js'
 import { signingAlgorithms } from './clients/client.js'
 
 const Text = z.string().check(z.maxLength(2048))
@@ -89,7 +89,7 @@ export const Registration = component('RegisteredClient', {
   client_secret: secret(z.optional(z.string())),
   client_secret_expires_at: z.optional(UnixSeconds),
   registration_access_token: secret(z.string()),
-  registration_client_uri: z.string(),
+  registration_client_uri: Link,
 })
 
 /** The length is limited because parameters are stored and sent back. */

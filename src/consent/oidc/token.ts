@@ -49,7 +49,7 @@ export const oidcTokens = collection<OidcTokenRow>()(
   },
   {
     refs: { client_id: 'oidc_clients', connection_id: 'oidc_connections', family_id: null, user_id: 'users' },
-    secrets: ['access_digest', 'refresh_digest'],
+    secrets: ['id', 'family_id', 'access_digest', 'refresh_digest'],
     growth: { by: 'an app', bound: 'One for each code, and one for each refresh token, which works once.' },
     retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' },
   },

@@ -32,3 +32,67 @@ export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Mar
   const { innerType } = schema._zod.def as { innerType?: FieldSchema } // Wrappers have one.
   return marksBySchema.get(schema)?.[mark] ?? (innerType && markOf(innerType, mark))
 }
+
+const definitionOf = (schema: FieldSchema) => (schema as z.core.$ZodTypes)._zod.def // Every schema is one of these.
+
+/** The schemas that a value may have: several in a union, and none if nothing is known of it. */
+export type Place = readonly FieldSchema[]
+
+export const isMarked = (place: Place, mark: keyof Marks): boolean =>
+  place.some((schema) => markOf(schema, mark) !== undefined)
+
+/** Where a field of a value is, or an item of a list. */
+export const partsOf = (place: Place, name: string): Place => place.flatMap((schema) => partOf(schema, name))
+
+function partOf(schema: FieldSchema, name: string): Place {
+  const definition = definitionOf(schema)
+  switch (definition.type) {
+    case 'object': {
+      const field = Object.hasOwn(definition.shape, name) ? definition.shape[name] : definition.catchall
+      return field ? [field] : []
+    }
+    case 'record':
+      return [definition.valueType]
+    case 'array':
+      return [definition.element]
+    case 'tuple':
+      return definition.items
+    case 'union':
+      return partsOf(definition.options, name)
+    case 'optional':
+    case 'nullable':
+      return partOf(definition.innerType, name)
+    default:
+      return []
+  }
+}
+
+/** A field at any depth of a schema. */
+interface Field {
+  readonly name: string
+  readonly schema: FieldSchema
+}
+
+/** All fields that a schema names. */
+export function* fieldsIn(schema: FieldSchema): Generator<Field> {
+  const definition = definitionOf(schema)
+  switch (definition.type) {
+    case 'object':
+      for (const [name, field] of Object.entries(definition.shape)) {
+        yield { name, schema: field }
+        yield* fieldsIn(field)
+      }
+      return
+    case 'record':
+      return yield* fieldsIn(definition.valueType)
+    case 'array':
+      return yield* fieldsIn(definition.element)
+    case 'tuple':
+    case 'union':
+      for (const part of definition.type === 'tuple' ? definition.items : definition.options) yield* fieldsIn(part)
+      return
+    case 'optional':
+    case 'nullable':
+      yield* fieldsIn(definition.innerType)
+  }
+}

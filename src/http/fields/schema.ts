@@ -22,6 +22,8 @@ export const IsoTime = generated(z.string())
 export const Id = generated(z.int())
 /** An id with random letters or digits. */
 export const TextId = generated(z.string())
+/** A URL with an id or a token in it. Its token is never shown. */
+export const Link = generated(z.string())
 /** The name of a twin, which is random unless it was given. */
 export const Hostname = generated(z.string())
 
@@ -222,7 +224,7 @@ export const CartShape = component('Cart', {
 export const CheckoutShape = component('Checkout', {
   id: Id,
   token: secret(z.string()),
-  url: z.string(),
+  url: Link,
   status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
   catalog_item_id: Id,
   name: z.string(),
@@ -277,7 +279,7 @@ export const ApprovalShape = component('Approval', {
   status: z.enum(['pending', 'approved', 'rejected', 'expired', 'spent']),
   detail: z.record(z.string(), z.unknown()),
   summary: z.string(),
-  url: z.string(),
+  url: Link,
   expires_at: UnixSeconds,
   created_at: UnixSeconds,
   spent_at: z.nullable(UnixSeconds),
@@ -304,7 +306,7 @@ export const PageQuery = z.object(pageQuery)
 /** A page of a list, with the rows under `plural`. `next` is the cursor of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
   // TypeScript types a computed field name as `string`.
-  z.object({ [plural]: z.array(item), next: designed(z.nullable(z.int())) } as Record<P, z.ZodMiniArray<S>> & {
+  z.object({ [plural]: z.array(item), next: designed(z.nullable(Id)) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 

@@ -22,7 +22,7 @@ const accountShape = {
   id: Id,
   ...times,
   secrets: z.tuple([
-    component('PublicSecret', { public_secret: z.string(), ...times }),
+    component('PublicSecret', { public_secret: TextId, ...times }),
     component('AccountClientSecret', { client_id: TextId, client_secret: secret(z.nullable(z.string())), ...times }),
   ]),
 }

@@ -42,7 +42,7 @@ export const tokens = collection<TokenRow>()(
   },
   {
     refs: { client_id: 'clients', family_id: null, owner_id: null },
-    secrets: ['access_digest', 'refresh_digest'],
+    secrets: ['id', 'family_id', 'access_digest', 'refresh_digest'],
     growth: {
       by: 'a client, by its secret or a refresh token',
       bound:

@@ -23,7 +23,13 @@ export const outbox = collection<OutboxRow>()(
   },
   // Mails hold codes and links that approve requests.
   {
-    refs: { delivery_id: 'webhook_deliveries', webhook_id: 'webhooks' },
+    refs: {
+      charge: null,
+      delivery_id: 'webhook_deliveries',
+      device_id: 'devices',
+      purpose_id: null,
+      webhook_id: 'webhooks',
+    },
     sealed: {
       subject: 'Unreadable',
       text: 'This message was sealed under another key.',

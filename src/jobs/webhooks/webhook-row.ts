@@ -67,7 +67,7 @@ export const webhookDeliveries = collection<WebhookDeliveryRow>()(
   'webhook_deliveries',
   { byWebhook: { fields: ['webhook_id'] }, byEventTime: { fields: ['event_at'] } },
   {
-    refs: { event_id: 'events', outbox_id: 'outbox', webhook_id: 'webhooks' },
+    refs: { message_id: null, event_id: 'events', outbox_id: 'outbox', webhook_id: 'webhooks' },
     growth: countedDaily('an account, by testWebhook; the service, at most 20 for each event of an account'),
     retention: { after: 'its event happened', keepMs: 'eventDays', index: 'byEventTime' },
   },

@@ -24,6 +24,7 @@ export const carts = collection<CartRow>()(
   'carts',
   { byHolder: { fields: ['holder'] }, byExpiry: { fields: ['expires_at'] } },
   {
+    secrets: ['holder'],
     growth: countedDaily('anybody, by createCart', 'owner or client address'),
     retention: {
       after: 'a day without a change; 30 days for an agent or account; 90 days after it was paid',

@@ -89,7 +89,7 @@ export const controlRoutes = defineRoutes('sandbox', {
         z.object({
           id: Id,
           name: z.string(),
-          public_secret: z.string(),
+          public_secret: TextId,
           client_id: TextId,
           client_secret: secret(z.string()),
           twin: SeededTwin,

@@ -1,10 +1,10 @@
-import { component, TextId, z } from '../../../http/fields/schema.js'
+import { component, Link, TextId, z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { sandboxOf } from '../context.js'
 import { control } from '../control.js'
 
-const ForkShape = component('Fork', { id: TextId, url: z.string() })
+const ForkShape = component('Fork', { id: TextId, url: Link })
 
 const forkingRoute = (path: '/_sandbox/fork' | '/_sandbox/forks') =>
   route({

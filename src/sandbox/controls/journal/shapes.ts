@@ -27,8 +27,8 @@ export const EntryShape = component('JournalEntry', {
       id: z.union([z.string(), z.number()]),
     }),
   ),
-  caused_by: z.optional(z.string()),
-  trace: z.optional(z.string()),
+  caused_by: z.optional(TextId),
+  trace: z.optional(TextId),
   fault: z.optional(z.string()),
 })
 
