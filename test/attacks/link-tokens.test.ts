@@ -1,10 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod/mini'
 import { redactLinks } from '../../src/base/text/redacted.js'
+import { collections } from '../../src/collections.js'
 import { createService } from '../../src/index.js'
 import { routeList } from '../../src/routes.js'
 import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
+import { learnSecretNames } from '../../src/sandbox/journal/secret-names.js'
+
+learnSecretNames(routeList, collections)
 
 /** Links whose token gives a right, and fields that hold one: every place is known, also of operations to come. */
 
@@ -98,7 +102,7 @@ test.each([
   for (let cut = 1; cut <= text.length; cut += 3) {
     const filler = text.startsWith('{') ? `{"f":"${'z'.repeat(CUT - cut - 9)}",` : `f=${'z'.repeat(CUT - cut - 3)}&`
     const body = (text.startsWith('{') ? filler + text.slice(1) : filler + text) + 'z'.repeat(100)
-    const { shown } = new KeptMessage('', body)
+    const shown = new KeptMessage('', body).show()
     expect(shown.cut).toBe(true)
     expect(shown.body, `cut after ${cut}`).not.toContain('Ab1_')
   }

@@ -66,7 +66,9 @@ describe('a field of an operation', () => {
 describe('what a random source made', () => {
   const drawn = new Set<string>()
   /** Texts of answers, without secrets. */
-  const shown: string[] = []
+  const shown: { readonly at: string; readonly text: string }[] = []
+  /** Values of fields with the mark `secret`. */
+  const hidden = new Set<string>()
   const bare = new Set<string>()
   const states: State[] = []
 
@@ -111,10 +113,15 @@ describe('what a random source made', () => {
     return routeList.find((each) => each.path === path && each.method === method) ?? routeList.find(fits)
   }
 
+  function hide(value: unknown): void {
+    if (typeof value === 'string' && value.length > 15) hidden.add(value)
+    if (Array.isArray(value)) for (const each of value) hide(each)
+  }
+
   function compare(value: unknown, place: readonly FieldSchema[], id: string, path: string): void {
-    if (isMarked(place, 'isSecret')) return
+    if (isMarked(place, 'isSecret')) return hide(value)
     if (typeof value === 'string') {
-      shown.push(value)
+      shown.push({ at: `${id}${path}`, text: value })
       if (place.length > 0 && !isMarked(place, 'isGenerated') && isDrawn(value)) bare.add(`${id}${path}: ${value}`)
     }
     if (typeof value !== 'object' || value === null) return
@@ -129,6 +136,12 @@ describe('what a random source made', () => {
     expect([...bare]).toEqual([])
   })
 
+  test('or is a secret of one field is a secret of each', () => {
+    expect(hidden.size).toBeGreaterThan(50)
+    const leaks = shown.filter(({ text }) => [...hidden].some((each) => text === each))
+    expect([...new Set(leaks.map(({ at }) => at))]).toEqual([])
+  })
+
   const known = new Map(collections.map((each) => [each.name, each]))
   const rows = () =>
     states.flatMap((state) =>
@@ -140,7 +153,7 @@ describe('what a random source made', () => {
   }
 
   test('is a secret of its row, or public in an answer', () => {
-    const open = shown.join(' ')
+    const open = shown.map(({ text }) => text).join(' ')
     const found = new Set<string>()
     for (const [name, row] of rows())
       for (const [field, value] of Object.entries(row))

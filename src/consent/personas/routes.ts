@@ -189,7 +189,7 @@ export const personaRoutes = defineRoutes('personas', {
     status: 201,
     result: z.object(
       allDesigned({
-        hash: ContentHash,
+        hash: secret(ContentHash),
         persona: ContentHash,
         hostname: Hostname,
         issue: z.int(),

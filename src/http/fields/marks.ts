@@ -42,7 +42,10 @@ export const isMarked = (place: Place, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
 /** Where a field of a value is, or an item of a list. */
-export const partsOf = (place: Place, name: string): Place => place.flatMap((schema) => partOf(schema, name))
+export const partsOf = (place: Place, name: string): Place =>
+  place.flatMap((schema) => partOf(schema, name)).filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.type))
+
+const SAYS_NOTHING: ReadonlySet<string> = new Set(['unknown', 'never'])
 
 function partOf(schema: FieldSchema, name: string): Place {
   const definition = definitionOf(schema)

@@ -1,5 +1,6 @@
 import type { JournalMessage } from '../../base/journal.js'
 import { ownCopy } from '../../base/memo.js'
+import type { Place } from '../../http/fields/marks.js'
 import { redact, redactHeader } from './redact.js'
 
 /** The longest text of a body that is kept, in characters. */
@@ -31,29 +32,29 @@ export class KeptMessage {
     this.length = headers.length + (this.#text?.length ?? 0)
   }
 
-  /** Without its secrets. From the first time on, only this is kept. */
-  get shown(): JournalMessage {
+  /** Without its secrets, which its schemas mark. From the first time on, only this is kept. */
+  show(place: Place = []): JournalMessage {
     if (!this.#shown) {
       this.#delegate = DELEGATE.exec(this.#text ?? '')?.[1]
-      this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut) }
+      this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut, place) }
       this.#headers = ''
       this.#text = null
     }
     return this.#shown
   }
 
-  /** The delegate that its body names, which is a secret. */
+  /** The delegate that its body names, which is a secret. Known when it was shown. */
   get delegate(): string | undefined {
-    return this.shown && this.#delegate
+    return this.#delegate
   }
 }
 
 /** The hash of the delegate that a request pays with. */
 const DELEGATE = /"persona_delegate"\s*:\s*"(41[0-9a-f]{64})"/
 
-function shownBody(text: string | null, isCut: boolean): Pick<JournalMessage, 'body' | 'cut'> {
+function shownBody(text: string | null, isCut: boolean, place: Place): Pick<JournalMessage, 'body' | 'cut'> {
   if (text === null) return { body: null }
-  return isCut ? { body: redact(wholePart(text)), cut: true } : { body: redact(text) }
+  return isCut ? { body: redact(wholePart(text), place), cut: true } : { body: redact(text, place) }
 }
 
 /** A text that was cut, without its last text, number or list: a secret that the cut divides would not be recognized. */

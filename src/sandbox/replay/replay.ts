@@ -42,7 +42,7 @@ export async function replayEntry(
   { in: place, diff = true, strict = false }: ReplayOrder,
   service: ServiceContext,
 ): Promise<Replay> {
-  const was = entryOf(service, id)
+  const was = await entryOf(service, id)
   const draft = draftOf(was)
   if (diff && was.response.cut) throw notReplayable('response.body', 'The journal cut it. Replay without `diff`.')
   const moved = await service.storage.read((tx) => movementsOf(tx, was))
@@ -80,7 +80,7 @@ async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Pr
   })
   // A stream would go on.
   await answer.body?.cancel()
-  return showEntry(entryOf(service, answer.headers.get('x-request-id') ?? ''))
+  return showEntry(await entryOf(service, answer.headers.get('x-request-id') ?? ''))
 }
 
 async function compare(
