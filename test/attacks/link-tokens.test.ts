@@ -5,10 +5,10 @@ import { collections } from '../../src/collections.js'
 import { createService } from '../../src/index.js'
 import { routeList } from '../../src/routes.js'
 import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
+import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
-import { learnSecretNames } from '../../src/sandbox/journal/secret-names.js'
 
-learnSecretNames(routeList, collections)
+learnMarks(routeList, collections)
 
 /** Links whose token gives a right, and fields that hold one: every place is known, also of operations to come. */
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { collections } from '../../src/collections.js'
 import { routeList } from '../../src/routes.js'
+import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
-import { learnSecretNames } from '../../src/sandbox/journal/secret-names.js'
 
-learnSecretNames(routeList, collections)
+learnMarks(routeList, collections)
 
 const CARDS = [
   ['4000000000006', '13 digits'],

@@ -41,6 +41,14 @@ export type Place = readonly FieldSchema[]
 export const isMarked = (place: Place, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
+/** Whether a value can only be a text. */
+export const isText = (place: Place): boolean => place.length > 0 && place.every(isTextSchema)
+
+function isTextSchema(schema: FieldSchema): boolean {
+  const { type, innerType } = schema._zod.def as { type: string; innerType?: FieldSchema } // Wrappers have one.
+  return type === 'string' || (innerType !== undefined && isTextSchema(innerType))
+}
+
 /** Where a field of a value is, or an item of a list. */
 export const partsOf = (place: Place, name: string): Place =>
   place.flatMap((schema) => partOf(schema, name)).filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.type))

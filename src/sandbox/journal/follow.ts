@@ -2,7 +2,7 @@ import type { Entry } from '../../base/journal.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Journal } from './journal.js'
 import { showEntry } from './kept-entry.js'
-import { knowSecrets } from './secret-names.js'
+import { knowMarks } from './marked-names.js'
 
 /** A silent stream sends a comment this often, so that connections stay open. */
 const HEARTBEAT_MS = 15_000
@@ -47,7 +47,7 @@ async function* entriesOrSilence(
   service: FollowedService,
 ): AsyncGenerator<Entry | undefined> {
   const { background } = service
-  await knowSecrets(service)
+  await knowMarks(service)
   const waiting: Entry[] = after === undefined ? [] : journal.since(after).filter(matches).map(showEntry)
   let waking = new AbortController()
   const wake = () => waking.abort()

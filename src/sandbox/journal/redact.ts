@@ -4,7 +4,7 @@ import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, type Place, partsOf } from '../../http/fields/marks.js'
 import { HARD_TO_GUESS } from '../../http/idempotency/caller-key.js'
 import { LONGEST_KEY } from '../../http/idempotency/idempotency.js'
-import { IDENTIFYING, isSecretName } from './secret-names.js'
+import { IDENTIFYING, isSecretName } from './marked-names.js'
 
 /** What a form with files holds. No operation takes one, so whoever sends it gets an error, and looks into the journal. */
 const IN_PART = /^(?!--|content-)[^\r\n]+/gim

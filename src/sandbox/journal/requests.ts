@@ -8,7 +8,7 @@ import { explainKey } from '../explain/part.js'
 import { followEntries } from './follow.js'
 import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
 import { showEntry } from './kept-entry.js'
-import { knowSecrets } from './secret-names.js'
+import { knowMarks } from './marked-names.js'
 
 /** The fields by which entries are found. */
 export const FilterShape = {
@@ -75,7 +75,7 @@ export function journalOf(service: Pick<ServiceContext, 'recorder'>): Journal {
 /** The same, for whoever reads entries: what is secret in them is known from then on. */
 export async function openJournal(service: Pick<ServiceContext, 'recorder' | 'sandbox'>): Promise<Journal> {
   const journal = journalOf(service)
-  await knowSecrets(service)
+  await knowMarks(service)
   return journal
 }
 

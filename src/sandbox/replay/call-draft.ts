@@ -1,6 +1,6 @@
 import type { Entry } from '../../base/journal.js'
 import { HIDDEN } from '../../base/text/redacted.js'
-import { IDENTIFYING } from '../journal/secret-names.js'
+import { IDENTIFYING } from '../journal/marked-names.js'
 import { callerOf, type EntryCaller } from './entry-caller.js'
 import { notReplayable } from './not-replayable.js'
 

@@ -2,6 +2,7 @@ import type { Entry } from '../../base/journal.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { showEntry } from '../journal/kept-entry.js'
+import { answerPlace } from '../journal/places.js'
 import { entryOf } from '../journal/requests.js'
 import { draftOf, filledTemplate } from './call-draft.js'
 import { compareAnswers, type Difference } from './difference.js'
@@ -53,7 +54,7 @@ export async function replayEntry(
     return {
       entry,
       state: stage.state,
-      ...(diff && compareAnswers(was, entry, { strict })),
+      ...(diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })),
       effects: await compare({ was, moved, is: entry }, stage),
     }
   } finally {

@@ -1,18 +1,24 @@
 import type { ServiceContext } from '../../http/context.js'
-import { type FieldSchema, fieldsIn, markOf } from '../../http/fields/marks.js'
+import { type FieldSchema, fieldsIn, isMarked, markOf, type Place } from '../../http/fields/marks.js'
 import type { Route } from '../../http/route.js'
 import type { AnyCollection } from '../../storage/storage.js'
 
-/** Names of secrets, by which those are hidden that no schema knows. `sometimes`: other fields of this name are public. */
-let known: ReadonlyMap<string, 'always' | 'sometimes'> | undefined
+/** Names that marks give, by which values are judged that no schema knows. */
+interface MarkedNames {
+  /** `sometimes`: other fields of this name are public. */
+  readonly secret: ReadonlyMap<string, 'always' | 'sometimes'>
+  readonly generated: ReadonlySet<string>
+}
+
+let known: MarkedNames | undefined
 
 /** Reads the marks of all operations and collections, once. */
-export async function knowSecrets({ sandbox }: Pick<ServiceContext, 'sandbox'>): Promise<void> {
-  if (!known && sandbox) learnSecretNames(await sandbox.loadRoutes(), sandbox.collections)
+export async function knowMarks({ sandbox }: Pick<ServiceContext, 'sandbox'>): Promise<void> {
+  if (!known && sandbox) learnMarks(await sandbox.loadRoutes(), sandbox.collections)
 }
 
 /** Takes the names from the marks of all operations and collections. All services of a process have the same. */
-export function learnSecretNames(routes: readonly Route[], collections: readonly AnyCollection[]): void {
+export function learnMarks(routes: readonly Route[], collections: readonly AnyCollection[]): void {
   if (known) return
   const [secret, plain, generated] = [new Set<string>(), new Set<string>(), new Set<string>()]
   for (const message of routes.flatMap(messagesOf))
@@ -21,7 +27,7 @@ export function learnSecretNames(routes: readonly Route[], collections: readonly
   for (const { secrets = [] } of collections) for (const field of secrets) secret.add(field)
   // Ids and hashes are public nearly everywhere. Those that are not stand in fields that a schema knows.
   const names = [...secret].filter((name) => !generated.has(name))
-  known = new Map(names.map((name) => [name, plain.has(name) ? 'sometimes' : 'always']))
+  known = { generated, secret: new Map(names.map((name) => [name, plain.has(name) ? 'sometimes' : 'always'])) }
 }
 
 const messagesOf = ({ params, query, body, result, waits }: Route): FieldSchema[] =>
@@ -33,9 +39,13 @@ const PUBLIC = /^"?(?:[a-z]+(?:_[a-z]+)*|(?!delegate:)[a-z_-]+:[^\s"]*)"?$/
 /** Whether a value under this name may be a secret. Before the names are known, each may. */
 export function isSecretName(name: string, value: string): boolean {
   if (!known) return true
-  const which = known.get(name) ?? known.get(name.replace(/s$/, ''))
+  const which = known.secret.get(name) ?? known.secret.get(name.replace(/s$/, ''))
   return which === 'always' || (which === 'sometimes' && !PUBLIC.test(value))
 }
+
+/** Whether a value differs in each repetition, as far as its schema or its name says. */
+export const isGenerated = (place: Place, name: string): boolean =>
+  place.length > 0 ? isMarked(place, 'isGenerated') : (known?.generated.has(name) ?? false)
 
 /** Headers that identify a caller. */
 export const IDENTIFYING: ReadonlySet<string> = new Set([
