@@ -1,16 +1,4 @@
-import {
-  Amount,
-  ApprovalShape,
-  ContentHash,
-  Id,
-  Link,
-  LinkPath,
-  quoteFields,
-  secret,
-  TextId,
-  UnixSeconds,
-  z,
-} from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, ContentHash, LinkPath, quoteFields, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
@@ -33,7 +21,7 @@ export const agentRoutes = defineRoutes('agents', {
     versions: ['v4'],
     auth: ['agent'],
     result: z.object({
-      account: z.nullable(z.object({ id: Id, name: z.nullable(z.string()) })),
+      account: z.nullable(z.object({ id: z.Id, name: z.nullable(z.string()) })),
       choosable: z.boolean(),
     }),
     read: (tx, { principal }) => agentAccount(tx, principal),
@@ -47,7 +35,7 @@ export const agentRoutes = defineRoutes('agents', {
     versions: ['v4'],
     auth: ['agent'],
     status: 201,
-    result: z.object({ url: Link, expires_at: UnixSeconds }),
+    result: z.object({ url: z.Link, expires_at: UnixSeconds }),
     errors: ['not_choosable'],
     adds: 'account_choices',
     idempotent: true,
@@ -64,7 +52,7 @@ export const agentRoutes = defineRoutes('agents', {
     auth: ['agent'],
     body: z.object({
       kind: z.enum([...wishKinds, 'account_change']),
-      catalog_item_id: z.optional(Id),
+      catalog_item_id: z.optional(z.Id),
       arguments: z.optional(parameters),
       price: quoteFields.price,
       amount: z.optional(Amount),
@@ -73,9 +61,9 @@ export const agentRoutes = defineRoutes('agents', {
       serviceUrl: z.optional(z.string()),
       serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
       additionalParams: z.optional(parameters),
-      address: z.optional(TextId),
+      address: z.optional(z.TextId),
       memo: z.optional(z.nullable(z.string())),
-      cart_id: z.optional(Id),
+      cart_id: z.optional(z.Id),
       change: z.optional(parameters),
     }),
     status: 201,
@@ -112,7 +100,7 @@ export const agentRoutes = defineRoutes('agents', {
     path: '/agent/approvals/:id',
     versions: ['v4'],
     auth: ['agent', 'user', 'session'],
-    params: z.object({ id: TextId }),
+    params: z.object({ id: z.TextId }),
     result: ApprovalShape,
     errors: ['not_found'],
     read: (tx, { params, principal }, service) => readApproval(tx, principal, params.id, service),
@@ -125,8 +113,8 @@ export const agentRoutes = defineRoutes('agents', {
     path: '/agent/account-changes',
     versions: ['v4'],
     auth: ['agent'],
-    body: z.object({ approval_id: TextId }),
-    result: z.object({ approval_id: TextId, change: parameters, result: parameters }),
+    body: z.object({ approval_id: z.TextId }),
+    result: z.object({ approval_id: z.TextId, change: parameters, result: parameters }),
     errors: [
       'account_not_granted',
       'not_found',
@@ -156,7 +144,7 @@ export const agentRoutes = defineRoutes('agents', {
     body: z.object({
       answer: z.enum(choiceFlow.answers),
       email: z.optional(z.string()),
-      code: secret(z.optional(z.string())),
+      code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
     status: 303,

@@ -3,8 +3,6 @@ import { allDesigned, designed } from '../../http/fields/graded.js'
 import {
   Amount,
   component,
-  Hostname,
-  Id,
   IdPath,
   itemFields,
   lineOf,
@@ -63,8 +61,8 @@ const { name, description } = itemFields
 const optional = allDesigned({
   provider: z.optional(lineOf(255)),
   service_method: z.optional(ServiceMethod),
-  twin_id: z.optional(Id),
-  external_twin_hostname: z.optional(Hostname),
+  twin_id: z.optional(z.Id),
+  external_twin_hostname: z.optional(z.Hostname),
   input_schema: z.optional(ServiceSchema),
 })
 

@@ -4,11 +4,9 @@ import {
   AuthenticationRequest,
   ContentHash,
   component,
-  Id,
   IdPath,
   PageQuery,
   pageOf,
-  secret,
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
@@ -137,7 +135,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     versions: ['v4'],
     auth: ['guest'],
     params: IdPath,
-    query: z.object({ token: secret(z.string()) }),
+    query: z.object({ token: z.secret(z.string()) }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
     refused: refusedBy(refusedAnswerPage),
@@ -157,7 +155,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     versions: ['v4'],
     auth: ['guest'],
     params: IdPath,
-    body: z.object({ token: secret(z.string()), answer: z.enum(['approve', 'reject']) }),
+    body: z.object({ token: z.secret(z.string()), answer: z.enum(['approve', 'reject']) }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
     refused: refusedBy(refusedAnswerPage),
@@ -178,7 +176,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     result: pageOf(
       'authorizations',
       component('Authorization', {
-        id: Id,
+        id: z.Id,
         merchant_url: z.nullable(z.string()),
         merchant_name: z.nullable(z.string()),
         payment_type_hash: z.nullable(ContentHash),

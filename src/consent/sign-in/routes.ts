@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.js'
-import { AuthenticationRequest, Email, Id, secret, UserShape, z } from '../../http/fields/schema.js'
+import { AuthenticationRequest, Email, UserShape, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { signInByCode } from './code-sign-in.js'
@@ -13,8 +13,8 @@ export const signInRoutes = defineRoutes('sessions', {
     path: '/session/verify',
     versions: ['v4'],
     auth: ['guest'],
-    body: z.object({ email: Email, code: secret(z.string()), request_id: z.optional(Id) }),
-    result: z.object({ session_id: secret(z.string()), user: UserShape }),
+    body: z.object({ email: Email, code: z.secret(z.string()), request_id: z.optional(z.Id) }),
+    result: z.object({ session_id: z.secret(z.string()), user: UserShape }),
     waits: z.object({ request: AuthenticationRequest }),
     errors: [
       'session_required',

@@ -33,7 +33,17 @@ export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Mar
   return marksBySchema.get(schema)?.[mark] ?? (innerType && markOf(innerType, mark))
 }
 
-const definitionOf = (schema: FieldSchema) => (schema as z.core.$ZodTypes)._zod.def // Every schema is one of these.
+/** The definition of a schema, or of what it wraps. */
+function definitionOf(schema: FieldSchema): z.core.$ZodTypes['_zod']['def'] {
+  const { def } = (schema as z.core.$ZodTypes)._zod // Every schema is one of these.
+  return def.type === 'optional' || def.type === 'nullable' ? definitionOf(def.innerType) : def
+}
+
+/** The names of the fields of an object. */
+export function fieldNames(schema: FieldSchema): string[] {
+  const definition = definitionOf(schema)
+  return definition.type === 'object' ? Object.keys(definition.shape) : []
+}
 
 /** The schemas that a value may have: several in a union, and none if nothing is known of it. */
 export type Place = readonly FieldSchema[]
@@ -42,18 +52,15 @@ export const isMarked = (place: Place, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
 /** Whether a value can only be a text. */
-export const isText = (place: Place): boolean => place.length > 0 && place.every(isTextSchema)
-
-function isTextSchema(schema: FieldSchema): boolean {
-  const { type, innerType } = schema._zod.def as { type: string; innerType?: FieldSchema } // Wrappers have one.
-  return type === 'string' || (innerType !== undefined && isTextSchema(innerType))
-}
+export const isText = (place: Place): boolean =>
+  place.length > 0 && place.every((schema) => definitionOf(schema).type === 'string')
 
 /** Where a field of a value is, or an item of a list. */
 export const partsOf = (place: Place, name: string): Place =>
-  place.flatMap((schema) => partOf(schema, name)).filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.type))
+  place.flatMap((schema) => partOf(schema, name)).filter((part) => !saysNothing(part))
 
-const SAYS_NOTHING: ReadonlySet<string> = new Set(['unknown', 'never'])
+const saysNothing = (schema: FieldSchema): boolean =>
+  /^(?:unknown|never)$/.test(schema._zod.def.type) && !marksBySchema.has(schema)
 
 function partOf(schema: FieldSchema, name: string): Place {
   const definition = definitionOf(schema)
@@ -70,9 +77,6 @@ function partOf(schema: FieldSchema, name: string): Place {
       return definition.items
     case 'union':
       return partsOf(definition.options, name)
-    case 'optional':
-    case 'nullable':
-      return partOf(definition.innerType, name)
     default:
       return []
   }
@@ -87,23 +91,10 @@ interface Field {
 /** All fields that a schema names. */
 export function* fieldsIn(schema: FieldSchema): Generator<Field> {
   const definition = definitionOf(schema)
-  switch (definition.type) {
-    case 'object':
-      for (const [name, field] of Object.entries(definition.shape)) {
-        yield { name, schema: field }
-        yield* fieldsIn(field)
-      }
-      return
-    case 'record':
-      return yield* fieldsIn(definition.valueType)
-    case 'array':
-      return yield* fieldsIn(definition.element)
-    case 'tuple':
-    case 'union':
-      for (const part of definition.type === 'tuple' ? definition.items : definition.options) yield* fieldsIn(part)
-      return
-    case 'optional':
-    case 'nullable':
-      yield* fieldsIn(definition.innerType)
-  }
+  if (definition.type === 'object')
+    for (const [name, field] of Object.entries(definition.shape)) {
+      yield { name, schema: field }
+      yield* fieldsIn(field)
+    }
+  else for (const part of definition.type === 'union' ? definition.options : partOf(schema, '')) yield* fieldsIn(part)
 }

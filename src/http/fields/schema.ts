@@ -4,28 +4,16 @@ import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { component, strictComponent } from './component.js'
 import { allDesigned, designed } from './graded.js'
-import { generated, secret } from './marks.js'
 import * as z from './zod.js'
 
 /** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */
 
 /** A hash of canonical JSON: `41` and 64 hex digits. */
-export const ContentHash = generated(z.string())
+export const ContentHash = z.generated(z.string())
 
-export const UnixSeconds = generated(z.int())
+export const UnixSeconds = z.generated(z.int())
 /** Accounts, users and their secrets show times in this form. */
-export const UnixSecondsDigits = generated(z.string().check(z.regex(/^\d+$/)))
-/** ISO 8601. */
-export const IsoTime = generated(z.string())
-
-/** An id that is a number. */
-export const Id = generated(z.int())
-/** An id with random letters or digits. */
-export const TextId = generated(z.string())
-/** A URL with an id or a token in it. Its token is never shown. */
-export const Link = generated(z.string())
-/** The name of a twin, which is random unless it was given. */
-export const Hostname = generated(z.string())
+export const UnixSecondsDigits = z.generated(z.string().check(z.regex(/^\d+$/)))
 
 /** A time on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time. Default time zone: UTC. */
 export const Time = z.union([z.int(), z.string()])
@@ -68,7 +56,7 @@ const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
 export const HashPath = z.object({ hash: ContentHash })
 
 /** The path of something with a numeric id. */
-export const IdPath = z.object({ id: Id })
+export const IdPath = z.object({ id: z.Id })
 
 /** An amount in its digital quantity. */
 export const Amount = z.number()
@@ -87,7 +75,7 @@ export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), 
 
 /** A user without secrets (Micro Payment Service Interface, section 2). */
 export const userShape = {
-  id: Id,
+  id: z.Id,
   email: z.string(),
   created_at: UnixSecondsDigits,
   updated_at: UnixSecondsDigits,
@@ -99,20 +87,20 @@ export const userShape = {
 export const UserShape = component('User', userShape)
 
 export const TwinShape = component('Twin', {
-  id: Id,
-  hostname: Hostname,
-  key: secret(z.nullable(z.string())),
+  id: z.Id,
+  hostname: z.Hostname,
+  key: z.secret(z.nullable(z.string())),
   balances: z.record(z.string(), Amount),
 })
 
 export const paymentShape = allDesigned({
-  id: Id,
+  id: z.Id,
   hash: z.nullable(ContentHash),
   descriptor: z.string(),
   dq: ContentHash,
   amount: Amount,
-  hostname: Hostname,
-  payee_hostname: Hostname,
+  hostname: z.Hostname,
+  payee_hostname: z.Hostname,
   kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup']),
   status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
@@ -122,8 +110,8 @@ export const PaymentShape = component('Payment', paymentShape)
 
 /** The receipt of a purchase. */
 export const ReceiptShape = component('Receipt', {
-  transaction_id: Id,
-  catalog_item_id: Id,
+  transaction_id: z.Id,
+  catalog_item_id: z.Id,
   name: z.string(),
   descriptor: z.string(),
   seller: z.string(),
@@ -175,7 +163,7 @@ export const profileFields = {
 
 /** An item of the catalog. Only its own account sees `external_endpoint`. */
 export const ItemShape = component('CatalogItem', {
-  id: Id,
+  id: z.Id,
   name: designed(z.string()),
   description: designed(z.string()),
   price: designed(Amount),
@@ -185,7 +173,7 @@ export const ItemShape = component('CatalogItem', {
   commodity_description: z.string(),
   commodity_cost: Amount,
   descriptor: designed(z.string()),
-  hostname: designed(Hostname),
+  hostname: designed(z.Hostname),
   seller: designed(z.string()),
   service_method: ServiceMethod,
   service_schema: ServiceSchema,
@@ -200,12 +188,12 @@ export const ItemShape = component('CatalogItem', {
 
 /** A cart: items that are paid together. */
 export const CartShape = component('Cart', {
-  id: Id,
+  id: z.Id,
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
   items: z.array(
     component('CartLine', {
       line: z.int(),
-      catalog_item_id: Id,
+      catalog_item_id: z.Id,
       name: z.string(),
       seller: z.string(),
       price: Amount,
@@ -222,11 +210,11 @@ export const CartShape = component('Cart', {
 
 /** A checkout: a link by which anybody can pay for one purchase. */
 export const CheckoutShape = component('Checkout', {
-  id: Id,
-  token: secret(z.string()),
-  url: Link,
+  id: z.Id,
+  token: z.secret(z.string()),
+  url: z.Link,
   status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
-  catalog_item_id: Id,
+  catalog_item_id: z.Id,
   name: z.string(),
   price: Amount,
   dq: ContentHash,
@@ -239,12 +227,12 @@ export const CheckoutShape = component('Checkout', {
 export const TransferShape = component(
   'Transfer',
   allDesigned({
-    id: Id,
+    id: z.Id,
     status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
     amount: Amount,
     dq: ContentHash,
-    hostname: Hostname,
-    address: TextId,
+    hostname: z.Hostname,
+    address: z.TextId,
     memo: z.nullable(z.string()),
     expires_at: z.nullable(UnixSeconds),
     created_at: UnixSeconds,
@@ -255,7 +243,7 @@ export const TransferShape = component(
 export const ToolShape = component(
   'Tool',
   allDesigned({
-    id: Id,
+    id: z.Id,
     name: z.string(),
     description: z.string(),
     provider: z.string(),
@@ -263,8 +251,8 @@ export const ToolShape = component(
     dq: ContentHash,
     service_url: z.string(),
     service_method: ServiceMethod,
-    twin_id: Id,
-    twin_hostname: Hostname,
+    twin_id: z.Id,
+    twin_hostname: z.Hostname,
     input_schema: ServiceSchema,
     active: z.boolean(),
     created_at: UnixSeconds,
@@ -274,19 +262,19 @@ export const ToolShape = component(
 
 /** An approval: what an agent wants to do, and whether its user agreed. */
 export const ApprovalShape = component('Approval', {
-  approval_id: TextId,
+  approval_id: z.TextId,
   kind: z.enum(['purchase', 'paywall', 'transfer', 'cart', 'account_change']),
   status: z.enum(['pending', 'approved', 'rejected', 'expired', 'spent']),
   detail: z.record(z.string(), z.unknown()),
   summary: z.string(),
-  url: Link,
+  url: z.Link,
   expires_at: UnixSeconds,
   created_at: UnixSeconds,
   spent_at: z.nullable(UnixSeconds),
 })
 
 export const AuthenticationRequest = component('AuthenticationRequest', {
-  id: Id,
+  id: z.Id,
   status: z.enum(['pending', 'approved', 'rejected', 'expired']),
   action: z.string(),
   detail: z.record(z.string(), z.unknown()),
@@ -306,11 +294,11 @@ export const PageQuery = z.object(pageQuery)
 /** A page of a list, with the rows under `plural`. `next` is the cursor of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
   // TypeScript types a computed field name as `string`.
-  z.object({ [plural]: z.array(item), next: designed(z.nullable(Id)) } as Record<P, z.ZodMiniArray<S>> & {
+  z.object({ [plural]: z.array(item), next: designed(z.nullable(z.Id)) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 
-export { component, generated, secret, strictComponent, z }
+export { component, strictComponent, z }
 
 const secretTimes = {
   created_at: UnixSecondsDigits,
@@ -320,15 +308,19 @@ const secretTimes = {
 
 /** New client credentials. */
 export const SecretsShape = z.array(
-  component('UserSecret', { client_id: TextId, client_secret: secret(z.string()), ...secretTimes }),
+  component('UserSecret', { client_id: z.TextId, client_secret: z.secret(z.string()), ...secretTimes }),
 )
 
 /** Client credentials as a token of some of them shows them. */
 export const KnownSecretsShape = z.array(
-  component('KnownUserSecret', { client_id: TextId, client_secret: secret(z.nullable(z.string())), ...secretTimes }),
+  component('KnownUserSecret', {
+    client_id: z.TextId,
+    client_secret: z.secret(z.nullable(z.string())),
+    ...secretTimes,
+  }),
 )
 
-export const TwinPath = z.object({ hostname: Hostname })
+export const TwinPath = z.object({ hostname: z.Hostname })
 
 /** The path of a page whose token gives whoever has its link a right. */
-export const LinkPath = z.object({ token: secret(z.string()) })
+export const LinkPath = z.object({ token: z.secret(z.string()) })

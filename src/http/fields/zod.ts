@@ -1,4 +1,4 @@
-/** The parts of zod that schemas use. Bundles contain only these, without its locales and other formats. */
+/** The parts of zod that schemas use, beside marks. Bundles contain only these, without its locales and other formats. */
 export {
   array,
   boolean,
@@ -35,3 +35,5 @@ export {
   type ZodMiniObject,
   type ZodMiniType,
 } from 'zod/mini'
+export { Hostname, Id, IsoTime, Link, TextId } from './generated-fields.js'
+export { generated, secret } from './marks.js'

@@ -3,11 +3,9 @@ import {
   ContentHash,
   component,
   Email,
-  Id,
   IdPath,
   PageQuery,
   pageOf,
-  secret,
   UnixSeconds,
   UserShape,
   z,
@@ -26,7 +24,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     path: '/session',
     versions: ['v4'],
     auth: ['guest', 'page'],
-    result: z.object({ session_id: secret(z.string()), user: z.nullable(UserShape), expires_at: UnixSeconds }),
+    result: z.object({ session_id: z.secret(z.string()), user: z.nullable(UserShape), expires_at: UnixSeconds }),
     read: (tx, { session }, { clock }) => readSession(tx, session.id, clock.now()),
   }),
 
@@ -38,7 +36,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     versions: ['v4', 'v3'],
     auth: ['user'],
     status: 201,
-    result: z.object({ session_id: secret(z.string()), expires_at: designed(UnixSeconds) }),
+    result: z.object({ session_id: z.secret(z.string()), expires_at: designed(UnixSeconds) }),
     idempotent: true,
     async write(tx, { principal }, service) {
       const { id: userId, client_id: clientId } = principal
@@ -56,7 +54,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     auth: ['session'],
     body: z.object({ hash: ContentHash, origin: z.string() }),
     status: 201,
-    result: z.object({ session_id: secret(z.string()), expires_at: UnixSeconds }),
+    result: z.object({ session_id: z.secret(z.string()), expires_at: UnixSeconds }),
     errors: ['not_found'],
     idempotent: true,
     write: (tx, { body, session }, service) =>
@@ -104,7 +102,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: pageOf(
       'sessions',
       component('SignedInSession', {
-        id: Id,
+        id: z.Id,
         current: z.boolean(),
         origin: z.nullable(z.string()),
         created_at: UnixSeconds,

@@ -1,15 +1,15 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { component, secret, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, UnixSeconds, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Writer } from '../../storage/storage.js'
 import { checkClient } from './client.js'
 import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
 
 const TokenPair = component('TokenPair', {
-  access_token: secret(z.string()),
+  access_token: z.secret(z.string()),
   expires_at: UnixSeconds,
-  refresh_token: secret(z.string()),
+  refresh_token: z.secret(z.string()),
   refresh_expires_at: UnixSeconds,
 })
 

@@ -1,4 +1,4 @@
-import { component, Id, IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http/fields/schema.js'
 import { streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createEvent, listEvents, readEvent } from './event.js'
@@ -6,7 +6,7 @@ import { followEvents } from './follow.js'
 import { leaving, takeStream } from './streams.js'
 
 const Event = component('Event', {
-  id: Id,
+  id: z.Id,
   type: z.string(),
   actor: z.string(),
   subject: z.nullable(z.string()),

@@ -1,4 +1,4 @@
-import { component, Id, IdPath, PageQuery, pageOf, secret, TextId, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { signatureKinds } from './signature.js'
@@ -21,7 +21,7 @@ const fields = {
 }
 
 const webhookShape = {
-  id: Id,
+  id: z.Id,
   url: z.string(),
   description: z.nullable(z.string()),
   events: z.array(z.string()),
@@ -35,12 +35,12 @@ const webhookShape = {
 }
 
 const Webhook = component('Webhook', webhookShape)
-const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: secret(z.nullable(z.string())) })
+const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: z.secret(z.nullable(z.string())) })
 
 const WebhookDelivery = component('WebhookDelivery', {
-  id: Id,
-  message_id: TextId,
-  event_id: Id,
+  id: z.Id,
+  message_id: z.TextId,
+  event_id: z.Id,
   type: z.string(),
   status: z.enum(['pending', 'succeeded', 'failed', 'cancelled']),
   tries: z.array(
@@ -63,7 +63,7 @@ const noFields = { body: z.object({}), bodyOptional: true } as const
 export const webhookRoutes = defineRoutes('webhooks', {
   createWebhook: route({
     ...webhookRoute,
-    summary: 'Create a webhook. Only this answer and that of a rotation show its secret.',
+    summary: 'Create a webhook. Only this answer and that of a rotation show its z.secret.',
     method: 'POST',
     path: '/webhooks',
     body: z.object({
@@ -138,7 +138,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
 
   rotateWebhook: route({
     ...webhookRoute,
-    summary: 'Give a webhook a new secret or private key. The old one signs too for a day.',
+    summary: 'Give a webhook a new z.secret or private key. The old one signs too for a day.',
     method: 'POST',
     path: '/webhooks/:id/rotate',
     params: IdPath,
@@ -185,7 +185,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     summary: 'Send an event to a webhook again, under the same `webhook-id`.',
     method: 'POST',
     path: '/webhooks/:id/deliveries/:delivery/redeliver',
-    params: z.object({ id: Id, delivery: z.int() }),
+    params: z.object({ id: z.Id, delivery: z.int() }),
     ...noFields,
     result: WebhookDelivery,
     errors: ['not_found', 'webhook_disabled'],

@@ -4,16 +4,13 @@ import {
   ContentHash,
   component,
   Descriptor,
-  Id,
   IdPath,
-  IsoTime,
   ItemShape,
   itemFields,
   PageQuery,
   pageOf,
   ServiceMethod,
   ServiceSchema,
-  secret,
   Time,
   timeOf,
   z,
@@ -34,7 +31,7 @@ import { listCatalogItems, MOST_OFFSET } from './search.js'
 const terms = {
   dq: z.optional(ContentHash),
   descriptor: z.optional(Descriptor),
-  twin_id: z.optional(Id),
+  twin_id: z.optional(z.Id),
   private: z.optional(z.boolean()),
   featured: z.optional(z.boolean()),
   active: z.optional(z.boolean()),
@@ -49,13 +46,13 @@ const ParameterName = z
 const Parameters = component('DispatchParameters', {
   parameters: z.array(
     component('DispatchParameter', {
-      id: Id,
+      id: z.Id,
       kind: Kind,
       name: ParameterName,
       sensitive: z.boolean(),
-      value: secret(z.nullable(z.string())),
+      value: z.secret(z.nullable(z.string())),
       value_set: z.boolean(),
-      updated_at: IsoTime,
+      updated_at: z.IsoTime,
     }),
   ),
 })
@@ -219,11 +216,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     body: z.object({
       parameters: z.array(
         z.object({
-          id: z.optional(z.nullable(Id)),
+          id: z.optional(z.nullable(z.Id)),
           kind: Kind,
           name: ParameterName,
           sensitive: z.optional(z.boolean()),
-          value: secret(z.optional(z.nullable(z.string()))),
+          value: z.secret(z.optional(z.nullable(z.string()))),
         }),
       ),
     }),

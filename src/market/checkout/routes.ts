@@ -1,17 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { hopsIn } from '../../base/via.js'
-import {
-  CheckoutShape,
-  Email,
-  Hostname,
-  Id,
-  LinkPath,
-  PaymentMethodId,
-  quoteFields,
-  secret,
-  z,
-} from '../../http/fields/schema.js'
+import { CheckoutShape, Email, LinkPath, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
@@ -56,7 +46,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     versions: ['v4'],
     auth: ['account', 'user', 'agent', 'guest'],
     body: z.object({
-      catalog_item_id: Id,
+      catalog_item_id: z.Id,
       arguments: z.optional(z.record(z.string(), z.unknown())),
       email: z.optional(Email),
       success_url: z.optional(z.string()),
@@ -83,7 +73,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 
   readCheckout: route({
-    summary: 'Read a checkout by the secret of its link.',
+    summary: 'Read a checkout by the z.secret of its link.',
     evidence: 'designed',
     method: 'GET',
     path: '/checkout/:token',
@@ -104,7 +94,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     auth: ['user', 'guest'],
     params: LinkPath,
     body: z.object({
-      hostname: z.optional(Hostname),
+      hostname: z.optional(z.Hostname),
       payment_method_id: z.optional(PaymentMethodId),
       ...quoteFields,
     }),
@@ -141,7 +131,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     body: z.object({
       answer: z.enum(checkoutFlow.answers),
       email: z.optional(z.string()),
-      code: secret(z.optional(z.string())),
+      code: z.secret(z.optional(z.string())),
       payment_method_id: z.optional(PaymentMethodId),
       ...quoteFields,
     }),

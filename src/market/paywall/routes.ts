@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
 import { allDesigned } from '../../http/fields/graded.js'
-import { Amount, ContentHash, Id, PaymentShape, secret, TextId, UnixSeconds, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { callerFields } from './caller.js'
@@ -16,8 +16,8 @@ const PaywallBody = z.object({
     serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
     additionalParams: z.optional(z.record(z.string(), z.unknown())),
     destination: z.optional(z.string()),
-    approval_id: z.optional(TextId),
-    persona_delegate: secret(z.optional(z.string())),
+    approval_id: z.optional(z.TextId),
+    persona_delegate: z.secret(z.optional(z.string())),
     public_secret: z.optional(z.string()),
   }),
 })
@@ -40,7 +40,7 @@ export const paywallRoutes = defineRoutes('paywall', {
     }),
     result: z.object({
       status: z.literal('success'),
-      transaction_id: Id,
+      transaction_id: z.Id,
       amount: Amount,
       merchant: z.string(),
       timestamp: UnixSeconds,

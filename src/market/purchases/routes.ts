@@ -1,15 +1,5 @@
 import { hopsIn } from '../../base/via.js'
-import {
-  Hostname,
-  IdPath,
-  PageQuery,
-  pageOf,
-  quoteFields,
-  ReceiptShape,
-  secret,
-  TextId,
-  z,
-} from '../../http/fields/schema.js'
+import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPurchase } from './buy.js'
 import { listPurchases, readPurchase } from './receipt.js'
@@ -25,10 +15,10 @@ export const purchaseRoutes = defineRoutes('purchases', {
     params: IdPath,
     body: z.object({
       arguments: z.optional(z.record(z.string(), z.unknown())),
-      hostname: z.optional(Hostname),
+      hostname: z.optional(z.Hostname),
       ...quoteFields,
-      approval_id: z.optional(TextId),
-      persona_delegate: secret(z.optional(z.string())),
+      approval_id: z.optional(z.TextId),
+      persona_delegate: z.secret(z.optional(z.string())),
       public_secret: z.optional(z.string()),
     }),
     bodyOptional: true,

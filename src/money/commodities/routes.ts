@@ -1,15 +1,5 @@
 import { designed, observed } from '../../http/fields/graded.js'
-import {
-  Amount,
-  ContentHash,
-  component,
-  Descriptor,
-  HashPath,
-  Hostname,
-  Id,
-  pageQuery,
-  z,
-} from '../../http/fields/schema.js'
+import { Amount, ContentHash, component, Descriptor, HashPath, pageQuery, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { commodityOf, createCommodity, listCommodities, showCommodity, updatePayback } from './commodity.js'
 
@@ -18,7 +8,7 @@ const commodityShape = {
   descriptor: z.string(),
   dq: ContentHash,
   cost: Amount,
-  hostname: Hostname,
+  hostname: z.Hostname,
 }
 
 const Commodity = component('Commodity', commodityShape)
@@ -39,7 +29,7 @@ export const commodityRoutes = defineRoutes('commodities', {
       descriptor: Descriptor,
       dq: ContentHash,
       cost: Amount,
-      twin_id: Id,
+      twin_id: z.Id,
       /** Whether the seller pays the price to users for their consent. */
       payback: designed(z.optional(z.boolean())),
     }),

@@ -1,14 +1,5 @@
 import { designed } from '../../http/fields/graded.js'
-import {
-  ContentHash,
-  Hostname,
-  PageQuery,
-  secret,
-  TwinPath,
-  TwinShape,
-  UnixSeconds,
-  z,
-} from '../../http/fields/schema.js'
+import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createOwnTwin, listTwins, readTwin } from './twin.js'
 import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
@@ -40,7 +31,7 @@ export const twinRoutes = defineRoutes('twins', {
     auth: ['account', 'user', 'session'],
     body: TwinPath,
     status: 201,
-    result: z.object({ nonce: secret(z.string()), hostname: Hostname, expires_at: UnixSeconds }),
+    result: z.object({ nonce: z.secret(z.string()), hostname: z.Hostname, expires_at: UnixSeconds }),
     errors: ['not_found', 'not_owner'],
     adds: 'twin_nonces',
     idempotent: true,
@@ -55,8 +46,8 @@ export const twinRoutes = defineRoutes('twins', {
     path: '/twin/nonce',
     versions: ['v2'],
     auth: ['account', 'user', 'session'],
-    body: z.object({ hostname: Hostname, nonce: secret(z.string()) }),
-    result: z.object({ valid: z.literal(true), hostname: Hostname }),
+    body: z.object({ hostname: z.Hostname, nonce: z.secret(z.string()) }),
+    result: z.object({ valid: z.literal(true), hostname: z.Hostname }),
     errors: ['twin_nonce_refused'],
     idempotent: true,
     write: (tx, { body }, service) => verifyTwinNonce(tx, { ...body, at: service.clock.now() }, service),

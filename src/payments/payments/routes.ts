@@ -3,8 +3,6 @@ import {
   Amount,
   component,
   HashPath,
-  Hostname,
-  Id,
   IdPath,
   PageQuery,
   PaymentShape,
@@ -12,7 +10,6 @@ import {
   paymentShape,
   QuotedAmount,
   quoteFields,
-  secret,
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
@@ -30,14 +27,14 @@ import {
 
 const ProvablePayment = component('ProvablePayment', {
   ...paymentShape,
-  nonce: secret(z.string()),
+  nonce: z.secret(z.string()),
   timestamp: UnixSeconds,
 })
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
 const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
 
-const proofShape = { nonce: secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
+const proofShape = { nonce: z.secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
 
 /** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
@@ -52,9 +49,9 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['user', 'session', 'account', 'agent', 'embed'],
     params: HashPath,
     body: z.object({
-      hostname: designed(z.optional(Hostname)),
+      hostname: designed(z.optional(z.Hostname)),
       ...seenCost,
-      persona_delegate: designed(secret(z.optional(z.string()))),
+      persona_delegate: designed(z.secret(z.optional(z.string()))),
       public_secret: designed(z.optional(z.string())),
     }),
     bodyOptional: true,
@@ -140,8 +137,8 @@ export const paymentRoutes = defineRoutes('payments', {
         created_at: UnixSeconds,
         expires_at: UnixSeconds,
         used_at: z.nullable(UnixSeconds),
-        twin_id: Id,
-        nonce: secret(z.string()),
+        twin_id: z.Id,
+        nonce: z.secret(z.string()),
         cost: Amount,
       }),
     ),

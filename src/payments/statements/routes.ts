@@ -2,7 +2,7 @@ import { isWeaker } from '../../base/evidence.js'
 import type { ServiceContext } from '../../http/context.js'
 import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { allDesigned, designed } from '../../http/fields/graded.js'
-import { Amount, component, IsoTime, TextId, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
+import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { binderEntries, binderJson } from './binder.js'
 import { binderColumns } from './binder-record.js'
@@ -10,8 +10,8 @@ import { inventoryColumns, inventoryOf } from './inventory.js'
 import { statedTwin } from './stated-twin.js'
 
 const BinderEntry = component('BinderEntry', {
-  twistId: TextId,
-  timestamp: IsoTime,
+  twistId: z.TextId,
+  timestamp: z.IsoTime,
   data: z.object(
     allDesigned({
       entry: z.object(allDesigned({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() })),
@@ -29,7 +29,7 @@ const InventoryRecord = component('InventoryRecord', {
   fileType: z.string(),
   amount: z.nullable(Amount),
   integrity: z.enum(['valid', 'broken']),
-  timestamp: IsoTime,
+  timestamp: z.IsoTime,
 })
 
 const tableMedia = ['text/csv', 'application/json'] as const

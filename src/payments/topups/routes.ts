@@ -1,4 +1,4 @@
-import { Amount, ContentHash, Hostname, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createTopup } from './topup.js'
 
@@ -10,7 +10,7 @@ export const topupRoutes = defineRoutes('top-ups', {
     path: '/twin/:hostname/topup',
     versions: ['v4'],
     auth: ['account', 'user', 'session'],
-    params: z.object({ hostname: Hostname }),
+    params: z.object({ hostname: z.Hostname }),
     body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
     status: 201,
     result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),

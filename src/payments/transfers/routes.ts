@@ -1,16 +1,5 @@
 import { designed } from '../../http/fields/graded.js'
-import {
-  Amount,
-  ContentHash,
-  IdPath,
-  LinkPath,
-  PageQuery,
-  pageOf,
-  secret,
-  TextId,
-  TransferShape,
-  z,
-} from '../../http/fields/schema.js'
+import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { cancelTransfer, claimTransfer } from './invitation.js'
@@ -29,11 +18,11 @@ export const transferRoutes = defineRoutes('transfers', {
     versions: ['v4'],
     auth: ['account', 'user', 'session', 'agent'],
     body: z.object({
-      address: TextId,
+      address: z.TextId,
       amount: Amount,
       dq: designed(z.optional(ContentHash)),
       memo: designed(z.optional(z.nullable(z.string()))),
-      approval_id: designed(z.optional(TextId)),
+      approval_id: designed(z.optional(z.TextId)),
     }),
     status: 201,
     result: TransferShape,
@@ -135,7 +124,7 @@ export const transferRoutes = defineRoutes('transfers', {
     ...invitationPage,
     summary: 'Send a form of this page: request a code, or sign in with it and claim the amount.',
     method: 'POST',
-    body: z.object({ answer: z.enum(invitationFlow.answers), code: secret(z.optional(z.string())) }),
+    body: z.object({ answer: z.enum(invitationFlow.answers), code: z.secret(z.optional(z.string())) }),
     status: 303,
     errors: [
       'not_found',

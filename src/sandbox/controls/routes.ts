@@ -1,17 +1,4 @@
-import {
-  Amount,
-  ContentHash,
-  component,
-  Hostname,
-  Id,
-  IsoTime,
-  ItemShape,
-  secret,
-  TextId,
-  TwinPath,
-  UnixSeconds,
-  z,
-} from '../../http/fields/schema.js'
+import { Amount, ContentHash, component, ItemShape, TwinPath, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent, streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import type { State } from '../../storage/storage.js'
@@ -29,9 +16,14 @@ import {
 } from './shapes.js'
 import { snapshotText } from './snapshot.js'
 
-const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: IsoTime })
+const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.IsoTime })
 
-const SeededTwin = component('SeededTwin', { id: Id, hostname: Hostname, key: secret(z.string()), balance: Amount })
+const SeededTwin = component('SeededTwin', {
+  id: z.Id,
+  hostname: z.Hostname,
+  key: z.secret(z.string()),
+  balance: Amount,
+})
 
 const Snapshot = component('Snapshot', {
   schema: z.optional(z.int()),
@@ -87,26 +79,26 @@ export const controlRoutes = defineRoutes('sandbox', {
       digital_quantities: z.array(z.object({ dq: ContentHash, shortcode: z.string() })),
       accounts: z.array(
         z.object({
-          id: Id,
+          id: z.Id,
           name: z.string(),
-          public_secret: TextId,
-          client_id: TextId,
-          client_secret: secret(z.string()),
+          public_secret: z.TextId,
+          client_id: z.TextId,
+          client_secret: z.secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       users: z.array(
         z.object({
-          id: Id,
+          id: z.Id,
           email: z.string(),
-          client_id: TextId,
-          client_secret: secret(z.string()),
+          client_id: z.TextId,
+          client_secret: z.secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       twins: z.array(SeededTwin),
       commodities: z.array(
-        z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: Hostname }),
+        z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.Hostname }),
       ),
       items: z.array(ItemShape),
     }),
@@ -129,7 +121,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/dead-letters',
     result: z.object({
-      dead_letters: z.array(z.object({ id: TextId, kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
+      dead_letters: z.array(z.object({ id: z.TextId, kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
     }),
     read: (tx) => showDeadLetters(tx),
   }),
@@ -139,7 +131,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Retry a dead letter. If it fails again, it stays one.',
     method: 'POST',
     path: '/_sandbox/dead-letters/:id/retry',
-    params: z.object({ id: TextId }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async write(tx, { params }, service) {
@@ -182,7 +174,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/fund',
     body: FundOrderShape,
-    result: z.object({ hostname: Hostname, dq: ContentHash, amount: Amount, balance: Amount }),
+    result: z.object({ hostname: z.Hostname, dq: ContentHash, amount: Amount, balance: Amount }),
     errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
     handle: ({ body }, service) => createSandbox(service).fund(body),
   }),
@@ -198,7 +190,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     text: { type: 'text/csv', limit: 'binderBytes' },
     status: 201,
     result: z.object({
-      hostname: Hostname,
+      hostname: z.Hostname,
       rows: z.int(),
       delegates: z.int(),
       stand_ins: z.int(),
@@ -240,14 +232,14 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: z.object({
       messages: z.array(
         z.object({
-          id: Id,
+          id: z.Id,
           kind: MessageKind,
           status: z.enum(['pending', 'sent', 'failed']),
           to: z.string(),
-          subject: secret(z.string()),
-          text: secret(z.string()),
-          codes: secret(z.array(z.string())),
-          links: secret(z.array(z.string())),
+          subject: z.secret(z.string()),
+          text: z.secret(z.string()),
+          codes: z.secret(z.array(z.string())),
+          links: z.secret(z.array(z.string())),
           data: z.optional(z.record(z.string(), z.string())),
           created_at: UnixSeconds,
         }),

@@ -1,5 +1,5 @@
 import type { Fault, FaultPoint, FaultPort } from '../../http/faults.js'
-import { component, strictComponent, TextId, Time, timeOf, z } from '../../http/fields/schema.js'
+import { component, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
 
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
@@ -51,7 +51,7 @@ export const FaultShape = strictComponent('Fault', fields, (checked) => {
   if (wrong) checked.issues.push({ code: 'custom', input: checked.value, path: [...wrong.path], message: wrong.must })
 })
 
-export const ArmedFaultShape = component('ArmedFault', { ...fields, id: TextId, fired: z.int() })
+export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.TextId, fired: z.int() })
 
 /** The errors of a storage that a fault can stand for. */
 export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const

@@ -1,6 +1,6 @@
 import { hopsIn } from '../../../base/via.js'
 import type { ServiceContext } from '../../../http/context.js'
-import { secret, z } from '../../../http/fields/schema.js'
+import { z } from '../../../http/fields/schema.js'
 import { type Reply, seeOther } from '../../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../../http/route.js'
 import { pageRefusal } from '../pages/refusals.js'
@@ -128,7 +128,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     body: z.object({
       answer: z.enum(interactionFlow.answers),
       email: z.optional(z.string()),
-      code: secret(z.optional(z.string())),
+      code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
     errors: [

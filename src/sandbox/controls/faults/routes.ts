@@ -1,4 +1,4 @@
-import { TextId, z } from '../../../http/fields/schema.js'
+import { z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
@@ -44,7 +44,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     summary: 'Disarm a fault.',
     method: 'DELETE',
     path: '/_sandbox/faults/:id',
-    params: z.object({ id: TextId }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {

@@ -1,10 +1,10 @@
-import { component, Link, TextId, z } from '../../../http/fields/schema.js'
+import { component, z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { sandboxOf } from '../context.js'
 import { control } from '../control.js'
 
-const ForkShape = component('Fork', { id: TextId, url: Link })
+const ForkShape = component('Fork', { id: z.TextId, url: z.Link })
 
 const forkingRoute = (path: '/_sandbox/fork' | '/_sandbox/forks') =>
   route({
@@ -37,7 +37,7 @@ export const forkRoutes = defineRoutes('sandbox', {
     summary: 'Close a fork, and drop its state.',
     method: 'DELETE',
     path: '/_sandbox/forks/:id',
-    params: z.object({ id: TextId }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {

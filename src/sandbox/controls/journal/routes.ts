@@ -1,4 +1,4 @@
-import { TextId, z } from '../../../http/fields/schema.js'
+import { z } from '../../../http/fields/schema.js'
 import { noContent, reply, streamed } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
@@ -22,7 +22,7 @@ export const journalRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/requests',
     query: z.strictObject({ ...RequestQueryShape.shape, ...RangeQuery }),
-    result: z.object({ requests: z.array(EntryShape), next: z.nullable(TextId), dropped: z.int() }),
+    result: z.object({ requests: z.array(EntryShape), next: z.nullable(z.TextId), dropped: z.int() }),
     produces: ['application/json', 'text/event-stream', 'text/plain', 'application/har+json'],
     errors: ['cursor_invalid', 'not_found', 'not_replayable'],
     async handle({ query: { as, from, to, ...query }, headers, ending }, service) {

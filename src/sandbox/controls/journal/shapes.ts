@@ -1,4 +1,4 @@
-import { component, IsoTime, TextId, z } from '../../../http/fields/schema.js'
+import { component, z } from '../../../http/fields/schema.js'
 
 const MessageShape = component('JournalMessage', {
   headers: z.record(z.string(), z.string()),
@@ -7,8 +7,8 @@ const MessageShape = component('JournalMessage', {
 })
 
 export const EntryShape = component('JournalEntry', {
-  id: TextId,
-  at: IsoTime,
+  id: z.TextId,
+  at: z.IsoTime,
   ms: z.nullable(z.number()),
   origin: z.enum(['http', 'in_process', 'worker', 'msw', 'timer', 'delivery', 'page', 'mcp']),
   operation_id: z.nullable(z.string()),
@@ -27,8 +27,8 @@ export const EntryShape = component('JournalEntry', {
       id: z.union([z.string(), z.number()]),
     }),
   ),
-  caused_by: z.optional(TextId),
-  trace: z.optional(TextId),
+  caused_by: z.optional(z.TextId),
+  trace: z.optional(z.TextId),
   fault: z.optional(z.string()),
 })
 
@@ -56,4 +56,4 @@ export const ExplanationShape = component('Explanation', {
   docs: z.string(),
 })
 
-export const RequestPath = z.object({ id: TextId })
+export const RequestPath = z.object({ id: z.TextId })

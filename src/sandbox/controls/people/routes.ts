@@ -1,19 +1,10 @@
-import {
-  ApprovalShape,
-  AuthenticationRequest,
-  component,
-  Id,
-  secret,
-  TextId,
-  UserShape,
-  z,
-} from '../../../http/fields/schema.js'
+import { ApprovalShape, AuthenticationRequest, component, UserShape, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
 import { createSandbox } from '../sandbox.js'
 import { PhoneAnswerShape, PhoneModeShape, PhoneRequestShape, SignInShape } from '../shapes.js'
 
-const PhonePath = z.object({ user_id: Id })
+const PhonePath = z.object({ user_id: z.Id })
 
 const AnsweredRequests = component('AnsweredRequests', { requests: z.array(AuthenticationRequest) })
 
@@ -23,7 +14,7 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
     summary,
     method: 'POST',
     path: `/_sandbox/approvals/:id/${verb}`,
-    params: z.object({ id: TextId }),
+    params: z.object({ id: z.TextId }),
     result: ApprovalShape,
     errors: ['not_found', 'not_pending'],
     handle: ({ params }, service) => createSandbox(service)[verb](params.id),
@@ -39,9 +30,9 @@ export const peopleRoutes = defineRoutes('sandbox', {
     body: SignInShape,
     status: 201,
     result: z.object({
-      session_id: secret(z.string()),
+      session_id: z.secret(z.string()),
       user: UserShape,
-      headers: z.object({ 'x-session-id': secret(z.string()) }),
+      headers: z.object({ 'x-session-id': z.secret(z.string()) }),
     }),
     handle: ({ body }, service) => createSandbox(service).signIn(body),
   }),
@@ -53,7 +44,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
     body: PhoneAnswerShape,
-    result: z.object({ user_id: Id, mode: PhoneModeShape, after_seconds: z.number() }),
+    result: z.object({ user_id: z.Id, mode: PhoneModeShape, after_seconds: z.number() }),
     errors: ['not_found', 'field_invalid'],
     handle: ({ params, body }, service) => createSandbox(service).phone(params.user_id).answer(body),
   }),
@@ -65,7 +56,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
     result: z.object({
-      user_id: Id,
+      user_id: z.Id,
       has_device: z.boolean(),
       mode: PhoneModeShape,
       after_seconds: z.number(),

@@ -1,4 +1,4 @@
-import { ContentHash, component, Hostname, IsoTime, z } from '../../../http/fields/schema.js'
+import { ContentHash, component, z } from '../../../http/fields/schema.js'
 import { noContent, streamed } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
@@ -8,7 +8,7 @@ import { RewindShape, SavedSnapshotShape } from './shapes.js'
 
 const NamedSnapshotShape = component('NamedSnapshot', {
   name: z.string(),
-  at: IsoTime,
+  at: z.IsoTime,
   rows: z.int(),
   note: z.optional(z.string()),
 })
@@ -87,7 +87,7 @@ export const snapshotRoutes = defineRoutes('sandbox', {
           more: z.int(),
         }),
       ),
-      balances: z.array(z.object({ hostname: Hostname, dq: ContentHash, was: z.number(), is: z.number() })),
+      balances: z.array(z.object({ hostname: z.Hostname, dq: ContentHash, was: z.number(), is: z.number() })),
     }),
     errors: ['not_found'],
     handle: async ({ params }, service) => {
