@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { collections } from '../../src/collections.js'
-import { type FieldSchema, isMarked, type Place } from '../../src/http/fields/marks.js'
+import { type FieldSchema, isMarked, type SchemaPlace } from '../../src/http/fields/marks.js'
 import { routeList } from '../../src/routes.js'
 import { expectedAnswer } from '../../src/sandbox/exports/vitest/expected.js'
 import { KnownValues } from '../../src/sandbox/exports/vitest/known-values.js'
@@ -98,7 +98,7 @@ test.each(routeList.flatMap((route) => (route.query ? [{ route, schema: route.qu
   },
 )
 
-function expectHidden(schema: FieldSchema, place: Place, write: (value: unknown) => string): void {
+function expectHidden(schema: FieldSchema, place: SchemaPlace, write: (value: unknown) => string): void {
   const texts = new Map<string, Leaf>()
   const value = sample(schema, (leaf) => {
     if (leaf.isNumber) return 17

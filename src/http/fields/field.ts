@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { type Problem, problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
-import { type FieldSchema, fieldNames, type Place, partsOf } from './marks.js'
+import { type FieldSchema, fieldNames, partsOf, type SchemaPlace } from './marks.js'
 
 /** Problems of invalid fields, which name the field and say what it must be. */
 
@@ -68,7 +68,7 @@ const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
 
 /** The names of the fields that an object at this path may have. */
 const namesAt = (schema: FieldSchema, path: readonly PropertyKey[]): string[] =>
-  path.reduce<Place>((place, part) => partsOf(place, String(part)), [schema]).flatMap(fieldNames)
+  path.reduce<SchemaPlace>((place, part) => partsOf(place, String(part)), [schema]).flatMap(fieldNames)
 
 /** Completes the sentence "it must be …". */
 function expected(issue: z.core.$ZodIssue): string {

@@ -1,6 +1,6 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { isObject } from '../../storage/unknown.js'
-import { type FieldSchema, marked, markOf, type Place, partsOf } from './marks.js'
+import { type FieldSchema, marked, markOf, partsOf, type SchemaPlace } from './marks.js'
 import type * as z from './zod.js'
 
 const graded = (grade: Evidence) => marked({ grade })
@@ -34,7 +34,7 @@ export interface GradedField {
 export const weakField = (schema: FieldSchema, value: unknown, least: Evidence): GradedField | undefined =>
   weakIn([schema], value, least)
 
-function weakIn(place: Place, value: unknown, least: Evidence): GradedField | undefined {
+function weakIn(place: SchemaPlace, value: unknown, least: Evidence): GradedField | undefined {
   const isList = Array.isArray(value)
   if (!isList && !isObject(value)) return undefined
   for (const [name, part] of Object.entries(value)) {
@@ -51,7 +51,7 @@ function weakIn(place: Place, value: unknown, least: Evidence): GradedField | un
 export const withoutWeak = (schema: FieldSchema, value: unknown, least: Evidence): unknown =>
   strongIn([schema], value, least)
 
-function strongIn(place: Place, value: unknown, least: Evidence): unknown {
+function strongIn(place: SchemaPlace, value: unknown, least: Evidence): unknown {
   if (Array.isArray(value)) return value.map((item) => strongIn(partsOf(place, ''), item, least))
   if (!isObject(value) || place.length === 0) return value
   const left: Record<string, unknown> = {}

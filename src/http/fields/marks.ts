@@ -1,3 +1,4 @@
+import { int, string } from 'zod/mini'
 import type { Evidence } from '../../base/evidence.js'
 import type * as z from './zod.js'
 
@@ -27,6 +28,17 @@ export const secret = marked({ isSecret: true })
 /** Marks a field whose value is another one in each repetition: an id, a time, a hash of such a value. */
 export const generated = marked({ isGenerated: true })
 
+/** An id that is a number. */
+export const Id = generated(int())
+/** An id with random letters or digits. */
+export const TextId = generated(string())
+/** The name of a twin, which is random unless it was given. */
+export const Hostname = generated(string())
+/** A URL with an id or a token in it. Its token is never shown. */
+export const Link = generated(string())
+/** ISO 8601. */
+export const IsoTime = generated(string())
+
 /** The value of a mark of a schema, or of what it wraps. */
 export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Marks[M] | undefined {
   const { innerType } = schema._zod.def as { innerType?: FieldSchema } // Wrappers have one.
@@ -46,23 +58,23 @@ export function fieldNames(schema: FieldSchema): string[] {
 }
 
 /** The schemas that a value may have: several in a union, and none if nothing is known of it. */
-export type Place = readonly FieldSchema[]
+export type SchemaPlace = readonly FieldSchema[]
 
-export const isMarked = (place: Place, mark: keyof Marks): boolean =>
+export const isMarked = (place: SchemaPlace, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
 /** Whether a value can only be a text. */
-export const isText = (place: Place): boolean =>
+export const isText = (place: SchemaPlace): boolean =>
   place.length > 0 && place.every((schema) => definitionOf(schema).type === 'string')
 
 /** Where a field of a value is, or an item of a list. */
-export const partsOf = (place: Place, name: string): Place =>
+export const partsOf = (place: SchemaPlace, name: string): SchemaPlace =>
   place.flatMap((schema) => partOf(schema, name)).filter((part) => !saysNothing(part))
 
 const saysNothing = (schema: FieldSchema): boolean =>
   /^(?:unknown|never)$/.test(schema._zod.def.type) && !marksBySchema.has(schema)
 
-function partOf(schema: FieldSchema, name: string): Place {
+function partOf(schema: FieldSchema, name: string): SchemaPlace {
   const definition = definitionOf(schema)
   switch (definition.type) {
     case 'object': {

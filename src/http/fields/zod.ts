@@ -35,5 +35,4 @@ export {
   type ZodMiniObject,
   type ZodMiniType,
 } from 'zod/mini'
-export { Hostname, Id, IsoTime, Link, TextId } from './generated-fields.js'
-export { generated, secret } from './marks.js'
+export { generated, Hostname, Id, IsoTime, Link, secret, TextId } from './marks.js'

@@ -1,6 +1,6 @@
 import type { JournalMessage } from '../../base/journal.js'
 import { ownCopy } from '../../base/memo.js'
-import type { Place } from '../../http/fields/marks.js'
+import type { SchemaPlace } from '../../http/fields/marks.js'
 import { redact, redactHeader } from './redact.js'
 
 /** The longest text of a body that is kept, in characters. */
@@ -33,7 +33,7 @@ export class KeptMessage {
   }
 
   /** Without its secrets, which its schemas mark. From the first time on, only this is kept. */
-  show(place: Place = []): JournalMessage {
+  show(place: SchemaPlace = []): JournalMessage {
     if (!this.#shown) {
       this.#delegate = DELEGATE.exec(this.#text ?? '')?.[1]
       this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut, place) }
@@ -52,7 +52,7 @@ export class KeptMessage {
 /** The hash of the delegate that a request pays with. */
 const DELEGATE = /"persona_delegate"\s*:\s*"(41[0-9a-f]{64})"/
 
-function shownBody(text: string | null, isCut: boolean, place: Place): Pick<JournalMessage, 'body' | 'cut'> {
+function shownBody(text: string | null, isCut: boolean, place: SchemaPlace): Pick<JournalMessage, 'body' | 'cut'> {
   if (text === null) return { body: null }
   return isCut ? { body: redact(wholePart(text), place), cut: true } : { body: redact(text, place) }
 }

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { type FieldSchema, fieldsIn, isMarked, markOf, type Place } from '../../http/fields/marks.js'
+import { type FieldSchema, fieldsIn, isMarked, markOf, type SchemaPlace } from '../../http/fields/marks.js'
 import type { Route } from '../../http/route.js'
 import type { AnyCollection } from '../../storage/storage.js'
 
@@ -44,7 +44,7 @@ export function isSecretName(name: string, value: string): boolean {
 }
 
 /** Whether a value differs in each repetition, as far as its schema or its name says. */
-export const isGenerated = (place: Place, name: string): boolean =>
+export const isGenerated = (place: SchemaPlace, name: string): boolean =>
   place.length > 0 ? isMarked(place, 'isGenerated') : (known?.generated.has(name) ?? false)
 
 /** Headers that identify a caller. */

@@ -1,7 +1,7 @@
 import { digest } from '../../base/secrets.js'
 import { HIDDEN, HIDDEN_KEY, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
-import { isMarked, type Place, partsOf } from '../../http/fields/marks.js'
+import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { HARD_TO_GUESS } from '../../http/idempotency/caller-key.js'
 import { LONGEST_KEY } from '../../http/idempotency/idempotency.js'
 import { IDENTIFYING, isSecretName } from './marked-names.js'
@@ -22,7 +22,7 @@ const SIGNED = /(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?
  * The text without secrets, codes, nonces, tokens of links and card numbers: JSON, a form, or an address. `place`: the
  * schemas of its fields. Where they know nothing, names decide.
  */
-export function redact(given: string, place: Place = []): string {
+export function redact(given: string, place: SchemaPlace = []): string {
   const text = redactLinks(given)
   const marks = marksOf(text)
   const isJson = /^\s*[{["]/.test(text)
@@ -38,9 +38,9 @@ export function redact(given: string, place: Place = []): string {
 const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|[{}[\],]|[^\s{}[\],:"]+/g
 
 /** Hides values of JSON, or of texts that hold some. They may be cut. */
-function hideFields(text: string, whole: Place): string {
+function hideFields(text: string, whole: SchemaPlace): string {
   const parts: string[] = []
-  const around: Place[] = []
+  const around: SchemaPlace[] = []
   let [place, name, from, begun, depth] = [whole, '', 0, 0, 0]
   const hide = (start: number, end: number) => {
     parts.push(text.slice(from, start), `"${HIDDEN}"`)
@@ -99,7 +99,7 @@ function plainText(token: string): string | undefined {
 }
 
 /** Null and flags are no secrets. Where only names decide, an object and a list of objects are looked through. */
-function isSecret(place: Place, name: string, value: string): boolean {
+function isSecret(place: SchemaPlace, name: string, value: string): boolean {
   if (/^(?:null|true|false)$/.test(value)) return false
   if (place.length > 0) return isMarked(place, 'isSecret')
   return !/^(?:\{|\[(?!\s*"))/.test(value) && isSecretName(name, value)
@@ -108,7 +108,7 @@ function isSecret(place: Place, name: string, value: string): boolean {
 /** In a query, fragment or form. */
 const PARAMETER = /((?:^|[?&#;])([^=&?#;\s"\\]+)=)([^&"\s#;\\]+)/g
 
-const hideParameters = (text: string, place: Place): string =>
+const hideParameters = (text: string, place: SchemaPlace): string =>
   text.replace(PARAMETER, (all, before: string, name: string, value: string) =>
     isSecret(partsOf(place, name), name, value) ? before + HIDDEN : all,
   )

@@ -1,5 +1,5 @@
 import type { Entry } from '../../base/journal.js'
-import { type Place, partsOf } from '../../http/fields/marks.js'
+import { partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { isGenerated } from '../journal/marked-names.js'
 import { hasGenerated, withoutGenerated } from './generated.js'
 
@@ -22,7 +22,7 @@ type Answer = Pick<Entry, 'status' | 'response'>
 /** How to compare. */
 export interface Comparing {
   /** The schemas of both bodies. */
-  readonly place: Place
+  readonly place: SchemaPlace
   /** Whether it ignores nothing. */
   readonly strict?: boolean
 }
@@ -47,7 +47,7 @@ interface Standing {
   readonly path: string
   /** The name of its field. For an item of a list, that of the list. */
   readonly name: string
-  readonly place: Place
+  readonly place: SchemaPlace
 }
 
 type Found = Difference & Standing

@@ -46,7 +46,7 @@ const signedOutReply = (onward: EndSessionOutcome['onward']): Reply =>
 
 const interactionPage = {
   ...interactionFlow.page,
-  params: z.object({ id: shape.ClientId }),
+  params: z.object({ id: z.secret(shape.ClientId) }),
   query: z.object({}),
   redirects: true,
   refused: pageRefusal,

@@ -1,6 +1,6 @@
 import type { Entry } from '../../../base/journal.js'
 import { HIDDEN } from '../../../base/text/redacted.js'
-import { isText, type Place, partsOf } from '../../../http/fields/marks.js'
+import { isText, partsOf, type SchemaPlace } from '../../../http/fields/marks.js'
 import { isGenerated } from '../../journal/marked-names.js'
 import { hasGenerated, shapeOf } from '../../replay/generated.js'
 import type { KnownValues } from './known-values.js'
@@ -10,7 +10,7 @@ import { patternSource, Source, templateSource } from './source.js'
 export interface Expecting {
   readonly entry: Entry
   /** The schemas of its answer. */
-  readonly place: Place
+  readonly place: SchemaPlace
   readonly known: KnownValues
   /** Whether a text is in the state that the test begins with, so that it is the same each time. */
   isStored(text: string): boolean
@@ -29,7 +29,7 @@ interface Standing {
   /** The name of the field. For an item of a list, that of the list. */
   readonly name: string
   readonly around: string
-  readonly schemas: Place
+  readonly schemas: SchemaPlace
 }
 
 function expected(value: unknown, place: Standing, expecting: Expecting): unknown {
