@@ -57,30 +57,11 @@ function shownBody(text: string | null, isCut: boolean, place: SchemaPlace): Pic
   return isCut ? { body: redact(wholePart(text), place), cut: true } : { body: redact(text, place) }
 }
 
-/** A text that was cut, without its last text, number or list: a secret that the cut divides would not be recognized. */
+/** A text that was cut, without its last part: a secret that the cut divides would not be recognized. */
 function wholePart(text: string): string {
-  if (!/^\s*[{["]/.test(text)) return beforeLast(text, (char) => !/[\s&;,]/.test(char))
-  const part = beforeLast(text.slice(0, openText(text)), (char) => /[\w.+-]/.test(char))
-  const list = beforeLast(part, (char) => !'[]{}'.includes(char))
-  return list.endsWith('[') ? list.slice(0, -1) : part
-}
-
-/** The text without the characters at its end that belong to its last part. */
-function beforeLast(text: string, belongs: (char: string) => boolean): string {
   let end = text.length
-  while (end > 0 && belongs(text[end - 1] ?? '')) end--
+  while (end > 0 && !',{[&;"'.includes(text[end - 1] ?? '')) end--
   return text.slice(0, end)
-}
-
-/** Where the last text of JSON begins that has no end. */
-function openText(json: string): number | undefined {
-  let begin: number | undefined
-  for (let at = 0; at < json.length; at++) {
-    const char = json[at]
-    if (char === '\\' && begin !== undefined) at++
-    else if (char === '"') begin = begin === undefined ? at : undefined
-  }
-  return begin
 }
 
 /** Headers as one text: no name or value has a line break. */
