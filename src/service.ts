@@ -20,17 +20,13 @@ import { defaultLimits } from './http/limits.js'
 import { RouteTable } from './http/routing/router.js'
 import { WaitingRequests } from './http/waiting-requests.js'
 import { webFetch } from './http/web-fetch.js'
-import { sessions } from './identity/sessions/session.js'
-import { clients } from './identity/tokens/client.js'
-import { tokens } from './identity/tokens/token.js'
 import { countNew } from './identity/users/new-per-day.js'
 import { responsibleFor } from './identity/users/responsible.js'
 import { countStored } from './identity/users/stored-bytes.js'
-import { generationOf, users } from './identity/users/user.js'
+import { generationOf } from './identity/users/user.js'
 import { listDeadLetters, retryDeadLetter } from './jobs/dead-letters/dead-letter.js'
 import { checkForSale, isSoldByItem } from './market/catalog/for-sale.js'
 import { checkOptions } from './options.js'
-import { settings } from './sandbox/settings/settings.js'
 
 const BASE_URL = 'http://127.0.0.1:4242'
 
@@ -175,7 +171,6 @@ const rules: LaterRules = {
   findCaller: authenticate,
   countNew,
   countStored,
-  credentialsIn: [sessions, tokens, clients, users, settings].map(({ name }) => name),
   completeRefusal: async (refusal, principal, service) =>
     principal.kind === 'agent'
       ? (await load(() => import('./agents/agents/refusal.js'))).completeRefusal(refusal, principal, service)

@@ -68,7 +68,7 @@ function usable(given: State): { readonly state: State; readonly dropped: readon
   // Without counters and references, only keys are checked. Other rows are kept, even if they name one that is lost.
   for (const { collection, id, what } of inconsistencies(
     { counters: {}, rows },
-    { collections, counted: [], references: {} },
+    { collections: collections.map(({ refs: _, ...each }) => each), counted: [] },
   )) {
     rows[collection] = (rows[collection] ?? []).filter((row) => row.id !== id)
     dropped.push(`Left out row ${JSON.stringify(id)} of ${collection}: ${what}.`)

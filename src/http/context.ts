@@ -115,8 +115,6 @@ export interface LaterRules {
     maker: Maker,
     service: Pick<ServiceContext, 'limits' | 'clock'>,
   ): Promise<boolean>
-  /** Names of the collections whose rows hold credentials, or lead to them. */
-  readonly credentialsIn: readonly string[]
   /** Adds to a refusal what only later features know, such as where the user can approve the call. */
   completeRefusal(refusal: Problem, principal: Principal, service: ServiceContext): Promise<Problem>
   /** Checks that a commodity is for sale to callers outside the account `within`. Throws `item_inactive`. */

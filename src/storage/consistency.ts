@@ -14,8 +14,6 @@ export interface Schema {
   readonly collections: readonly AnyCollection[]
   /** Names of collections with a counter. Counters that a state has for other collections are checked too. */
   readonly counted: readonly string[]
-  /** Which collection's ids a field holds, by the field's name. Rows of these collections are never removed. */
-  readonly references: Readonly<Record<string, AnyCollection>>
 }
 
 /** Finds the first inconsistency of a state. */
@@ -30,7 +28,7 @@ export function findInconsistency(state: State, schema: Schema): Inconsistency |
  */
 export function* inconsistencies(
   { rows, counters }: State,
-  { collections, counted, references }: Schema,
+  { collections, counted }: Schema,
 ): Generator<Inconsistency> {
   const known = new Map(collections.map((collection) => [collection.name, collection]))
   const ids = new Map<string, ReadonlySet<unknown>>()
@@ -46,13 +44,17 @@ export function* inconsistencies(
       }
     ids.set(name, new Set(list.filter(isRow).map(({ id }) => id)))
   }
-  for (const [name, list] of Object.entries(rows))
+  for (const [name, list] of Object.entries(rows)) {
+    const refs = Object.entries(known.get(name)?.refs ?? {}).flatMap(([field, to]) =>
+      to && isForever(known.get(to)) ? [[field, to] as const] : [],
+    )
     for (const row of list) {
       if (wrong.has(row)) continue
       const last = Object.hasOwn(counters, name) ? counters[name] : counted.includes(name) ? 0 : undefined
-      const what = counterInconsistency(row, last) ?? referenceInconsistency(row, references, ids)
+      const what = counterInconsistency(row, last) ?? referenceInconsistency(row, refs, ids)
       if (what !== undefined) yield { collection: name, id: row.id, what }
     }
+  }
 }
 
 /** The rows are unchecked: a list may hold anything. */
@@ -116,15 +118,20 @@ function counterInconsistency(row: Row & { readonly number?: unknown }, last: nu
   return `its counter is at ${last}, so ${given} would be used again`
 }
 
+/** Whether rows stay. Those of other collections may be gone while a row still names them. */
+const isForever = (collection: AnyCollection | undefined): boolean =>
+  collection?.retention !== undefined && 'forever' in collection.retention
+
 function referenceInconsistency(
   row: Row,
-  references: Schema['references'],
+  refs: readonly (readonly [string, string])[],
   ids: ReadonlyMap<string, ReadonlySet<unknown>>,
 ): string | undefined {
-  for (const [field, value] of Object.entries(row)) {
-    const to = Object.hasOwn(references, field) ? references[field] : undefined
-    if (!to || value === null || value === undefined || ids.get(to.name)?.has(value)) continue
-    return `its ${field} is ${JSON.stringify(value)}, which is not in ${to.name}`
+  const fields: Readonly<Record<string, unknown>> = { ...row }
+  for (const [field, to] of refs) {
+    const value = fields[field]
+    if (value === null || value === undefined || ids.get(to)?.has(value)) continue
+    return `its ${field} is ${JSON.stringify(value)}, which is not in ${to}`
   }
   return undefined
 }

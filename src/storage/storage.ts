@@ -25,6 +25,10 @@ export interface Collection<R extends Row, I extends string = string> {
   readonly indexes: Readonly<Record<I, Index<R>>>
   /** Fields that are stored encrypted, and what each reads as under another key. None of them is indexed. */
   readonly sealed?: Readonly<Record<string, unknown>>
+  /** Fields that are a credential, may lead to one, or show what somebody else sent. No comparison of states shows them. */
+  readonly secrets?: readonly string[]
+  /** The collection whose keys a field holds. Null: the key of another service, or of collections that another field names. */
+  readonly refs?: Readonly<Record<string, string | null | undefined>>
   /** Its rows only count tries. A call that wrote nothing else has changed nothing. */
   readonly isTally?: true
   /** How long it keeps its rows. Every collection of the service has a rule. */
@@ -183,6 +187,15 @@ export interface Presence {
   isAlive(name: string, tx: Reader): Promise<boolean>
 }
 
+/** Every field is one of its rows. */
+interface CollectionOptions<R extends Row, I extends string> extends Omit<Collection<R, I>, 'name' | 'indexes'> {
+  readonly secrets?: readonly FieldOf<R>[]
+  readonly refs?: { readonly [Field in FieldOf<R>]?: string | null }
+}
+
+/** A field of any of the rows of a union. */
+type FieldOf<R> = R extends unknown ? keyof R & string : never
+
 /**
  * Declares a collection and its indexes: `collection<TwinRow>()('twins', { byOwner: { fields: ['owner', 'id'] } })`.
  */
@@ -191,7 +204,7 @@ export const collection =
   <I extends string>(
     name: string,
     indexes: Record<I, Index<R>>,
-    options: Pick<Collection<R, NoInfer<I>>, 'sealed' | 'isTally' | 'retention' | 'growth'> = {},
+    options: CollectionOptions<R, NoInfer<I>> = {},
   ): Collection<R, I> => ({ name, indexes, ...options })
 
 /** Two rows would share one key of a unique index. Features check before they put, so this is a defect. */

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
+import { collections } from '../../src/collections.js'
+import { routeList } from '../../scripts/route-table.js'
+import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
+
+learnMarks(routeList, collections)
 
 const CARDS = [
   ['4000000000006', '13 digits'],

@@ -23,6 +23,8 @@ export const accountChoices = collection<AccountChoiceRow>()(
     byExpiry: { fields: ['expires_at'] },
   },
   {
+    refs: { account_id: 'accounts', client_id: 'oidc_clients', connection_id: 'oidc_connections', user_id: 'users' },
+    secrets: ['token_digest'],
     growth: countedDaily('an agent, by createAccountChoice'),
     retention: { after: 'the link expires', keepMs: DAY, index: 'byExpiry' },
   },

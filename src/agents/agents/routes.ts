@@ -1,4 +1,4 @@
-import { Amount, ApprovalShape, ContentHash, quoteFields, UnixSeconds, z } from '../../http/fields/schema.js'
+import { Amount, ApprovalShape, ContentHash, LinkPath, quoteFields, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { agentAccount } from './account.js'
 import { offerAccountChoice } from './account-choice.js'
@@ -9,7 +9,7 @@ import { requestApproval, wishKinds, wishOf } from './request.js'
 
 const parameters = z.record(z.string(), z.unknown())
 
-const choicePage = { ...choiceFlow.page, params: z.object({ token: z.string() }), redirects: true } as const
+const choicePage = { ...choiceFlow.page, params: LinkPath, redirects: true } as const
 
 export const agentRoutes = defineRoutes('agents', {
   readAgentAccount: route({
@@ -21,7 +21,7 @@ export const agentRoutes = defineRoutes('agents', {
     versions: ['v4'],
     auth: ['agent'],
     result: z.object({
-      account: z.nullable(z.object({ id: z.int(), name: z.nullable(z.string()) })),
+      account: z.nullable(z.object({ id: z.Id, name: z.nullable(z.string()) })),
       choosable: z.boolean(),
     }),
     read: (tx, { principal }) => agentAccount(tx, principal),
@@ -35,7 +35,7 @@ export const agentRoutes = defineRoutes('agents', {
     versions: ['v4'],
     auth: ['agent'],
     status: 201,
-    result: z.object({ url: z.string(), expires_at: UnixSeconds }),
+    result: z.object({ url: z.Link, expires_at: UnixSeconds }),
     errors: ['not_choosable'],
     adds: 'account_choices',
     idempotent: true,
@@ -52,7 +52,7 @@ export const agentRoutes = defineRoutes('agents', {
     auth: ['agent'],
     body: z.object({
       kind: z.enum([...wishKinds, 'account_change']),
-      catalog_item_id: z.optional(z.int()),
+      catalog_item_id: z.optional(z.Id),
       arguments: z.optional(parameters),
       price: quoteFields.price,
       amount: z.optional(Amount),
@@ -61,9 +61,9 @@ export const agentRoutes = defineRoutes('agents', {
       serviceUrl: z.optional(z.string()),
       serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
       additionalParams: z.optional(parameters),
-      address: z.optional(z.string()),
+      address: z.optional(z.TextId),
       memo: z.optional(z.nullable(z.string())),
-      cart_id: z.optional(z.int()),
+      cart_id: z.optional(z.Id),
       change: z.optional(parameters),
     }),
     status: 201,
@@ -100,7 +100,7 @@ export const agentRoutes = defineRoutes('agents', {
     path: '/agent/approvals/:id',
     versions: ['v4'],
     auth: ['agent', 'user', 'session'],
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: z.TextId }),
     result: ApprovalShape,
     errors: ['not_found'],
     read: (tx, { params, principal }, service) => readApproval(tx, principal, params.id, service),
@@ -113,8 +113,8 @@ export const agentRoutes = defineRoutes('agents', {
     path: '/agent/account-changes',
     versions: ['v4'],
     auth: ['agent'],
-    body: z.object({ approval_id: z.string() }),
-    result: z.object({ approval_id: z.string(), change: parameters, result: parameters }),
+    body: z.object({ approval_id: z.TextId }),
+    result: z.object({ approval_id: z.TextId, change: parameters, result: parameters }),
     errors: [
       'account_not_granted',
       'not_found',
@@ -144,7 +144,7 @@ export const agentRoutes = defineRoutes('agents', {
     body: z.object({
       answer: z.enum(choiceFlow.answers),
       email: z.optional(z.string()),
-      code: z.optional(z.string()),
+      code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
     status: 303,

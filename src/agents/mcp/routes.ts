@@ -61,8 +61,8 @@ const { name, description } = itemFields
 const optional = allDesigned({
   provider: z.optional(lineOf(255)),
   service_method: z.optional(ServiceMethod),
-  twin_id: z.optional(z.int()),
-  external_twin_hostname: z.optional(z.string()),
+  twin_id: z.optional(z.Id),
+  external_twin_hostname: z.optional(z.Hostname),
   input_schema: z.optional(ServiceSchema),
 })
 

@@ -117,6 +117,7 @@ export const approvals = collection<ApprovalRow>()(
     byConnection: { fields: ['connection_id', 'status'] },
   },
   {
+    refs: { account_id: 'accounts', client_id: 'oidc_clients', connection_id: 'oidc_connections', user_id: 'users' },
     growth: {
       by: 'an agent, by createApproval; and at most 10 more, that a refused call offers',
       most: 20,

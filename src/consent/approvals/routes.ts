@@ -5,7 +5,7 @@ import { approvalFlow } from './approval-flow.js'
 import { approveApproval, updateAgentSettings } from './approve.js'
 import { readAgentSettings } from './settings.js'
 
-const ApprovalPath = z.object({ id: z.string() })
+const ApprovalPath = z.object({ id: z.TextId })
 
 /** Users answer with their own token or in a browser. */
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
@@ -29,7 +29,7 @@ export const approvalRoutes = defineRoutes('approvals', {
       limit: z.optional(z.int().check(z.minimum(1), z.maximum(100))),
       after: z.optional(z.string()),
     }),
-    result: z.object({ approvals: z.array(ApprovalShape), next: z.nullable(z.string()) }),
+    result: z.object({ approvals: z.array(ApprovalShape), next: z.nullable(z.TextId) }),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listApprovals(tx, principal.id, query, service),
   }),
@@ -120,7 +120,7 @@ export const approvalRoutes = defineRoutes('approvals', {
     body: z.object({
       answer: z.enum(approvalFlow.answers),
       email: z.optional(z.string()),
-      code: z.optional(z.string()),
+      code: z.secret(z.optional(z.string())),
       ...quoteFields,
     }),
     status: 303,

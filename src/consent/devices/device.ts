@@ -52,6 +52,8 @@ export const devices = collection<DeviceRow>()(
   'devices',
   { byUser: { fields: ['user_id'] } },
   {
+    refs: { device_id: null, user_id: 'users' },
+    secrets: ['token_digest', 'token_sealed'],
     growth: { by: 'a user, by createRegistration', most: 20, per: 'user', beyond: 'too_many_devices' },
     retention: { until: 'the user removes the device, or it is not confirmed in time' },
   },

@@ -23,7 +23,7 @@ const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 print
 const Name = lineOf(255, 0)
 
 const Registration = component('Device', {
-  id: z.int(),
+  id: z.Id,
   platform: Platform,
   name: z.nullable(z.string()),
   created_at: UnixSeconds,
@@ -57,7 +57,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     path: '/notifications/registrations',
     versions: ['v4'],
     auth: ['user', 'session'],
-    body: z.object({ platform: Platform, token: Token, name: z.optional(Name) }),
+    body: z.object({ platform: Platform, token: z.secret(Token), name: z.optional(Name) }),
     deviceToken: 'optional',
     status: 201,
     result: Registration,
@@ -108,7 +108,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     auth: ['user', 'session'],
     deviceToken: 'optional',
     repeatsErrorAsMessage: true,
-    body: z.object({ fcmToken: Token, platform: z.optional(Platform), deviceId: z.optional(Name) }),
+    body: z.object({ fcmToken: z.secret(Token), platform: z.optional(Platform), deviceId: z.optional(Name) }),
     result: z.object({
       success: z.literal(true),
       message: z.string(),
@@ -135,7 +135,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     ...link,
     summary: 'Open the page of a mailed link: the device to add or remove, and the buttons Confirm and Reject.',
     method: 'GET',
-    query: z.object({ token: z.string() }),
+    query: z.object({ token: z.secret(z.string()) }),
     errors: ['not_found', 'link_expired'],
     async read(tx, { params, query: { token } }, { clock }) {
       const at = clock.now()
@@ -147,7 +147,7 @@ export const notificationRoutes = defineRoutes('notifications', {
     ...link,
     summary: 'Reject a change of devices through the mailed link, or confirm it after 24 hours.',
     method: 'POST',
-    body: z.object({ token: z.string(), answer: z.enum(['confirm', 'reject']) }),
+    body: z.object({ token: z.secret(z.string()), answer: z.enum(['confirm', 'reject']) }),
     errors: ['not_found', 'link_early', 'link_expired'],
     write: async (tx, { params, body }, { clock }) =>
       confirmedPage(await answerDeviceLink(tx, { ...params, ...body, at: clock.now() }), body.answer),

@@ -35,6 +35,8 @@ export const oidcCodes = collection<OidcCodeRow>()(
     byExpiry: { fields: ['expires_at'] },
   },
   {
+    refs: { client_id: 'oidc_clients', connection_id: 'oidc_connections', family_id: null, user_id: 'users' },
+    secrets: ['id', 'family_id', 'code_challenge', 'nonce'],
     growth: {
       by: 'a user, by connecting an app',
       bound: 'One for each answer to a page that asks. It ends after 25 hours.',

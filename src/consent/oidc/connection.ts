@@ -42,6 +42,7 @@ export const oidcConnections = collection<ConnectionRow>()(
     byClient: { fields: ['client_id'] },
   },
   {
+    refs: { account_id: 'accounts', client_id: 'oidc_clients', user_id: 'users' },
     growth: { by: 'a user, by connecting an app', bound: 'One for each user and app.' },
     retention: { until: 'the user disconnects the app, its client is deleted, or the user first proves their email' },
   },
@@ -57,6 +58,7 @@ export const agentTwins = collection<AgentTwinRow>()(
   'agent_twins',
   {},
   {
+    refs: { twin_id: 'twins' },
     growth: { by: 'a user, by connecting an app', bound: 'One for each user.' },
     retention: { forever: 'One for each user.' },
   },

@@ -23,6 +23,7 @@ export const oidcKeys = collection<OidcKeyRow>()(
   'oidc_keys',
   { byRetirement: { fields: ['retired_at'] }, byAge: { fields: ['created_at'] } },
   {
+    secrets: ['sealed'],
     growth: { by: 'the service', most: 1000, per: 'the service', beyond: 'oldest ends' },
     retention: { after: 'a new key replaces it', keepMs: PUBLISHED_FOR, index: 'byRetirement' },
   },

@@ -242,7 +242,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     ...userinfo,
     summary: 'Read the same claims with the access token in the header or in a form.',
     method: 'POST',
-    body: z.object({ access_token: z.optional(z.string()) }),
+    body: z.object({ access_token: z.secret(z.optional(z.string())) }),
     errors: ['invalid_request'],
     read: readClaims,
   }),
@@ -258,11 +258,11 @@ export const oidcRoutes = defineRoutes('oidc', {
     result: pageOf(
       'connections',
       component('Connection', {
-        id: z.int(),
-        client_id: z.string(),
+        id: z.Id,
+        client_id: z.TextId,
         client_name: z.string(),
         client_host: z.nullable(z.string()),
-        account_id: z.nullable(z.int()),
+        account_id: z.nullable(z.Id),
         scope: z.string(),
         created_at: UnixSeconds,
         updated_at: UnixSeconds,

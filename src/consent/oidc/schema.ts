@@ -1,5 +1,5 @@
 import { allDesigned } from '../../http/fields/graded.js'
-import { component, lineOf, z } from '../../http/fields/schema.js'
+import { component, lineOf, UnixSeconds, z } from '../../http/fields/schema.js'
 import { signingAlgorithms } from './clients/client.js'
 
 const Text = z.string().check(z.maxLength(2048))
@@ -80,16 +80,20 @@ const metadata = {
 export const Metadata = component('ClientMetadata', metadata)
 
 /** Complete metadata that replaces the existing one (RFC 7592 section 2.2). */
-export const Replacement = z.object({ ...metadata, client_id: z.string(), client_secret: z.optional(z.string()) })
+export const Replacement = z.object({
+  ...metadata,
+  client_id: z.TextId,
+  client_secret: z.secret(z.optional(z.string())),
+})
 
 export const Registration = component('RegisteredClient', {
   ...metadata,
-  client_id: z.string(),
-  client_id_issued_at: z.int(),
-  client_secret: z.optional(z.string()),
-  client_secret_expires_at: z.optional(z.int()),
-  registration_access_token: z.string(),
-  registration_client_uri: z.string(),
+  client_id: z.TextId,
+  client_id_issued_at: UnixSeconds,
+  client_secret: z.secret(z.optional(z.string())),
+  client_secret_expires_at: z.optional(UnixSeconds),
+  registration_access_token: z.secret(z.string()),
+  registration_client_uri: z.Link,
 })
 
 /** The length is limited because parameters are stored and sent back. */
@@ -103,13 +107,13 @@ export const Authorization = component('AuthorizationRequest', {
   response_mode: Parameter,
   scope: Parameter,
   state: Parameter,
-  nonce: Parameter,
+  nonce: z.secret(Parameter),
   code_challenge: Parameter,
   code_challenge_method: Parameter,
   prompt: Parameter,
   max_age: Parameter,
   login_hint: Parameter,
-  id_token_hint: Parameter,
+  id_token_hint: z.secret(Parameter),
   resource: Parameter,
   request: Parameter,
   request_uri: Parameter,
@@ -119,65 +123,65 @@ export const Authorization = component('AuthorizationRequest', {
 /** An id in a path. */
 export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
 
-const clientFields = { client_id: z.optional(z.string()), client_secret: z.optional(z.string()) }
+const clientFields = { client_id: z.optional(z.TextId), client_secret: z.secret(z.optional(z.string())) }
 
 export const TokenBody = z.object({
   ...clientFields,
   grant_type: z.optional(z.string()),
-  code: z.optional(z.string()),
+  code: z.secret(z.optional(z.string())),
   redirect_uri: z.optional(z.string()),
-  code_verifier: z.optional(z.string()),
-  refresh_token: z.optional(z.string()),
+  code_verifier: z.secret(z.optional(z.string())),
+  refresh_token: z.secret(z.optional(z.string())),
   scope: z.optional(z.string()),
   resource: z.optional(z.string()),
 })
 
 export const Tokens = z.object({
-  access_token: z.string(),
+  access_token: z.secret(z.string()),
   token_type: z.literal('Bearer'),
-  expires_in: z.int(),
+  expires_in: UnixSeconds,
   scope: z.string(),
-  refresh_token: z.optional(z.string()),
-  id_token: z.optional(z.string()),
+  refresh_token: z.secret(z.optional(z.string())),
+  id_token: z.secret(z.optional(z.string())),
 })
 
 export const TokenParameters = component('TokenParameters', {
   ...clientFields,
-  token: z.string(),
+  token: z.secret(z.string()),
   token_type_hint: z.optional(z.string()),
 })
 
 const claims = {
   name: z.optional(z.string()),
-  updated_at: z.optional(z.int()),
+  updated_at: z.optional(UnixSeconds),
   email: z.optional(z.string()),
   email_verified: z.optional(z.boolean()),
   ...allDesigned({
-    twin_hostname: z.optional(z.nullable(z.string())),
-    agent_twin_hostname: z.optional(z.nullable(z.string())),
-    agent_twin_key: z.optional(z.nullable(z.string())),
+    twin_hostname: z.optional(z.nullable(z.Hostname)),
+    agent_twin_hostname: z.optional(z.nullable(z.Hostname)),
+    agent_twin_key: z.secret(z.optional(z.nullable(z.string()))),
   }),
 }
 
-export const Userinfo = component('Userinfo', { sub: z.string(), ...claims })
+export const Userinfo = component('Userinfo', { sub: z.TextId, ...claims })
 
 export const Introspected = z.object({
   active: z.boolean(),
-  sub: z.optional(z.string()),
+  sub: z.optional(z.TextId),
   token_type: z.optional(z.enum(['Bearer', 'refresh_token'])),
   scope: z.optional(z.string()),
-  client_id: z.optional(z.string()),
+  client_id: z.optional(z.TextId),
   aud: z.optional(z.string()),
   iss: z.optional(z.string()),
-  exp: z.optional(z.int()),
-  iat: z.optional(z.int()),
-  jti: z.optional(z.string()),
+  exp: z.optional(UnixSeconds),
+  iat: z.optional(UnixSeconds),
+  jti: z.optional(z.TextId),
   ...claims,
 })
 
 export const EndSession = component('EndSessionRequest', {
-  id_token_hint: z.optional(z.string()),
-  client_id: z.optional(z.string()),
+  id_token_hint: z.secret(z.optional(z.string())),
+  client_id: z.optional(z.TextId),
   post_logout_redirect_uri: z.optional(z.string()),
   state: z.optional(z.string()),
 })

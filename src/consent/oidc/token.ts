@@ -48,6 +48,8 @@ export const oidcTokens = collection<OidcTokenRow>()(
     byConnection: { fields: ['connection_id', 'issued_at'] },
   },
   {
+    refs: { client_id: 'oidc_clients', connection_id: 'oidc_connections', family_id: null, user_id: 'users' },
+    secrets: ['id', 'family_id', 'access_digest', 'refresh_digest'],
     growth: { by: 'an app', bound: 'One for each code, and one for each refresh token, which works once.' },
     retention: { after: 'the refresh token expires', keepMs: 0, index: 'byEnd' },
   },

@@ -51,6 +51,8 @@ export const delegates = collection<DelegateRow>()(
     byTwin: { fields: ['twin_id', 'created_at', 'number'] },
   },
   {
+    refs: { persona: 'personas', twin_id: 'twins' },
+    secrets: ['id', 'salt'],
     growth: countedDaily('an account or user, by createDelegate'),
     retention: { forever: 'A binder lists it, and it is verified by its hash.' },
   },

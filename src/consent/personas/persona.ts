@@ -28,7 +28,11 @@ export interface PersonaRow {
 export const personas = collection<PersonaRow>()(
   'personas',
   { byOwner: { fields: ['owner', 'number'] } },
-  { growth: countedDaily('an account or user, by createPersona'), retention: { forever: 'Delegates name it.' } },
+  {
+    refs: { twin_id: 'twins' },
+    growth: countedDaily('an account or user, by createPersona'),
+    retention: { forever: 'Delegates name it.' },
+  },
 )
 
 export interface NewPersona {

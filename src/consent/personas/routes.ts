@@ -32,13 +32,13 @@ const Persona = component('Persona', {
   ...allDesigned({
     name: z.string(),
     description: z.nullable(z.string()),
-    hostname: z.string(),
+    hostname: z.Hostname,
     created_at: UnixSeconds,
   }),
 })
 
 const PartyName = component('SpendingParty', {
-  client_id: z.optional(z.string()),
+  client_id: z.optional(z.TextId),
   public_secret: z.optional(z.string()),
 })
 
@@ -53,9 +53,9 @@ const NewSpend = z.object({
 })
 
 const Delegate = component('Delegate', {
-  hash: ContentHash,
+  hash: z.secret(ContentHash),
   persona: ContentHash,
-  hostname: z.string(),
+  hostname: z.Hostname,
   issue: z.int(),
   name: z.nullable(z.string()),
   email: z.nullable(z.string()),
@@ -86,7 +86,7 @@ export const personaRoutes = defineRoutes('personas', {
     body: z.object({
       name: lineOf(64).check(z.trim(), z.minLength(1)),
       description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
-      twin_id: z.int(),
+      twin_id: z.Id,
     }),
     status: 201,
     result: Persona,
@@ -104,7 +104,7 @@ export const personaRoutes = defineRoutes('personas', {
     path: '/persona/delegates',
     versions: ['v4', 'v3'],
     auth: ['account', 'user', 'session'],
-    result: z.record(z.string(), z.array(ContentHash)),
+    result: z.record(z.string(), z.secret(z.array(ContentHash))),
     async read(tx, { principal: { owner } }, service) {
       const first = await heldByOwner(tx, owner)
       if (first.next) return new Reply({ text: () => mappingText(first, owner, service) })
@@ -136,7 +136,7 @@ export const personaRoutes = defineRoutes('personas', {
     auth: ['account', 'user', 'session', 'agent', 'embed'],
     params: HashPath,
     query: z.object({
-      twin_id: z.int(),
+      twin_id: z.Id,
       issue_min: designed(z.optional(z.int())),
       issue_max: designed(z.optional(z.int())),
       public_secret: designed(z.optional(z.string())),
@@ -144,13 +144,18 @@ export const personaRoutes = defineRoutes('personas', {
       disclosable: designed(z.optional(z.boolean())),
     }),
     queryInBody: true,
-    result: z.object({ status: z.int(), message: z.string(), hostname: z.string(), instances: z.array(ContentHash) }),
+    result: z.object({
+      status: z.int(),
+      message: z.string(),
+      hostname: z.Hostname,
+      instances: z.secret(z.array(ContentHash)),
+    }),
     errors: ['not_found'],
     async read(tx, { params, query, principal }, service) {
       const verification = {
         persona: params.hash,
         twinId: query.twin_id,
-        // A publishable secret is public, and whoever knows a bearer delegate spends with it without approval. So an
+        // A publishable z.secret is public, and whoever knows a bearer delegate spends with it without approval. So an
         // agent, which is not its user, sees no more than a page.
         caller: isOwner(principal) && !query.disclosable ? principal.owner : undefined,
         issueMin: query.issue_min,
@@ -172,7 +177,7 @@ export const personaRoutes = defineRoutes('personas', {
     auth: ['account', 'user', 'session'],
     params: HashPath,
     body: z.object({
-      hostname: z.string(),
+      hostname: z.Hostname,
       name: z.optional(z.nullable(lineOf(255, 0))),
       email: z.optional(z.nullable(Email)),
       spend: designed(z.optional(z.nullable(NewSpend))),
@@ -180,9 +185,9 @@ export const personaRoutes = defineRoutes('personas', {
     status: 201,
     result: z.object(
       allDesigned({
-        hash: ContentHash,
+        hash: z.secret(ContentHash),
         persona: ContentHash,
-        hostname: z.string(),
+        hostname: z.Hostname,
         issue: z.int(),
         created_at: UnixSeconds,
       }),
@@ -234,7 +239,7 @@ export const personaRoutes = defineRoutes('personas', {
     path: '/persona/:hash/delegates/:delegate',
     versions: ['v4'],
     auth: ['account', 'user', 'session'],
-    params: z.object({ hash: z.string(), delegate: z.string() }),
+    params: z.object({ hash: ContentHash, delegate: z.secret(z.string()) }),
     status: 204,
     errors: ['not_found', 'not_owner'],
     async write(tx, { params, principal }, { clock }) {

@@ -40,6 +40,7 @@ export const delegateSpendings = collection<DelegateSpendingRow>()(
   'delegate_spendings',
   { byPeriodEnd: { fields: ['period_ends_at'] } },
   {
+    secrets: ['id'],
     growth: { by: 'whoever pays by a delegate', bound: 'One for each delegate, digital quantity and day or month.' },
     retention: {
       after: 'its day or month ends',

@@ -75,6 +75,8 @@ export const authenticationRequests = collection<AuthenticationRequestRow>()(
     spendable: { fields: ['user_id', 'generation', 'spendable_until'] },
   },
   {
+    refs: { user_id: 'users', device_id: 'devices' },
+    secrets: ['link_digest', 'session_digest'],
     growth: { by: 'whoever asks a user for approval', most: 5, per: 'user', beyond: 'too_many_pending' },
     retention: { after: 'the time to answer is over', keepMs: 30 * DAY, index: 'byExpiry' },
   },

@@ -2,6 +2,7 @@ import { Problem } from '../../base/problem.js'
 import { designed } from '../../http/fields/graded.js'
 import {
   AuthenticationRequest,
+  ContentHash,
   component,
   IdPath,
   PageQuery,
@@ -134,7 +135,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     versions: ['v4'],
     auth: ['guest'],
     params: IdPath,
-    query: z.object({ token: z.string() }),
+    query: z.object({ token: z.secret(z.string()) }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
     refused: refusedBy(refusedAnswerPage),
@@ -154,7 +155,7 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     versions: ['v4'],
     auth: ['guest'],
     params: IdPath,
-    body: z.object({ token: z.string(), answer: z.enum(['approve', 'reject']) }),
+    body: z.object({ token: z.secret(z.string()), answer: z.enum(['approve', 'reject']) }),
     produces: ['text/html'],
     errors: ['not_found', 'self_approval', 'link_expired'],
     refused: refusedBy(refusedAnswerPage),
@@ -175,10 +176,10 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     result: pageOf(
       'authorizations',
       component('Authorization', {
-        id: z.int(),
+        id: z.Id,
         merchant_url: z.nullable(z.string()),
         merchant_name: z.nullable(z.string()),
-        payment_type_hash: z.nullable(z.string()),
+        payment_type_hash: z.nullable(ContentHash),
         status: AuthorizationStatus,
         authorized_at: z.nullable(UnixSeconds),
         expires_at: UnixSeconds,

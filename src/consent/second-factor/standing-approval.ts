@@ -26,6 +26,7 @@ export const standingApprovals = collection<StandingApprovalRow>()(
   'standing_approvals',
   { byUser: { fields: ['user_id', 'generation'] }, byExpiry: { fields: ['expires_at'] } },
   {
+    refs: { dq: 'digital_quantities', payee_twin_id: 'twins', request_id: 'authentication_requests', user_id: 'users' },
     growth: { by: 'a user', bound: 'One for each app and kind of approval that the user answers with “for 30 days”.' },
     retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
   },

@@ -13,8 +13,8 @@ export const signInRoutes = defineRoutes('sessions', {
     path: '/session/verify',
     versions: ['v4'],
     auth: ['guest'],
-    body: z.object({ email: Email, code: z.string(), request_id: z.optional(z.int()) }),
-    result: z.object({ session_id: z.string(), user: UserShape }),
+    body: z.object({ email: Email, code: z.secret(z.string()), request_id: z.optional(z.Id) }),
+    result: z.object({ session_id: z.secret(z.string()), user: UserShape }),
     waits: z.object({ request: AuthenticationRequest }),
     errors: [
       'session_required',

@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini'
 import { type Problem, problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
+import { type FieldSchema, fieldNames, partsOf, type SchemaPlace } from './marks.js'
 
 /** Problems of invalid fields, which name the field and say what it must be. */
 
@@ -65,22 +66,9 @@ function faultOf(schema: z.ZodMiniType, issues: readonly z.core.$ZodIssue[], val
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part], value)
 
-/** The parts of a schema's definition that hold other schemas. */
-interface Definition {
-  readonly innerType?: z.core.$ZodType
-  readonly element?: z.core.$ZodType
-  readonly shape?: Readonly<Record<string, z.core.$ZodType>>
-}
-
 /** The names of the fields that an object at this path may have. */
-function namesAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
-  const { innerType, element, shape } = schema._zod.def as Definition // zod's types do not show which schemas hold others.
-  if (innerType) return namesAt(innerType, path)
-  const [first, ...rest] = path
-  if (first === undefined) return Object.keys(shape ?? {})
-  const next = element ?? shape?.[String(first)]
-  return next ? namesAt(next, rest) : []
-}
+const namesAt = (schema: FieldSchema, path: readonly PropertyKey[]): string[] =>
+  path.reduce<SchemaPlace>((place, part) => partsOf(place, String(part)), [schema]).flatMap(fieldNames)
 
 /** Completes the sentence "it must be …". */
 function expected(issue: z.core.$ZodIssue): string {

@@ -9,11 +9,11 @@ import * as z from './zod.js'
 /** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */
 
 /** A hash of canonical JSON: `41` and 64 hex digits. */
-export const ContentHash = z.string()
+export const ContentHash = z.generated(z.string())
 
-export const UnixSeconds = z.int()
+export const UnixSeconds = z.generated(z.int())
 /** Accounts, users and their secrets show times in this form. */
-export const UnixSecondsDigits = z.string().check(z.regex(/^\d+$/))
+export const UnixSecondsDigits = z.generated(z.string().check(z.regex(/^\d+$/)))
 
 /** A time on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time. Default time zone: UTC. */
 export const Time = z.union([z.int(), z.string()])
@@ -53,10 +53,10 @@ export const Email = z.string().check(
 const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
 
 /** The path of something with a hash. */
-export const HashPath = z.object({ hash: z.string() })
+export const HashPath = z.object({ hash: ContentHash })
 
 /** The path of something with a numeric id. */
-export const IdPath = z.object({ id: z.int() })
+export const IdPath = z.object({ id: z.Id })
 
 /** An amount in its digital quantity. */
 export const Amount = z.number()
@@ -75,7 +75,7 @@ export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), 
 
 /** A user without secrets (Micro Payment Service Interface, section 2). */
 export const userShape = {
-  id: z.int(),
+  id: z.Id,
   email: z.string(),
   created_at: UnixSecondsDigits,
   updated_at: UnixSecondsDigits,
@@ -87,20 +87,20 @@ export const userShape = {
 export const UserShape = component('User', userShape)
 
 export const TwinShape = component('Twin', {
-  id: z.int(),
-  hostname: z.string(),
-  key: z.nullable(z.string()),
+  id: z.Id,
+  hostname: z.Hostname,
+  key: z.secret(z.nullable(z.string())),
   balances: z.record(z.string(), Amount),
 })
 
 export const paymentShape = allDesigned({
-  id: z.int(),
-  hash: z.nullable(z.string()),
+  id: z.Id,
+  hash: z.nullable(ContentHash),
   descriptor: z.string(),
   dq: ContentHash,
   amount: Amount,
-  hostname: z.string(),
-  payee_hostname: z.string(),
+  hostname: z.Hostname,
+  payee_hostname: z.Hostname,
   kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup']),
   status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
@@ -110,15 +110,15 @@ export const PaymentShape = component('Payment', paymentShape)
 
 /** The receipt of a purchase. */
 export const ReceiptShape = component('Receipt', {
-  transaction_id: z.int(),
-  catalog_item_id: z.int(),
+  transaction_id: z.Id,
+  catalog_item_id: z.Id,
   name: z.string(),
   descriptor: z.string(),
   seller: z.string(),
   amount: Amount,
   dq: ContentHash,
   status: z.enum(['held', 'paid', 'reversed']),
-  commodity_hash: z.string(),
+  commodity_hash: ContentHash,
   response: z.nullable(
     component('DeliveredResponse', {
       status: z.int(),
@@ -163,17 +163,17 @@ export const profileFields = {
 
 /** An item of the catalog. Only its own account sees `external_endpoint`. */
 export const ItemShape = component('CatalogItem', {
-  id: z.int(),
+  id: z.Id,
   name: designed(z.string()),
   description: designed(z.string()),
   price: designed(Amount),
   dq: designed(ContentHash),
-  commodity_hash: designed(z.string()),
+  commodity_hash: designed(ContentHash),
   commodity_name: z.string(),
   commodity_description: z.string(),
   commodity_cost: Amount,
   descriptor: designed(z.string()),
-  hostname: designed(z.string()),
+  hostname: designed(z.Hostname),
   seller: designed(z.string()),
   service_method: ServiceMethod,
   service_schema: ServiceSchema,
@@ -188,12 +188,12 @@ export const ItemShape = component('CatalogItem', {
 
 /** A cart: items that are paid together. */
 export const CartShape = component('Cart', {
-  id: z.int(),
+  id: z.Id,
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
   items: z.array(
     component('CartLine', {
       line: z.int(),
-      catalog_item_id: z.int(),
+      catalog_item_id: z.Id,
       name: z.string(),
       seller: z.string(),
       price: Amount,
@@ -210,11 +210,11 @@ export const CartShape = component('Cart', {
 
 /** A checkout: a link by which anybody can pay for one purchase. */
 export const CheckoutShape = component('Checkout', {
-  id: z.int(),
-  token: z.string(),
-  url: z.string(),
+  id: z.Id,
+  token: z.secret(z.string()),
+  url: z.Link,
   status: z.enum(['unpaid', 'paying', 'paid', 'expired']),
-  catalog_item_id: z.int(),
+  catalog_item_id: z.Id,
   name: z.string(),
   price: Amount,
   dq: ContentHash,
@@ -227,12 +227,12 @@ export const CheckoutShape = component('Checkout', {
 export const TransferShape = component(
   'Transfer',
   allDesigned({
-    id: z.int(),
+    id: z.Id,
     status: z.enum(['completed', 'invited', 'cancelled', 'expired']),
     amount: Amount,
     dq: ContentHash,
-    hostname: z.string(),
-    address: z.string(),
+    hostname: z.Hostname,
+    address: z.TextId,
     memo: z.nullable(z.string()),
     expires_at: z.nullable(UnixSeconds),
     created_at: UnixSeconds,
@@ -243,7 +243,7 @@ export const TransferShape = component(
 export const ToolShape = component(
   'Tool',
   allDesigned({
-    id: z.int(),
+    id: z.Id,
     name: z.string(),
     description: z.string(),
     provider: z.string(),
@@ -251,8 +251,8 @@ export const ToolShape = component(
     dq: ContentHash,
     service_url: z.string(),
     service_method: ServiceMethod,
-    twin_id: z.int(),
-    twin_hostname: z.string(),
+    twin_id: z.Id,
+    twin_hostname: z.Hostname,
     input_schema: ServiceSchema,
     active: z.boolean(),
     created_at: UnixSeconds,
@@ -262,19 +262,19 @@ export const ToolShape = component(
 
 /** An approval: what an agent wants to do, and whether its user agreed. */
 export const ApprovalShape = component('Approval', {
-  approval_id: z.string(),
+  approval_id: z.TextId,
   kind: z.enum(['purchase', 'paywall', 'transfer', 'cart', 'account_change']),
   status: z.enum(['pending', 'approved', 'rejected', 'expired', 'spent']),
   detail: z.record(z.string(), z.unknown()),
   summary: z.string(),
-  url: z.string(),
+  url: z.Link,
   expires_at: UnixSeconds,
   created_at: UnixSeconds,
   spent_at: z.nullable(UnixSeconds),
 })
 
 export const AuthenticationRequest = component('AuthenticationRequest', {
-  id: z.int(),
+  id: z.Id,
   status: z.enum(['pending', 'approved', 'rejected', 'expired']),
   action: z.string(),
   detail: z.record(z.string(), z.unknown()),
@@ -294,7 +294,7 @@ export const PageQuery = z.object(pageQuery)
 /** A page of a list, with the rows under `plural`. `next` is the cursor of the next page, or null on the last. */
 export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
   // TypeScript types a computed field name as `string`.
-  z.object({ [plural]: z.array(item), next: designed(z.nullable(z.int())) } as Record<P, z.ZodMiniArray<S>> & {
+  z.object({ [plural]: z.array(item), next: designed(z.nullable(z.Id)) } as Record<P, z.ZodMiniArray<S>> & {
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 
@@ -308,12 +308,19 @@ const secretTimes = {
 
 /** New client credentials. */
 export const SecretsShape = z.array(
-  component('UserSecret', { client_id: z.string(), client_secret: z.string(), ...secretTimes }),
+  component('UserSecret', { client_id: z.TextId, client_secret: z.secret(z.string()), ...secretTimes }),
 )
 
 /** Client credentials as a token of some of them shows them. */
 export const KnownSecretsShape = z.array(
-  component('KnownUserSecret', { client_id: z.string(), client_secret: z.nullable(z.string()), ...secretTimes }),
+  component('KnownUserSecret', {
+    client_id: z.TextId,
+    client_secret: z.secret(z.nullable(z.string())),
+    ...secretTimes,
+  }),
 )
 
-export const TwinPath = z.object({ hostname: z.string() })
+export const TwinPath = z.object({ hostname: z.Hostname })
+
+/** The path of a page whose token gives whoever has its link a right. */
+export const LinkPath = z.object({ token: z.secret(z.string()) })

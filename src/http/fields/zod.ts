@@ -1,4 +1,4 @@
-/** The parts of zod that schemas use. Bundles contain only these, without its locales and other formats. */
+/** The parts of zod that schemas use, beside marks. Bundles contain only these, without its locales and other formats. */
 export {
   array,
   boolean,
@@ -35,3 +35,4 @@ export {
   type ZodMiniObject,
   type ZodMiniType,
 } from 'zod/mini'
+export { generated, Hostname, Id, IsoTime, Link, secret, TextId } from './marks.js'

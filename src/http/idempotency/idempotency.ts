@@ -27,6 +27,7 @@ export const idempotency = collection<IdempotencyRow>()(
   'idempotency',
   { byExpiry: { fields: ['expires_at'] } },
   {
+    secrets: ['id', 'body_digest', 'sealed'],
     growth: {
       by: 'whoever sends an Idempotency-Key',
       bound:

@@ -53,6 +53,7 @@ export const memberships = collection<MembershipRow>()(
     byAccount: { fields: ['account_id'] },
   },
   {
+    refs: { account_id: 'accounts', user_id: 'users' },
     growth: { by: 'the user who registers an account', bound: 'One for each account.' },
     retention: { forever: 'They say who owns an account.' },
   },

@@ -16,11 +16,15 @@ import { createAccount, readAccount, registerAccount, showAccount, updateAccount
 const times = { created_at: UnixSecondsDigits, updated_at: UnixSecondsDigits }
 
 const accountShape = {
-  id: z.int(),
+  id: z.Id,
   ...times,
   secrets: z.tuple([
-    component('PublicSecret', { public_secret: z.string(), ...times }),
-    component('AccountClientSecret', { client_id: z.string(), client_secret: z.nullable(z.string()), ...times }),
+    component('PublicSecret', { public_secret: z.TextId, ...times }),
+    component('AccountClientSecret', {
+      client_id: z.TextId,
+      client_secret: z.secret(z.nullable(z.string())),
+      ...times,
+    }),
   ]),
 }
 
@@ -28,7 +32,7 @@ const Account = component('Account', accountShape)
 
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({
-    summary: 'Create an account. Only this answer shows its client secret.',
+    summary: 'Create an account. Only this answer shows its client z.secret.',
     evidence: 'documented',
     method: 'POST',
     path: '/account',
@@ -48,7 +52,7 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
 
   readAccount: route({
-    summary: "Read the caller's account, without its client secret.",
+    summary: "Read the caller's account, without its client z.secret.",
     evidence: 'documented',
     method: 'GET',
     path: '/account',
@@ -67,7 +71,7 @@ export const accountRoutes = defineRoutes('accounts', {
     auth: ['account'],
     body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
     result: z.object({
-      id: z.int(),
+      id: z.Id,
       name: z.nullable(z.string()),
       businessName: z.nullable(z.string()),
       created_at: UnixSeconds,

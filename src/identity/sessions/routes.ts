@@ -1,5 +1,15 @@
 import { designed } from '../../http/fields/graded.js'
-import { component, Email, IdPath, PageQuery, pageOf, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
+import {
+  ContentHash,
+  component,
+  Email,
+  IdPath,
+  PageQuery,
+  pageOf,
+  UnixSeconds,
+  UserShape,
+  z,
+} from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPageSession } from './page-session.js'
@@ -14,7 +24,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     path: '/session',
     versions: ['v4'],
     auth: ['guest', 'page'],
-    result: z.object({ session_id: z.string(), user: z.nullable(UserShape), expires_at: UnixSeconds }),
+    result: z.object({ session_id: z.secret(z.string()), user: z.nullable(UserShape), expires_at: UnixSeconds }),
     read: (tx, { session }, { clock }) => readSession(tx, session.id, clock.now()),
   }),
 
@@ -26,7 +36,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     versions: ['v4', 'v3'],
     auth: ['user'],
     status: 201,
-    result: z.object({ session_id: z.string(), expires_at: designed(UnixSeconds) }),
+    result: z.object({ session_id: z.secret(z.string()), expires_at: designed(UnixSeconds) }),
     idempotent: true,
     async write(tx, { principal }, service) {
       const { id: userId, client_id: clientId } = principal
@@ -42,9 +52,9 @@ export const sessionRoutes = defineRoutes('sessions', {
     path: '/session/page',
     versions: ['v4'],
     auth: ['session'],
-    body: z.object({ hash: z.string(), origin: z.string() }),
+    body: z.object({ hash: ContentHash, origin: z.string() }),
     status: 201,
-    result: z.object({ session_id: z.string(), expires_at: UnixSeconds }),
+    result: z.object({ session_id: z.secret(z.string()), expires_at: UnixSeconds }),
     errors: ['not_found'],
     idempotent: true,
     write: (tx, { body, session }, service) =>
@@ -92,7 +102,7 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: pageOf(
       'sessions',
       component('SignedInSession', {
-        id: z.int(),
+        id: z.Id,
         current: z.boolean(),
         origin: z.nullable(z.string()),
         created_at: UnixSeconds,

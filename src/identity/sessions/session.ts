@@ -64,6 +64,8 @@ export const sessions = collection<SessionRow>()(
   },
   // Until then its browser has a limit of its own for sign-in codes.
   {
+    refs: { client_id: 'clients', user_id: 'users' },
+    secrets: ['digest', 'previous_digest'],
     growth: {
       by: 'anybody, by signing in',
       bound:

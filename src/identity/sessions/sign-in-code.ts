@@ -46,6 +46,8 @@ export const signInCodes = collection<SignInCodeRow>()(
     byAge: { fields: ['created_at'] },
   },
   {
+    refs: { request_id: 'authentication_requests' },
+    secrets: ['code_mac', 'session_digest'],
     growth: {
       by: 'anybody, for an address; at most 50 in 15 minutes from one public client address',
       most: 'limits.codes',

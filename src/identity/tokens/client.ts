@@ -24,6 +24,8 @@ export const clients = collection<ClientRow>()(
     byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
   },
   {
+    refs: { owner_id: null },
+    secrets: ['secret_digest'],
     growth: { by: 'an account or user, by createUserSecrets', bound: 'At most three for each account and user.' },
     retention: { after: 'the credentials are revoked', keepMs: 90 * DAY, index: 'byRevocation' },
   },

@@ -7,9 +7,9 @@ import { checkClient } from './client.js'
 import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
 
 const TokenPair = component('TokenPair', {
-  access_token: z.string(),
+  access_token: z.secret(z.string()),
   expires_at: UnixSeconds,
-  refresh_token: z.string(),
+  refresh_token: z.secret(z.string()),
   refresh_expires_at: UnixSeconds,
 })
 

@@ -41,6 +41,8 @@ export const tokens = collection<TokenRow>()(
     unused: { fields: ['client_id', 'access_expires_at', 'refresh_digest'] },
   },
   {
+    refs: { client_id: 'clients', family_id: null, owner_id: null },
+    secrets: ['id', 'family_id', 'access_digest', 'refresh_digest'],
     growth: {
       by: 'a client, by its secret or a refresh token',
       bound:

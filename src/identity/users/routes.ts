@@ -39,7 +39,7 @@ export const userRoutes = defineRoutes('users', {
     path: '/user/:user_id',
     versions: ['v4', 'v2'],
     auth: ['account', 'user', 'session'],
-    params: z.object({ user_id: z.int() }),
+    params: z.object({ user_id: z.Id }),
     query: z.object({ email: z.optional(z.string()) }),
     queryInBody: true,
     result: z.object({ ...userShape, secrets: z.optional(KnownSecretsShape) }),

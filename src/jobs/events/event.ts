@@ -36,6 +36,7 @@ export const events = collection<EventRow>()(
     byOtherType: { fields: ['other', 'type'] },
   },
   {
+    refs: { actor: null, subject: null, data: null },
     growth: countedDaily('an account or user, by createEvent; the service, for each change of theirs'),
     retention: {
       after: 'it happened',

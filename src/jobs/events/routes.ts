@@ -6,7 +6,7 @@ import { followEvents } from './follow.js'
 import { leaving, takeStream } from './streams.js'
 
 const Event = component('Event', {
-  id: z.int(),
+  id: z.Id,
   type: z.string(),
   actor: z.string(),
   subject: z.nullable(z.string()),

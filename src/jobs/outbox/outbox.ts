@@ -19,6 +19,13 @@ export const outbox = collection<OutboxRow>()(
   },
   // Mails hold codes and links that approve requests.
   {
+    refs: {
+      charge: null,
+      delivery_id: 'webhook_deliveries',
+      device_id: 'devices',
+      purpose_id: null,
+      webhook_id: 'webhooks',
+    },
     sealed: {
       subject: 'Unreadable',
       text: 'This message was sealed under another key.',

@@ -27,6 +27,7 @@ export const timers = collection<TimerRow>()(
     byParked: { fields: ['parked_at'] },
   },
   {
+    refs: { subject: null },
     growth: { by: 'the service', bound: 'One for each row that waits for a time.' },
     retention: { until: 'its work is done. Work that failed too often waits for an operator' },
   },

@@ -21,7 +21,7 @@ const fields = {
 }
 
 const webhookShape = {
-  id: z.int(),
+  id: z.Id,
   url: z.string(),
   description: z.nullable(z.string()),
   events: z.array(z.string()),
@@ -35,12 +35,12 @@ const webhookShape = {
 }
 
 const Webhook = component('Webhook', webhookShape)
-const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: z.nullable(z.string()) })
+const WebhookWithSecret = component('WebhookWithSecret', { ...webhookShape, secret: z.secret(z.nullable(z.string())) })
 
 const WebhookDelivery = component('WebhookDelivery', {
-  id: z.int(),
-  message_id: z.string(),
-  event_id: z.int(),
+  id: z.Id,
+  message_id: z.TextId,
+  event_id: z.Id,
   type: z.string(),
   status: z.enum(['pending', 'succeeded', 'failed', 'cancelled']),
   tries: z.array(
@@ -63,7 +63,7 @@ const noFields = { body: z.object({}), bodyOptional: true } as const
 export const webhookRoutes = defineRoutes('webhooks', {
   createWebhook: route({
     ...webhookRoute,
-    summary: 'Create a webhook. Only this answer and that of a rotation show its secret.',
+    summary: 'Create a webhook. Only this answer and that of a rotation show its z.secret.',
     method: 'POST',
     path: '/webhooks',
     body: z.object({
@@ -138,7 +138,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
 
   rotateWebhook: route({
     ...webhookRoute,
-    summary: 'Give a webhook a new secret or private key. The old one signs too for a day.',
+    summary: 'Give a webhook a new z.secret or private key. The old one signs too for a day.',
     method: 'POST',
     path: '/webhooks/:id/rotate',
     params: IdPath,
@@ -185,7 +185,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     summary: 'Send an event to a webhook again, under the same `webhook-id`.',
     method: 'POST',
     path: '/webhooks/:id/deliveries/:delivery/redeliver',
-    params: z.object({ id: z.int(), delivery: z.int() }),
+    params: z.object({ id: z.Id, delivery: z.int() }),
     ...noFields,
     result: WebhookDelivery,
     errors: ['not_found', 'webhook_disabled'],

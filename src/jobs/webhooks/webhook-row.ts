@@ -34,6 +34,7 @@ export const webhooks = collection<WebhookRow>()(
   'webhooks',
   { byAccount: { fields: ['account_id'] }, byStatus: { fields: ['status'] } },
   {
+    refs: { account_id: 'accounts' },
     sealed: { secret: '', former_secret: null },
     growth: { by: 'an account, by createWebhook', most: 20, per: 'account', beyond: 'too_many_webhooks' },
     retention: { until: 'its account deletes it' },
@@ -66,6 +67,7 @@ export const webhookDeliveries = collection<WebhookDeliveryRow>()(
   'webhook_deliveries',
   { byWebhook: { fields: ['webhook_id'] }, byEventTime: { fields: ['event_at'] } },
   {
+    refs: { message_id: null, event_id: 'events', outbox_id: 'outbox', webhook_id: 'webhooks' },
     growth: countedDaily('an account, by testWebhook; the service, at most 20 for each event of an account'),
     retention: { after: 'its event happened', keepMs: 'eventDays', index: 'byEventTime' },
   },

@@ -58,6 +58,7 @@ export const invoices = collection<InvoiceRow>()(
   'invoices',
   { byAccount: { fields: ['account_id'] } },
   {
+    refs: { account_id: 'accounts', charge_id: null },
     growth: { by: 'the service', bound: 'One for each month and change of plan of an account, and each is charged.' },
     retention: { forever: 'It is a record of value.' },
   },

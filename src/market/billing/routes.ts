@@ -36,7 +36,7 @@ const Billing = component('Billing', {
   current_period_end: z.nullable(UnixSeconds),
   next_plan: z.nullable(PlanId),
   next_invoice: z.nullable(z.object({ plan: PlanId, amount: Amount, at: UnixSeconds })),
-  unpaid_invoice_id: z.nullable(z.int()),
+  unpaid_invoice_id: z.nullable(z.Id),
   usage: z.object({ active_items: Used, mcp_calls: Used }),
 })
 
@@ -48,7 +48,7 @@ const BillingProfile = component('BillingProfile', {
 })
 
 const Invoice = component('Invoice', {
-  id: z.int(),
+  id: z.Id,
   number: z.nullable(z.string()),
   status: z.enum(['draft', 'open', 'paid', 'void', 'uncollectible']),
   charging: z.boolean(),

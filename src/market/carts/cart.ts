@@ -24,6 +24,7 @@ export const carts = collection<CartRow>()(
   'carts',
   { byHolder: { fields: ['holder'] }, byExpiry: { fields: ['expires_at'] } },
   {
+    secrets: ['holder'],
     growth: countedDaily('anybody, by createCart', 'owner or client address'),
     retention: {
       after: 'a day without a change; 30 days for an agent or account; 90 days after it was paid',
@@ -68,6 +69,7 @@ export const cartLines = collection<CartLineRow>()(
   'cart_lines',
   { byCart: { fields: ['cart_id', 'line'] } },
   {
+    refs: { cart_id: 'carts', catalog_item_id: 'catalog_items', dq: 'digital_quantities' },
     growth: { by: 'the holder of a cart', most: 50, per: 'cart', beyond: 'cart_full' },
     retention: { until: 'its cart is removed' },
   },

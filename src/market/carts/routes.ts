@@ -8,7 +8,7 @@ import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.
 import { payCart } from './pay.js'
 import { showCart } from './shown-cart.js'
 
-const LinePath = z.object({ id: z.int(), line: z.int() })
+const LinePath = z.object({ id: z.Id, line: z.int() })
 
 const lineShape = {
   arguments: z.optional(z.record(z.string(), z.unknown())),
@@ -76,7 +76,7 @@ export const cartRoutes = defineRoutes('carts', {
     method: 'POST',
     path: '/carts/:id/items',
     params: IdPath,
-    body: z.object({ catalog_item_id: z.int(), ...lineShape }),
+    body: z.object({ catalog_item_id: z.Id, ...lineShape }),
     status: 201,
     result: CartShape,
     errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused', 'schema_refused'],
@@ -126,9 +126,9 @@ export const cartRoutes = defineRoutes('carts', {
     path: '/carts/:id/pay',
     params: IdPath,
     body: z.object({
-      hostname: z.optional(z.string()),
-      persona_delegate: z.optional(z.string()),
-      approval_id: z.optional(z.string()),
+      hostname: z.optional(z.Hostname),
+      persona_delegate: z.secret(z.optional(z.string())),
+      approval_id: z.optional(z.TextId),
       accept_prices: z.optional(z.boolean()),
       lines: z.optional(QuotedLines),
     }),

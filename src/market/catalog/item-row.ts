@@ -47,6 +47,7 @@ export const catalogItems = collection<CatalogItemRow>()(
     activeByAccount: { fields: ['active_of'] },
   },
   {
+    refs: { account_id: 'accounts', hash: 'commodities' },
     growth: countedDaily('an account, by createCatalogItem or createTool. Its plan limits the active ones'),
     retention: { forever: 'Receipts name it, and its owner can restore it.' },
   },

@@ -19,6 +19,8 @@ export const dispatchParameters = collection<DispatchParameterRow>()(
     byItem: { fields: ['item_id'] },
   },
   {
+    refs: { item_id: 'catalog_items' },
+    secrets: ['value_sealed'],
     growth: { by: 'an account, by replaceDispatchParameters', most: 32, per: 'item', beyond: 'field_invalid' },
     retention: { until: 'the owner of the item replaces it' },
   },

@@ -31,7 +31,7 @@ import { listCatalogItems, MOST_OFFSET } from './search.js'
 const terms = {
   dq: z.optional(ContentHash),
   descriptor: z.optional(Descriptor),
-  twin_id: z.optional(z.int()),
+  twin_id: z.optional(z.Id),
   private: z.optional(z.boolean()),
   featured: z.optional(z.boolean()),
   active: z.optional(z.boolean()),
@@ -46,13 +46,13 @@ const ParameterName = z
 const Parameters = component('DispatchParameters', {
   parameters: z.array(
     component('DispatchParameter', {
-      id: z.int(),
+      id: z.Id,
       kind: Kind,
       name: ParameterName,
       sensitive: z.boolean(),
-      value: z.nullable(z.string()),
+      value: z.secret(z.nullable(z.string())),
       value_set: z.boolean(),
-      updated_at: z.string(),
+      updated_at: z.IsoTime,
     }),
   ),
 })
@@ -216,11 +216,11 @@ export const catalogRoutes = defineRoutes('catalog', {
     body: z.object({
       parameters: z.array(
         z.object({
-          id: z.optional(z.nullable(z.int())),
+          id: z.optional(z.nullable(z.Id)),
           kind: Kind,
           name: ParameterName,
           sensitive: z.optional(z.boolean()),
-          value: z.optional(z.nullable(z.string())),
+          value: z.secret(z.optional(z.nullable(z.string()))),
         }),
       ),
     }),

@@ -53,6 +53,13 @@ export const checkoutCharges = collection<CheckoutChargeRow>()(
     byStatus: { fields: ['status'] },
   },
   {
+    refs: {
+      charge_id: null,
+      refund_id: null,
+      checkout_id: 'checkouts',
+      movement_id: 'movements',
+      seller_id: 'accounts',
+    },
     growth: {
       by: 'whoever pays a link by card',
       bound: 'One for each charge that its payer or guest attempts. Declines are limited.',

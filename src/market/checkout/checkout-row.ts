@@ -71,6 +71,8 @@ export const checkouts = collection<CheckoutRow>()(
     byEnd: { fields: ['status', 'expires_at'] },
   },
   {
+    refs: { catalog_item_id: 'catalog_items', dq: 'digital_quantities', receipt_id: 'purchases', twin_id: 'twins' },
+    secrets: ['token_digest'],
     growth: countedDaily('anybody, by createCheckout', 'owner or client address'),
     retention: {
       after: 'it expires unpaid, a day after it was made; 90 days if a card was used',

@@ -1,14 +1,12 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { hopsIn } from '../../base/via.js'
-import { CheckoutShape, Email, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
+import { CheckoutShape, Email, LinkPath, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
 import { payerOfSession } from './checkout-row.js'
 import { type Completion, completeCheckout } from './complete.js'
-
-const TokenPath = z.object({ token: z.string() })
 
 const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
 
@@ -37,7 +35,7 @@ const refusals = [
   'upstream_failed',
 ] as const
 
-const checkoutPage = { ...checkoutFlow.page, params: TokenPath, redirects: true } as const
+const checkoutPage = { ...checkoutFlow.page, params: LinkPath, redirects: true } as const
 
 export const checkoutRoutes = defineRoutes('checkout', {
   createCheckout: route({
@@ -48,7 +46,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     versions: ['v4'],
     auth: ['account', 'user', 'agent', 'guest'],
     body: z.object({
-      catalog_item_id: z.int(),
+      catalog_item_id: z.Id,
       arguments: z.optional(z.record(z.string(), z.unknown())),
       email: z.optional(Email),
       success_url: z.optional(z.string()),
@@ -75,13 +73,13 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 
   readCheckout: route({
-    summary: 'Read a checkout by the secret of its link.',
+    summary: 'Read a checkout by the z.secret of its link.',
     evidence: 'designed',
     method: 'GET',
     path: '/checkout/:token',
     versions: ['v4'],
     auth: ['none'],
-    params: TokenPath,
+    params: LinkPath,
     result: CheckoutShape,
     errors: ['not_found', 'checkout_expired'],
     read: (tx, { params }, service) => readCheckout(tx, params.token, service),
@@ -94,9 +92,9 @@ export const checkoutRoutes = defineRoutes('checkout', {
     path: '/checkout/:token/complete',
     versions: ['v4'],
     auth: ['user', 'guest'],
-    params: TokenPath,
+    params: LinkPath,
     body: z.object({
-      hostname: z.optional(z.string()),
+      hostname: z.optional(z.Hostname),
       payment_method_id: z.optional(PaymentMethodId),
       ...quoteFields,
     }),
@@ -133,7 +131,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     body: z.object({
       answer: z.enum(checkoutFlow.answers),
       email: z.optional(z.string()),
-      code: z.optional(z.string()),
+      code: z.secret(z.optional(z.string())),
       payment_method_id: z.optional(PaymentMethodId),
       ...quoteFields,
     }),

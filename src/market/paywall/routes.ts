@@ -16,8 +16,8 @@ const PaywallBody = z.object({
     serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
     additionalParams: z.optional(z.record(z.string(), z.unknown())),
     destination: z.optional(z.string()),
-    approval_id: z.optional(z.string()),
-    persona_delegate: z.optional(z.string()),
+    approval_id: z.optional(z.TextId),
+    persona_delegate: z.secret(z.optional(z.string())),
     public_secret: z.optional(z.string()),
   }),
 })
@@ -40,7 +40,7 @@ export const paywallRoutes = defineRoutes('paywall', {
     }),
     result: z.object({
       status: z.literal('success'),
-      transaction_id: z.int(),
+      transaction_id: z.Id,
       amount: Amount,
       merchant: z.string(),
       timestamp: UnixSeconds,

@@ -44,7 +44,11 @@ export interface SubscriptionRow {
 export const subscriptions = collection<SubscriptionRow>()(
   'subscriptions',
   {},
-  { growth: { by: 'an account', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
+  {
+    refs: { unpaid_invoice_id: 'invoices' },
+    growth: { by: 'an account', bound: 'One for each account.' },
+    retention: { forever: 'One for each account.' },
+  },
 )
 
 /** Returns the card on file. Throws an Error if there is none. */

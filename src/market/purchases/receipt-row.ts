@@ -26,6 +26,7 @@ export const purchases = collection<PurchaseRow>()(
     bySeller: { fields: ['seller_owner'] },
   },
   {
+    refs: { catalog_item_id: 'catalog_items', commodity_hash: 'commodities', dq: 'digital_quantities' },
     growth: { by: 'whoever pays', bound: 'One for each payment of an item.' },
     retention: { forever: 'It is a receipt.' },
   },
@@ -55,6 +56,7 @@ export const purchaseResponses = collection<PurchaseResponseRow>()(
   'purchase_responses',
   {},
   {
+    secrets: ['body_sealed'],
     growth: {
       by: 'whoever pays',
       bound:

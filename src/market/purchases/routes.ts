@@ -15,10 +15,10 @@ export const purchaseRoutes = defineRoutes('purchases', {
     params: IdPath,
     body: z.object({
       arguments: z.optional(z.record(z.string(), z.unknown())),
-      hostname: z.optional(z.string()),
+      hostname: z.optional(z.Hostname),
       ...quoteFields,
-      approval_id: z.optional(z.string()),
-      persona_delegate: z.optional(z.string()),
+      approval_id: z.optional(z.TextId),
+      persona_delegate: z.secret(z.optional(z.string())),
       public_secret: z.optional(z.string()),
     }),
     bodyOptional: true,

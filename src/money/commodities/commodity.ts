@@ -32,7 +32,11 @@ export interface CommodityRow {
 export const commodities = collection<CommodityRow>()(
   'commodities',
   { byOwner: { fields: ['owner', 'number'] } },
-  { growth: countedDaily('an account, by createCommodity'), retention: { forever: 'Payments name it.' } },
+  {
+    refs: { dq: 'digital_quantities', twin_id: 'twins' },
+    growth: countedDaily('an account, by createCommodity'),
+    retention: { forever: 'Payments name it.' },
+  },
 )
 
 export interface NewCommodity {

@@ -4,11 +4,11 @@ import { defineRoutes, route } from '../../http/route.js'
 import { commodityOf, createCommodity, listCommodities, showCommodity, updatePayback } from './commodity.js'
 
 const commodityShape = {
-  hash: z.string(),
+  hash: ContentHash,
   descriptor: z.string(),
   dq: ContentHash,
   cost: Amount,
-  hostname: z.string(),
+  hostname: z.Hostname,
 }
 
 const Commodity = component('Commodity', commodityShape)
@@ -29,7 +29,7 @@ export const commodityRoutes = defineRoutes('commodities', {
       descriptor: Descriptor,
       dq: ContentHash,
       cost: Amount,
-      twin_id: z.int(),
+      twin_id: z.Id,
       /** Whether the seller pays the price to users for their consent. */
       payback: designed(z.optional(z.boolean())),
     }),
@@ -69,7 +69,7 @@ export const commodityRoutes = defineRoutes('commodities', {
     auth: ['account'],
     params: HashPath,
     body: z.object({ enabled: z.boolean() }),
-    result: z.object({ hash: z.string(), enabled: z.boolean() }),
+    result: z.object({ hash: ContentHash, enabled: z.boolean() }),
     errors: ['not_found', 'not_owner', 'sold_by_item'],
     write: (tx, { params, body, principal }, service) =>
       updatePayback(tx, { ...params, ...body, owner: principal.owner, at: service.clock.now() }, service),

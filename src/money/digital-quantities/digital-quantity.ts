@@ -22,6 +22,7 @@ export const digitalQuantities = collection<DigitalQuantityRow>()(
     byNumber: { fields: ['number'] },
   },
   {
+    refs: { issuer_twin_id: 'twins' },
     growth: { by: 'the seed of a service', bound: 'The interface adds none.' },
     retention: { forever: 'Balances are counted in it.' },
   },

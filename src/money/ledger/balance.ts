@@ -19,6 +19,7 @@ export const balances = collection<BalanceRow>()(
   'balances',
   { byTwin: { fields: ['twin_id', 'dq'] } },
   {
+    refs: { dq: 'digital_quantities', twin_id: 'twins' },
     growth: { by: 'the service', bound: 'One for each twin and digital quantity in which it has received value.' },
     retention: { forever: 'It is value.' },
   },

@@ -40,6 +40,7 @@ export const movements = collection<MovementRow>()(
   'movements',
   { openHolds: { fields: ['held_at'] } },
   {
+    refs: { dq: 'digital_quantities', payee_twin_id: 'twins', payer_twin_id: 'twins' },
     growth: { by: 'whoever pays', bound: 'At most three for each payment. Each one is a record of value.' },
     retention: { forever: 'It is a record of value.' },
   },
@@ -52,6 +53,7 @@ export const entries = collection<EntryRow>()(
     byMovement: { fields: ['movement_id'] },
   },
   {
+    refs: { counterpart_twin_id: 'twins', movement_id: 'movements', twin_id: 'twins', dq: 'digital_quantities' },
     growth: { by: 'whoever pays', bound: 'Two for each movement.' },
     retention: { forever: 'It is a record of value.' },
   },

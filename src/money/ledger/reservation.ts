@@ -23,6 +23,7 @@ export const reservations = collection<ReservationRow>()(
   'reservations',
   { byMaker: { fields: ['maker'] } },
   {
+    refs: { dq: 'digital_quantities', issuer_twin_id: 'twins' },
     growth: { by: 'the service', bound: 'One for each card charge or import in progress.' },
     retention: { until: 'the card was charged or declined, or the binder is imported' },
   },

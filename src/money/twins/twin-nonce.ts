@@ -23,6 +23,8 @@ export const twinNonces = collection<TwinNonceRow>()(
   'twin_nonces',
   { byExpiry: { fields: ['expires_at'] }, byTwin: { fields: ['twin_id', 'expires_at'] } },
   {
+    refs: { twin_id: 'twins' },
+    secrets: ['id'],
     growth: countedDaily('an account or user, by createTwinNonce'),
     retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
   },

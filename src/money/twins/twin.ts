@@ -37,6 +37,7 @@ export const twins = collection<TwinRow>()(
     byOwner: { fields: ['owner'] },
   },
   {
+    refs: { dq: 'digital_quantities' },
     growth: countedDaily('an account or user, by createTwin; one with each user and digital quantity that they use'),
     retention: { forever: 'A twin has value and a history.' },
   },

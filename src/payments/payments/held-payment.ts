@@ -34,6 +34,8 @@ export const heldCalls = collection<HeldCallRow>()(
   'held_calls',
   {},
   {
+    refs: { delegate: 'delegates' },
+    secrets: ['delegate', 'token'],
     growth: { by: 'whoever pays', bound: 'One for each payment that waits for an answer.' },
     retention: { until: 'the payment is posted or reversed' },
   },

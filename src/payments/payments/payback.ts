@@ -22,6 +22,7 @@ export const paybacks = collection<PaybackRow>()(
   'paybacks',
   {},
   {
+    refs: { payment_id: 'payments' },
     growth: {
       by: 'a user, by createPayback',
       bound: 'One for each user and commodity. Each costs its seller a payment.',

@@ -68,6 +68,14 @@ export const payments = collection<PaymentRow>()(
     byCommodity: { fields: ['hash'] },
   },
   {
+    refs: {
+      dq: 'digital_quantities',
+      hash: 'commodities',
+      movement_id: 'movements',
+      payee_twin_id: 'twins',
+      payer_twin_id: 'twins',
+    },
+    secrets: ['nonce_digest'],
     growth: { by: 'whoever pays', bound: 'One for each call that pays. It is a record of value.' },
     retention: { forever: 'It is a record of value.' },
   },

@@ -25,12 +25,16 @@ import {
   validatePayment,
 } from './payment.js'
 
-const ProvablePayment = component('ProvablePayment', { ...paymentShape, nonce: z.string(), timestamp: z.int() })
+const ProvablePayment = component('ProvablePayment', {
+  ...paymentShape,
+  nonce: z.secret(z.string()),
+  timestamp: UnixSeconds,
+})
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
 const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
 
-const proofShape = { nonce: z.string(), timestamp: z.optional(z.union([z.number(), z.string()])) }
+const proofShape = { nonce: z.secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
 
 /** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
@@ -45,9 +49,9 @@ export const paymentRoutes = defineRoutes('payments', {
     auth: ['user', 'session', 'account', 'agent', 'embed'],
     params: HashPath,
     body: z.object({
-      hostname: designed(z.optional(z.string())),
+      hostname: designed(z.optional(z.Hostname)),
       ...seenCost,
-      persona_delegate: designed(z.optional(z.string())),
+      persona_delegate: designed(z.secret(z.optional(z.string()))),
       public_secret: designed(z.optional(z.string())),
     }),
     bodyOptional: true,
@@ -133,8 +137,8 @@ export const paymentRoutes = defineRoutes('payments', {
         created_at: UnixSeconds,
         expires_at: UnixSeconds,
         used_at: z.nullable(UnixSeconds),
-        twin_id: z.int(),
-        nonce: z.string(),
+        twin_id: z.Id,
+        nonce: z.secret(z.string()),
         cost: Amount,
       }),
     ),

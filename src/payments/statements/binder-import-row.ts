@@ -30,6 +30,7 @@ export const binderImports = collection<BinderImportRow>()(
   'binder_imports',
   {},
   {
+    secrets: ['token'],
     growth: { by: 'whoever controls the sandbox', bound: 'One for each twin.' },
     retention: { until: 'all of the binder is imported, or nothing' },
   },
@@ -50,6 +51,7 @@ export const binderPieces = collection<BinderPieceRow>()(
   'binder_pieces',
   { byTwin: { fields: ['twin_id', 'number'] } },
   {
+    refs: { twin_id: 'twins' },
     growth: { by: 'whoever controls the sandbox', bound: 'The rows of a file, which `limits.binderBytes` limits.' },
     retention: { until: 'its rows are posted, or the import is given up' },
   },
@@ -72,6 +74,7 @@ export const importedDelegates = collection<ImportedDelegateRow>()(
   'imported_delegates',
   { byTwin: { fields: ['twin_id', 'at'] } },
   {
+    refs: { twin_id: 'twins' },
     growth: { by: 'whoever controls the sandbox', bound: 'The rows of a file, which `limits.binderBytes` limits.' },
     retention: { forever: 'A binder lists it.' },
   },

@@ -10,8 +10,8 @@ import { inventoryColumns, inventoryOf } from './inventory.js'
 import { statedTwin } from './stated-twin.js'
 
 const BinderEntry = component('BinderEntry', {
-  twistId: z.string(),
-  timestamp: z.string(),
+  twistId: z.TextId,
+  timestamp: z.IsoTime,
   data: z.object(
     allDesigned({
       entry: z.object(allDesigned({ amount: z.nullable(Amount), fromAddress: z.string(), type: z.string() })),
@@ -29,7 +29,7 @@ const InventoryRecord = component('InventoryRecord', {
   fileType: z.string(),
   amount: z.nullable(Amount),
   integrity: z.enum(['valid', 'broken']),
-  timestamp: z.string(),
+  timestamp: z.IsoTime,
 })
 
 const tableMedia = ['text/csv', 'application/json'] as const

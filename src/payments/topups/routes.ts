@@ -10,7 +10,7 @@ export const topupRoutes = defineRoutes('top-ups', {
     path: '/twin/:hostname/topup',
     versions: ['v4'],
     auth: ['account', 'user', 'session'],
-    params: z.object({ hostname: z.string() }),
+    params: z.object({ hostname: z.Hostname }),
     body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
     status: 201,
     result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),

@@ -1,12 +1,12 @@
 import { designed } from '../../http/fields/graded.js'
-import { Amount, ContentHash, IdPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { cancelTransfer, claimTransfer } from './invitation.js'
 import { invitationFlow } from './invitation-flow.js'
 import { listTransfers, readTransfer } from './transfer.js'
 
-const invitationPage = { ...invitationFlow.page, params: z.object({ token: z.string() }), redirects: true } as const
+const invitationPage = { ...invitationFlow.page, params: LinkPath, redirects: true } as const
 
 export const transferRoutes = defineRoutes('transfers', {
   createTransfer: route({
@@ -18,11 +18,11 @@ export const transferRoutes = defineRoutes('transfers', {
     versions: ['v4'],
     auth: ['account', 'user', 'session', 'agent'],
     body: z.object({
-      address: z.string(),
+      address: z.TextId,
       amount: Amount,
       dq: designed(z.optional(ContentHash)),
       memo: designed(z.optional(z.nullable(z.string()))),
-      approval_id: designed(z.optional(z.string())),
+      approval_id: designed(z.optional(z.TextId)),
     }),
     status: 201,
     result: TransferShape,
@@ -124,7 +124,7 @@ export const transferRoutes = defineRoutes('transfers', {
     ...invitationPage,
     summary: 'Send a form of this page: request a code, or sign in with it and claim the amount.',
     method: 'POST',
-    body: z.object({ answer: z.enum(invitationFlow.answers), code: z.optional(z.string()) }),
+    body: z.object({ answer: z.enum(invitationFlow.answers), code: z.secret(z.optional(z.string())) }),
     status: 303,
     errors: [
       'not_found',

@@ -54,6 +54,8 @@ export const transfers = collection<TransferRow>()(
     byLink: { fields: ['link_digest'], unique: true },
   },
   {
+    refs: { dq: 'digital_quantities', movement_id: 'movements', sender_twin_id: 'twins' },
+    secrets: ['link_digest'],
     growth: countedDaily('an account or user, by createTransfer to an email address. One to a twin is a payment'),
     retention: {
       after: 'the last day of an invitation that was cancelled or has expired',

@@ -18,9 +18,14 @@ import {
 import { snapshotText } from './snapshot.js'
 import { stateControls } from './state-controls.js'
 
-const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.string() })
+const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.IsoTime })
 
-const SeededTwin = component('SeededTwin', { id: z.int(), hostname: z.string(), key: z.string(), balance: Amount })
+const SeededTwin = component('SeededTwin', {
+  id: z.Id,
+  hostname: z.Hostname,
+  key: z.secret(z.string()),
+  balance: Amount,
+})
 
 const Snapshot = component('Snapshot', {
   schema: z.optional(z.int()),
@@ -76,26 +81,26 @@ export const controlRoutes = defineRoutes('sandbox', {
       digital_quantities: z.array(z.object({ dq: ContentHash, shortcode: z.string() })),
       accounts: z.array(
         z.object({
-          id: z.int(),
+          id: z.Id,
           name: z.string(),
-          public_secret: z.string(),
-          client_id: z.string(),
-          client_secret: z.string(),
+          public_secret: z.TextId,
+          client_id: z.TextId,
+          client_secret: z.secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       users: z.array(
         z.object({
-          id: z.int(),
+          id: z.Id,
           email: z.string(),
-          client_id: z.string(),
-          client_secret: z.string(),
+          client_id: z.TextId,
+          client_secret: z.secret(z.string()),
           twin: SeededTwin,
         }),
       ),
       twins: z.array(SeededTwin),
       commodities: z.array(
-        z.object({ hash: z.string(), descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.string() }),
+        z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.Hostname }),
       ),
       items: z.array(ItemShape),
     }),
@@ -118,9 +123,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/dead-letters',
     result: z.object({
-      dead_letters: z.array(
-        z.object({ id: z.string(), kind: z.string(), subject: z.string(), parked_at: UnixSeconds }),
-      ),
+      dead_letters: z.array(z.object({ id: z.TextId, kind: z.string(), subject: z.string(), parked_at: UnixSeconds })),
     }),
     read: (tx) => showDeadLetters(tx),
   }),
@@ -130,7 +133,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     summary: 'Retry a dead letter. If it fails again, it stays one.',
     method: 'POST',
     path: '/_sandbox/dead-letters/:id/retry',
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async write(tx, { params }, service) {
@@ -173,7 +176,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     method: 'POST',
     path: '/_sandbox/fund',
     body: FundOrderShape,
-    result: z.object({ hostname: z.string(), dq: ContentHash, amount: Amount, balance: Amount }),
+    result: z.object({ hostname: z.Hostname, dq: ContentHash, amount: Amount, balance: Amount }),
     errors: ['not_found', 'dq_unknown', 'amount_invalid', 'same_twin'],
     handle: ({ body }, service) => stateControls(service).fund(body),
   }),
@@ -189,7 +192,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     text: { type: 'text/csv', limit: 'binderBytes' },
     status: 201,
     result: z.object({
-      hostname: z.string(),
+      hostname: z.Hostname,
       rows: z.int(),
       delegates: z.int(),
       stand_ins: z.int(),
@@ -231,14 +234,14 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: z.object({
       messages: z.array(
         z.object({
-          id: z.int(),
+          id: z.Id,
           kind: MessageKind,
           status: z.enum(['pending', 'sent', 'failed']),
           to: z.string(),
-          subject: z.string(),
-          text: z.string(),
-          codes: z.array(z.string()),
-          links: z.array(z.string()),
+          subject: z.secret(z.string()),
+          text: z.secret(z.string()),
+          codes: z.secret(z.array(z.string())),
+          links: z.secret(z.array(z.string())),
           data: z.optional(z.record(z.string(), z.string())),
           created_at: UnixSeconds,
         }),

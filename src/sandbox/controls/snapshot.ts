@@ -2,15 +2,12 @@ import { jsonCopy } from '../../base/json.js'
 import { letOthersRun } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { accounts } from '../../identity/accounts/account.js'
-import { users } from '../../identity/users/user.js'
-import { allQuantities, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { allQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type Audit, audit } from '../../money/ledger/audit.js'
 import type { AuditedQuantity } from '../../money/ledger/audit-rules.js'
 import { balances } from '../../money/ledger/balance.js'
 import { entries, movements } from '../../money/ledger/movement.js'
 import { reservations } from '../../money/ledger/reservation.js'
-import { twins } from '../../money/twins/twin.js'
 import { findInconsistency, type Inconsistency, inconsistencies, type Schema } from '../../storage/consistency.js'
 import { serviceStorage } from '../../storage/service-storage.js'
 import { assertLists } from '../../storage/state.js'
@@ -26,19 +23,6 @@ import { serviceKeys, settings } from '../settings/settings.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
 import { LAST_TIME } from './shapes.js'
-
-const references: Schema['references'] = {
-  account_id: accounts,
-  user_id: users,
-  twin_id: twins,
-  payer_twin_id: twins,
-  payee_twin_id: twins,
-  sender_twin_id: twins,
-  issuer_twin_id: twins,
-  counterpart_twin_id: twins,
-  movement_id: movements,
-  dq: digitalQuantities,
-}
 
 /** Collections with numeric ids. Rows of others have random ids, or those of the rows that they belong to. */
 const counted: Schema['counted'] = [
@@ -61,7 +45,7 @@ export async function checkSnapshot(document: unknown, { collections, schemas }:
   } catch (cause) {
     throw problem('snapshot_invalid', { detail: `${messageOf(cause)}.`, cause })
   }
-  const rules: Schema = { collections, counted, references }
+  const rules: Schema = { collections, counted }
   const given = copyOf(document)
   const isOlder = schemaOf(given) < schemas.current
   const early = isOlder
@@ -104,7 +88,7 @@ async function inCurrentSchema(state: State, history: SchemaHistory): Promise<St
 
 /** Finds everything that is wrong with a state: rows that do not fit together, and rules of the ledger. */
 export async function* stateFaults(state: State, collections: readonly AnyCollection[]): AsyncGenerator<Inconsistency> {
-  yield* inconsistencies(state, { collections, counted, references })
+  yield* inconsistencies(state, { collections, counted })
   for (const fault of [settingFault(state), await ledgerFault(state)]) if (fault) yield fault
 }
 

@@ -4,7 +4,7 @@ import { visibleText } from '../../base/text/visible.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import type { KeptEntry } from '../journal/kept-entry.js'
-import { entryOf, journalOf } from '../journal/requests.js'
+import { entryOf, openJournal } from '../journal/requests.js'
 import { curlExport } from './curl.js'
 import { harExport } from './har.js'
 import { httpExport } from './http-file.js'
@@ -29,7 +29,7 @@ export async function exportEntries(
   service: ServiceContext,
 ): Promise<string> {
   // In JSON and JavaScript an escape means its character. Calls for which that is not so are left out.
-  return visibleText(await written(entriesOf(which, service), format, service))
+  return visibleText(await written(await entriesOf(which, service), format, service))
 }
 
 async function written(entries: readonly KeptEntry[], format: ExportFormat, service: ServiceContext): Promise<string> {
@@ -42,10 +42,10 @@ async function written(entries: readonly KeptEntry[], format: ExportFormat, serv
   return format === 'curl' ? curlExport(calls, service) : httpExport(calls, service)
 }
 
-function entriesOf(which: string | EntryRange, service: ServiceContext) {
-  if (typeof which === 'string') return [entryOf(service, which)]
+async function entriesOf(which: string | EntryRange, service: ServiceContext) {
+  if (typeof which === 'string') return [await entryOf(service, which)]
   const { from, to, ...filter } = which
-  const entries = journalOf(service).range(from, to)
+  const entries = (await openJournal(service)).range(from, to)
   if (!entries) throw problem('not_found', { detail: 'The journal has no entry with one of these ids.' })
   return entries.filter(matcher(filter))
 }

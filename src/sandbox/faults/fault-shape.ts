@@ -51,7 +51,7 @@ export const FaultShape = strictComponent('Fault', fields, (checked) => {
   if (wrong) checked.issues.push({ code: 'custom', input: checked.value, path: [...wrong.path], message: wrong.must })
 })
 
-export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.string(), fired: z.int() })
+export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.TextId, fired: z.int() })
 
 /** The errors of a storage that a fault can stand for. */
 export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const

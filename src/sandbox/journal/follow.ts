@@ -2,6 +2,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Entry } from '../onion/entry.js'
 import type { Journal } from './journal.js'
 import { showEntry } from './kept-entry.js'
+import { knowMarks } from './marked-names.js'
 
 /** A silent stream sends a comment this often, so that connections stay open. */
 const HEARTBEAT_MS = 15_000
@@ -16,7 +17,7 @@ export interface Following {
   readonly signal?: AbortSignal | undefined
 }
 
-type FollowedService = Pick<ServiceContext, 'background'>
+type FollowedService = Pick<ServiceContext, 'background' | 'sandbox'>
 
 /** Iterates entries as they end, oldest first, until the signal fires or the service closes. */
 export async function* followEntries(
@@ -43,8 +44,10 @@ export async function* streamEntries(
 async function* entriesOrSilence(
   journal: Journal,
   { matches, after, signal }: Following,
-  { background }: FollowedService,
+  service: FollowedService,
 ): AsyncGenerator<Entry | undefined> {
+  const { background } = service
+  await knowMarks(service)
   const waiting: Entry[] = after === undefined ? [] : journal.since(after).filter(matches).map(showEntry)
   let waking = new AbortController()
   const wake = () => waking.abort()

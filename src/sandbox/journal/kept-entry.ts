@@ -1,6 +1,8 @@
 import { milliseconds } from '../../base/ports.js'
+import type { Route } from '../../http/route.js'
 import type { Effect, EffectKind, Entry, EntryOrigin, JournalMessage, StorageCalls } from '../onion/entry.js'
 import type { KeptMessage } from './kept-message.js'
+import { answerPlace, bodyPlace, queryPlace } from './places.js'
 import { redact } from './redact.js'
 
 /** Roughly what an entry needs besides its texts. */
@@ -29,6 +31,8 @@ export class KeptEntry implements Entry {
   code?: string
   principal: string | null = null
   client_address?: string
+  /** The operation that it called. */
+  route: Route | undefined
   sent: KeptMessage | undefined
   answered: KeptMessage | undefined
   caused_by?: string
@@ -62,7 +66,7 @@ export class KeptEntry implements Entry {
 
   /** The path and the query without their secrets, which are hidden when they are first read. */
   get path(): string {
-    if (this.#sentPath !== undefined) this.#path = redact(this.#sentPath)
+    if (this.#sentPath !== undefined) this.#path = redact(this.#sentPath, queryPlace(this.route))
     this.#sentPath = undefined
     return this.#path
   }
@@ -72,16 +76,16 @@ export class KeptEntry implements Entry {
   }
 
   get request(): JournalMessage {
-    return this.sent?.shown ?? NOTHING
+    return this.sent?.show(bodyPlace(this.route)) ?? NOTHING
   }
 
   get response(): JournalMessage {
-    return this.answered?.shown ?? NOTHING
+    return this.answered?.show(answerPlace(this.route, this.status)) ?? NOTHING
   }
 
   /** The delegate that the path or a field names. Never shown: whoever knows it may spend. */
   get delegate(): string | undefined {
-    return this.delegateInPath ?? this.sent?.delegate
+    return this.delegateInPath ?? (this.request && this.sent?.delegate)
   }
 
   get storage(): StorageCalls {

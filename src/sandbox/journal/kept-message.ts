@@ -1,4 +1,5 @@
 import { ownCopy } from '../../base/memo.js'
+import type { SchemaPlace } from '../../http/fields/marks.js'
 import type { JournalMessage } from '../onion/entry.js'
 import { redact, redactHeader } from './redact.js'
 
@@ -31,55 +32,36 @@ export class KeptMessage {
     this.length = headers.length + (this.#text?.length ?? 0)
   }
 
-  /** Without its secrets. From the first time on, only this is kept. */
-  get shown(): JournalMessage {
+  /** Without its secrets, which its schemas mark. From the first time on, only this is kept. */
+  show(place: SchemaPlace = []): JournalMessage {
     if (!this.#shown) {
       this.#delegate = DELEGATE.exec(this.#text ?? '')?.[1]
-      this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut) }
+      this.#shown = { headers: shownHeaders(this.#headers), ...shownBody(this.#text, this.#isCut, place) }
       this.#headers = ''
       this.#text = null
     }
     return this.#shown
   }
 
-  /** The delegate that its body names, which is a secret. */
+  /** The delegate that its body names, which is a secret. Known when it was shown. */
   get delegate(): string | undefined {
-    return this.shown && this.#delegate
+    return this.#delegate
   }
 }
 
 /** The hash of the delegate that a request pays with. */
 const DELEGATE = /"persona_delegate"\s*:\s*"(41[0-9a-f]{64})"/
 
-function shownBody(text: string | null, isCut: boolean): Pick<JournalMessage, 'body' | 'cut'> {
+function shownBody(text: string | null, isCut: boolean, place: SchemaPlace): Pick<JournalMessage, 'body' | 'cut'> {
   if (text === null) return { body: null }
-  return isCut ? { body: redact(wholePart(text)), cut: true } : { body: redact(text) }
+  return isCut ? { body: redact(wholePart(text), place), cut: true } : { body: redact(text, place) }
 }
 
-/** A text that was cut, without its last text, number or list: a secret that the cut divides would not be recognized. */
+/** A text that was cut, without its last part: a secret that the cut divides would not be recognized. */
 function wholePart(text: string): string {
-  if (!/^\s*[{["]/.test(text)) return beforeLast(text, (char) => !/[\s&;,]/.test(char))
-  const part = beforeLast(text.slice(0, openText(text)), (char) => /[\w.+-]/.test(char))
-  const list = beforeLast(part, (char) => !'[]{}'.includes(char))
-  return list.endsWith('[') ? list.slice(0, -1) : part
-}
-
-/** The text without the characters at its end that belong to its last part. */
-function beforeLast(text: string, belongs: (char: string) => boolean): string {
   let end = text.length
-  while (end > 0 && belongs(text[end - 1] ?? '')) end--
+  while (end > 0 && !',{[&;"'.includes(text[end - 1] ?? '')) end--
   return text.slice(0, end)
-}
-
-/** Where the last text of JSON begins that has no end. */
-function openText(json: string): number | undefined {
-  let begin: number | undefined
-  for (let at = 0; at < json.length; at++) {
-    const char = json[at]
-    if (char === '\\' && begin !== undefined) at++
-    else if (char === '"') begin = begin === undefined ? at : undefined
-  }
-  return begin
 }
 
 /** Headers as one text: no name or value has a line break. */

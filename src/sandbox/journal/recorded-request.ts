@@ -33,6 +33,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
     const { entry } = this
     const { endpoint, headers, params, source } = incoming
+    entry.route = endpoint?.route
     entry.operation_id = endpoint?.route.id ?? null
     if (params.token !== undefined) entry.tokenDigest = digest(params.token)
     if (/^41[0-9a-f]{64}$/.test(params.delegate ?? '')) entry.delegateInPath = params.delegate as string

@@ -1,53 +1,11 @@
 import { digest } from '../../base/secrets.js'
 import { HIDDEN, HIDDEN_KEY, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
+import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { HARD_TO_GUESS } from '../../http/idempotency/caller-key.js'
 import { LONGEST_KEY } from '../../http/idempotency/idempotency.js'
+import { IDENTIFYING, isSecretName } from './marked-names.js'
 
-/** Names of fields whose values are secrets, or may be. */
-const NAMES = [
-  ...['access_token', 'refresh_token', 'id_token', 'id_token_hint', 'registration_access_token', 'token'],
-  ...['client_secret', 'client_assertion', 'secret', 'secrets', 'password', 'code_verifier', 'session_id', 'session'],
-  ...[
-    'nonce',
-    'code',
-    'codes',
-    'links',
-    'text',
-    'subject',
-    'key',
-    'agent_twin_key',
-    'encryption_key',
-    'value',
-    'control_token',
-    'fcmToken',
-    'deviceToken',
-    'device_token',
-    'persona_delegate',
-    'instances',
-  ],
-].join('|')
-
-/** A text, up to the end of the body if that is cut. */
-const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)`
-const NUMBER = String.raw`-?\d[\d.]*`
-
-/** The value may be a text, a list of texts, or a number. What begins a value always ends it: no part is read again. */
-const FIELD = new RegExp(
-  String.raw`"(${NAMES})"(\s*:\s*)(${TEXT}|\[\s*${TEXT}(?:[\s,]*${TEXT})*[^\]]*(?:\]|$)|${NUMBER})`,
-  'g',
-)
-/** The same inside a text that is JSON. */
-const NESTED = new RegExp(
-  String.raw`\\"(${NAMES})\\"(\s*:\s*)(\\"(?:[^"\\]|\\[^"])*\\?(?:"|$)|\[[^\]]*(?:\]|$)|${NUMBER})`,
-  'g',
-)
-/** The hash of a delegate, which stands before that of its persona: whoever knows one may spend. A body may be cut behind it. */
-const DELEGATE = /(\\?"hash\\?"\s*:\s*\\?")41[0-9a-f]{64}(?=\\?"\s*(?:$|,\s*(?:$|\\?"persona\\?")))/g
-/** Delegates by the hash of their persona. */
-const DELEGATES = /(\\?")(41[0-9a-f]{64}\\?"\s*:\s*)\[\s*\\?"41[0-9a-f]{64}\\?"[^\]]*(?:\]|$)/g
-/** In a query, fragment or form. */
-const PARAMETER = new RegExp(`((?:^|[?&#;])(?:${NAMES})=)[^&"\\s#;\\\\]+`, 'g')
 /** What a form with files holds. No operation takes one, so whoever sends it gets an error, and looks into the journal. */
 const IN_PART = /^(?!--|content-)[^\r\n]+/gim
 /** Name and password in the URL of another service, whose slashes may be escaped. Such a URL is refused. */
@@ -61,43 +19,110 @@ const MARKED = /(?:ms|mc|tqmt)_[0-9a-f]{32}|co_[\w-]{32}|whsec_[\w+/=-]{16,}/g
 const SIGNED = /(?:\b|(?<=%[\da-fA-F]{2}))eyJ[\w-]{8,}(?:\.[\w-]+(?:\.[\w-]*)?)?/g
 
 /**
- * Values that are no secrets: codes of errors, which are words, unlike codes that people enter; and subjects of events,
- * such as `payment:12`, unlike those of mails.
+ * The text without secrets, codes, nonces, tokens of links and card numbers: JSON, a form, or an address. `place`: the
+ * schemas of its fields. Where they know nothing, names decide.
  */
-const PUBLIC: Readonly<Record<string, RegExp>> = {
-  code: /^\\?"[a-z]+(_[a-z]+)*\\?"$/,
-  subject: /^\\?"(?!delegate:)[a-z_-]+:[^\s"]*"$/,
-}
-
-const isPublic = (name: string, value: string): boolean => PUBLIC[name]?.test(value) ?? false
-
-/** The text without secrets, codes, nonces, tokens of links and card numbers: JSON, a form, or a URL. */
-export function redact(given: string): string {
+export function redact(given: string, place: SchemaPlace = []): string {
   const text = redactLinks(given)
   const marks = marksOf(text)
-  const fields = marks & QUOTE ? replaceSecrets(text, FIELD, '"') : text
-  const nested = marks & BACKSLASH ? replaceSecrets(fields, NESTED, '\\"') : fields
-  const marked = marks & MARK ? hideMarked(nested) : nested
-  const bare = marks & QUOTE ? hideDelegates(hideParts(marked)) : marked
-  const shown = marks & EQUALS ? redactParameters(bare) : bare
+  const isJson = /^\s*[{["]/.test(text)
+  const fields = marks & QUOTE ? hideFields(text, isJson ? place : []) : text
+  const marked = marks & MARK ? hideMarked(fields) : fields
+  const bare = marks & QUOTE ? hideParts(marked) : marked
+  const shown = marks & EQUALS ? hideParameters(bare, isJson ? [] : place) : bare
   const others = marks & AT ? shown.replace(USER_INFO, `$1${HIDDEN}@`) : shown
   return marks & DIGITS ? hideCardNumbers(others, HIDDEN) : others
 }
+
+/** What begins a value always ends it, so no part of a text is read again. */
+const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|[{}[\],]|[^\s{}[\],:"]+/g
+
+/** Hides values of JSON, or of texts that hold some. They may be cut. */
+function hideFields(text: string, whole: SchemaPlace): string {
+  const parts: string[] = []
+  const around: SchemaPlace[] = []
+  let [place, name, from, begun, depth] = [whole, '', 0, 0, 0]
+  const hide = (start: number, end: number) => {
+    parts.push(text.slice(from, start), `"${HIDDEN}"`)
+    from = end
+  }
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    const end = index + token.length
+    const opens = token === '{' || token === '['
+    const closes = token === '}' || token === ']'
+    if (depth > 0) {
+      depth += opens ? 1 : closes ? -1 : 0
+      if (depth === 0) hide(begun, end)
+    } else if (closes) around.pop()
+    else if (token === ',') place = partsOf(around.at(-1) ?? [], '')
+    else if (token.startsWith('"') && isKey(text, end)) {
+      name = plainText(token) ?? ''
+      place = partsOf(around.at(-1) ?? [], name)
+    } else if (isSecret(place, name, opens ? text.slice(index, index + 20) : token)) {
+      if (opens) [begun, depth] = [index, 1]
+      else hide(index, end)
+    } else if (opens) {
+      around.push(place)
+      place = partsOf(place, '')
+    } else if (token.includes('\\"')) {
+      const nested = plainText(token)
+      const shown = nested === undefined ? undefined : hideFields(nested, [])
+      if (shown !== nested || shown === undefined) {
+        parts.push(text.slice(from, index), JSON.stringify(shown ?? HIDDEN))
+        from = end
+      }
+    }
+  }
+  if (depth > 0) hide(begun, text.length)
+  return parts.length === 0 ? text : parts.join('') + text.slice(from)
+}
+
+const COLON = /\s*:/y
+
+/** Whether a colon comes next. */
+function isKey(text: string, end: number): boolean {
+  COLON.lastIndex = end
+  return COLON.test(text)
+}
+
+/** No text of JSON has these, but others that look like one do. */
+const CONTROL = /\p{Cc}/gu
+
+/** What a text of JSON means. Undefined if it is cut or wrong. */
+function plainText(token: string): string | undefined {
+  if (!token.includes('\\')) return token.slice(1, token.length > 1 && token.endsWith('"') ? -1 : undefined)
+  try {
+    return JSON.parse(token.replace(CONTROL, (char) => JSON.stringify(char).slice(1, -1)))
+  } catch {
+    return undefined
+  }
+}
+
+/** Null and flags are no secrets. Where only names decide, an object and a list of objects are looked through. */
+function isSecret(place: SchemaPlace, name: string, value: string): boolean {
+  if (/^(?:null|true|false)$/.test(value)) return false
+  if (place.length > 0) return isMarked(place, 'isSecret')
+  return !/^(?:\{|\[(?!\s*"))/.test(value) && isSecretName(name, value)
+}
+
+/** In a query, fragment or form. */
+const PARAMETER = /((?:^|[?&#;])([^=&?#;\s"\\]+)=)([^&"\s#;\\]+)/g
+
+const hideParameters = (text: string, place: SchemaPlace): string =>
+  text.replace(PARAMETER, (all, before: string, name: string, value: string) =>
+    isSecret(partsOf(place, name), name, value) ? before + HIDDEN : all,
+  )
 
 const hideMarked = (text: string): string =>
   text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
 
 const hideParts = (text: string): string => (text.startsWith('--') ? text.replace(IN_PART, HIDDEN) : text)
 
-const hideDelegates = (text: string): string =>
-  text.replace(DELEGATE, `$1${HIDDEN}`).replace(DELEGATES, `$1$2$1${HIDDEN}$1`)
-
 const QUOTE = 1
-const BACKSLASH = 2
-const EQUALS = 4
-const MARK = 8
-const DIGITS = 16
-const AT = 32
+const EQUALS = 2
+const MARK = 4
+const DIGITS = 8
+const AT = 16
 
 /** What a text holds that a secret needs. One look at each character takes less time than any expression. */
 function marksOf(text: string): number {
@@ -118,7 +143,6 @@ function marksOf(text: string): number {
       if (digits > 12 && isCardLike(digits, first, isOneGroup)) marks |= DIGITS
       digits = 0
       if (char === 34) marks |= QUOTE
-      else if (char === 92) marks |= BACKSLASH
       else if (char === 61) marks |= EQUALS
       else if (char === 64) marks |= AT
       else if (endsMark(char, before)) marks |= MARK
@@ -140,41 +164,8 @@ const isCardLike = (digits: number, first: number, isOneGroup: boolean): boolean
 /** Whether `\s` matches it, or another character beyond ASCII. */
 const isSpace = (char: number): boolean => char === 32 || (char >= 9 && char <= 13) || char >= 128
 
-/**
- * Replaces the values of fields. Most texts have few, and for these this takes a fraction of the time of `replace` with a
- * function. Joining copies: a slice would keep the whole text in memory.
- */
-function replaceSecrets(text: string, field: RegExp, quote: string): string {
-  const parts: string[] = []
-  let from = 0
-  field.lastIndex = 0
-  for (let found = field.exec(text); found; found = field.exec(text)) {
-    const [all, name = '', colon = '', value = ''] = found
-    if (isPublic(name, value)) continue
-    parts.push(text.slice(from, found.index), quote, name, quote, colon, quote, HIDDEN, quote)
-    from = found.index + all.length
-  }
-  if (from === 0) return text
-  parts.push(text.slice(from))
-  return parts.join('')
-}
-
-const redactParameters = (text: string): string => (text.includes('=') ? text.replace(PARAMETER, `$1${HIDDEN}`) : text)
-
-/** Headers that identify a caller. */
-const SECRET_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'set-cookie',
-  'x-session-id',
-  'x-control-token',
-  'x-device-token',
-])
-
 /** Headers of others that hold a secret by their name. */
-const SECRET_NAME =
-  /(?:token|secret|password|signature|api-?key|access-key|credentials?|authorization|assertion|cookie|jwt)s?$/
+const SECRET_HEADER = /(?:password|signature|credential|assertion|jwt|authorization|cookie)s?$/
 
 /**
  * The value of a header without secrets. The scheme of `Authorization` stays. A key that is hard to guess leads a guest to
@@ -182,7 +173,8 @@ const SECRET_NAME =
  */
 export function redactHeader(name: string, value: string): string {
   if (name === 'idempotency-key') return isSecretKey(value) ? HIDDEN_KEY + digest(value).slice(0, 32) : redact(value)
-  if (!SECRET_HEADERS.has(name) && !SECRET_NAME.test(name)) return redact(value)
+  const word = name.replace(/^.*-/, '')
+  if (!IDENTIFYING.has(name) && !SECRET_HEADER.test(name) && !isSecretName(word, value)) return redact(value)
   if (name !== 'authorization') return HIDDEN
   const [, scheme] = /^(\w+) /.exec(value) ?? []
   return scheme ? `${scheme} ${HIDDEN}` : HIDDEN

@@ -8,6 +8,7 @@ import type { Entry } from '../onion/entry.js'
 import { followEntries } from './follow.js'
 import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
 import { showEntry } from './kept-entry.js'
+import { knowMarks } from './marked-names.js'
 
 /** The fields by which entries are found. */
 export const FilterShape = {
@@ -71,9 +72,16 @@ export function journalOf(service: Pick<ServiceContext, 'recorder'>): Journal {
   })
 }
 
+/** The same, for whoever reads entries: what is secret in them is known from then on. */
+export async function openJournal(service: Pick<ServiceContext, 'recorder' | 'sandbox'>): Promise<Journal> {
+  const journal = journalOf(service)
+  await knowMarks(service)
+  return journal
+}
+
 /** Finds an entry by its id. Throws `not_found`. */
-export function entryOf(service: Pick<ServiceContext, 'recorder'>, id: string) {
-  const entry = journalOf(service).entry(id)
+export async function entryOf(service: Pick<ServiceContext, 'recorder' | 'sandbox'>, id: string) {
+  const entry = (await openJournal(service)).entry(id)
   if (entry) return entry
   throw problem('not_found', { detail: 'The journal has no entry with this id. It forgets the oldest first.' })
 }
@@ -83,7 +91,7 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
     async list(query = {}) {
       const { after, limit = 20, ...filter } = checkShape(RequestQueryShape, query)
       await ready()
-      const journal = journalOf(service)
+      const journal = await openJournal(service)
       const found = journal.find(filter, { after, limit: limit + 1 })
       if (!found) throw problem('cursor_invalid')
       const shown = found.slice(0, limit)
@@ -92,10 +100,10 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
     },
     async read(id) {
       await ready()
-      return showEntry(entryOf(service, id))
+      return showEntry(await entryOf(service, id))
     },
     async explain(id) {
-      const entry = entryOf(service, id)
+      const entry = await entryOf(service, id)
       const { explainEntry } = await service.options.parts.load(explainKey)
       const explanation = await explainEntry(entry, { findEarlier: journalOf(service).findBefore(id), service })
       return { ...explanation, entry: showEntry(entry) }

@@ -1,4 +1,5 @@
 import { HIDDEN } from '../../base/text/redacted.js'
+import { IDENTIFYING } from '../journal/marked-names.js'
 import type { Entry } from '../onion/entry.js'
 import { callerOf, type EntryCaller } from './entry-caller.js'
 import { notReplayable } from './not-replayable.js'
@@ -29,7 +30,7 @@ export interface Secret {
 
 /** Headers of one connection or one request, and those that identify the caller. */
 const LEFT_OUT = new Set([
-  ...['authorization', 'proxy-authorization', 'cookie', 'x-session-id', 'x-control-token', 'x-device-token'],
+  ...IDENTIFYING,
   ...['host', 'connection', 'content-length', 'transfer-encoding', 'keep-alive', 'te', 'upgrade', 'expect'],
   ...['accept-encoding', 'user-agent', 'traceparent', 'tracestate', 'x-request-id', 'idempotency-key'],
   ...['via', 'forwarded', 'x-real-ip', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'sec-fetch-site'],

@@ -1,5 +1,7 @@
+import { partsOf, type SchemaPlace } from '../../http/fields/marks.js'
+import { isGenerated } from '../journal/marked-names.js'
 import type { Entry } from '../onion/entry.js'
-import { hasGenerated, isGeneratedName, withoutGenerated } from './generated.js'
+import { hasGenerated, withoutGenerated } from './generated.js'
 
 /** A part of an answer that differs. Undefined in neither: a missing part is null. */
 export interface Difference {
@@ -17,19 +19,38 @@ export interface ComparedAnswers {
 
 type Answer = Pick<Entry, 'status' | 'response'>
 
-/** Compares two answers as the journal keeps them, without secrets. `strict` ignores nothing. */
-export function compareAnswers(was: Answer, is: Answer, { strict = false } = {}): ComparedAnswers {
-  const all: Difference[] = []
-  collect('', comparedParts(was), comparedParts(is), all)
-  if (strict) return { diff: all, ignored: [] }
-  const isIgnored = (difference: Difference) => alwaysDiffers(difference)
+/** How to compare. */
+export interface Comparing {
+  /** The schemas of both bodies. */
+  readonly place: SchemaPlace
+  /** Whether it ignores nothing. */
+  readonly strict?: boolean
+}
+
+/** Compares two answers as the journal keeps them, without secrets. */
+export function compareAnswers(was: Answer, is: Answer, { place, strict = false }: Comparing): ComparedAnswers {
+  const [one, other] = [was.response, is.response]
+  const found = [
+    ...differences(was.status, is.status, { path: 'status', name: 'status', place: [] }),
+    ...differences(one.headers, other.headers, { path: 'headers', name: 'headers', place: [] }),
+    ...differences(parsedBody(one.body), parsedBody(other.body), { path: 'body', name: 'body', place }),
+  ]
+  const isIgnored = (each: Found) => !strict && alwaysDiffers(each)
   return {
-    diff: all.filter((each) => !isIgnored(each)),
-    ignored: all.filter(isIgnored).map(({ path }) => path),
+    diff: found.filter((each) => !isIgnored(each)).map(({ path, was, is }) => ({ path, was, is })),
+    ignored: found.filter(isIgnored).map(({ path }) => path),
   }
 }
 
-const comparedParts = ({ status, response: { headers, body } }: Answer) => ({ status, headers, body: parsedBody(body) })
+/** Where a value stands. */
+interface Standing {
+  readonly path: string
+  /** The name of its field. For an item of a list, that of the list. */
+  readonly name: string
+  readonly place: SchemaPlace
+}
+
+type Found = Difference & Standing
 
 function parsedBody(body: string | null): unknown {
   if (body === null) return null
@@ -40,14 +61,16 @@ function parsedBody(body: string | null): unknown {
   }
 }
 
-function collect(path: string, was: unknown, is: unknown, into: Difference[]): void {
+function* differences(was: unknown, is: unknown, at: Standing): Generator<Found> {
   if (Object.is(was, is)) return
+  const inside = (name: string) => partsOf(at.place, name)
   if (Array.isArray(was) && Array.isArray(is)) {
-    for (let at = 0; at < Math.max(was.length, is.length); at++) collect(`${path}[${at}]`, was[at], is[at], into)
+    for (let index = 0; index < Math.max(was.length, is.length); index++)
+      yield* differences(was[index], is[index], { ...at, path: `${at.path}[${index}]`, place: inside('') })
   } else if (isRecord(was) && isRecord(is)) {
     for (const name of new Set([...Object.keys(was), ...Object.keys(is)]))
-      collect(path === '' ? name : `${path}.${name}`, was[name], is[name], into)
-  } else into.push({ path, was: was ?? null, is: is ?? null })
+      yield* differences(was[name], is[name], { path: `${at.path}.${name}`, name, place: inside(name) })
+  } else yield { ...at, was: was ?? null, is: is ?? null }
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -56,10 +79,10 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Headers that say something about one answer only. */
 const OF_ONE_ANSWER = /^headers\.(date|x-request-id|x-session-id|set-cookie|etag|content-length|server-timing|age)$/
 /** Whether two values differ in every repetition. A value that is absent once, or of another type, never counts. */
-function alwaysDiffers({ path, was, is }: Difference): boolean {
+function alwaysDiffers({ path, name, place, was, is }: Found): boolean {
   if (OF_ONE_ANSWER.test(path)) return true
   if (was === null || is === null || typeof was !== typeof is) return false
-  if (isGeneratedName(path)) return typeof was === 'number' || typeof was === 'string'
+  if (isGenerated(place, name)) return typeof was === 'number' || typeof was === 'string'
   if (typeof was !== 'string' || typeof is !== 'string' || !hasGenerated(was)) return false
   return withoutGenerated(was) === withoutGenerated(is)
 }

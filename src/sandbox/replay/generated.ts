@@ -1,11 +1,4 @@
-/** What is generated in an answer, and so differs in every repetition. */
-
-/** Names of ids and times. */
-const NAMED =
-  /(^|_|\.)(id|ids|at|hash|hostname|address|nonce|timestamp|now|iat|exp|nbf|jti|sub|expires|expires_in|until|instance)$|Id$/
-
-/** Whether a field holds an id or a time. `path` ends with its name, and perhaps with places in lists. */
-export const isGeneratedName = (path: string): boolean => NAMED.test(path.replace(/\[\d+\]$/, ''))
+/** What is generated within texts, such as addresses and sentences. A mark says it of a whole field. */
 
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
 const UUID = String.raw`[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}`

@@ -1,6 +1,7 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { showEntry } from '../journal/kept-entry.js'
+import { answerPlace } from '../journal/places.js'
 import { entryOf } from '../journal/requests.js'
 import type { Entry } from '../onion/entry.js'
 import { draftOf, filledTemplate } from './call-draft.js'
@@ -42,7 +43,7 @@ export async function replayEntry(
   { in: place, diff = true, strict = false }: ReplayOrder,
   service: ServiceContext,
 ): Promise<Replay> {
-  const was = entryOf(service, id)
+  const was = await entryOf(service, id)
   const draft = draftOf(was)
   if (diff && was.response.cut) throw notReplayable('response.body', 'The journal cut it. Replay without `diff`.')
   const moved = await service.storage.read((tx) => movementsOf(tx, was))
@@ -53,7 +54,7 @@ export async function replayEntry(
     return {
       entry,
       state: stage.state,
-      ...(diff && compareAnswers(was, entry, { strict })),
+      ...(diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })),
       effects: await compare({ was, moved, is: entry }, stage),
     }
   } finally {
@@ -80,7 +81,7 @@ async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Pr
   })
   // A stream would go on.
   await answer.body?.cancel()
-  return showEntry(entryOf(service, answer.headers.get('x-request-id') ?? ''))
+  return showEntry(await entryOf(service, answer.headers.get('x-request-id') ?? ''))
 }
 
 async function compare(

@@ -20,7 +20,11 @@ export type SettingRow =
 export const settings = collection<SettingRow>()(
   'settings',
   {},
-  { growth: { by: 'the service', bound: 'One for each setting.' }, retention: { forever: 'One for each setting.' } },
+  {
+    secrets: ['value'],
+    growth: { by: 'the service', bound: 'One for each setting.' },
+    retention: { forever: 'One for each setting.' },
+  },
 )
 
 /** The key that encrypts a sandbox's state: 64 hex digits. */
@@ -32,7 +36,11 @@ export interface ServiceKeyRow {
 export const serviceKeys = collection<ServiceKeyRow>()(
   'service_keys',
   {},
-  { growth: { by: 'the service', bound: 'It is one row.' }, retention: { forever: 'It decrypts the state.' } },
+  {
+    secrets: ['value'],
+    growth: { by: 'the service', bound: 'It is one row.' },
+    retention: { forever: 'It decrypts the state.' },
+  },
 )
 
 export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })

@@ -101,6 +101,7 @@ const nounWords = [
   'stored-answer.ts',
   'fields/schema.ts',
   'fields/graded.ts',
+  'fields/marks.ts',
   'fields/field.ts',
   'fields/card-data.ts',
   'pages/html.tsx',

@@ -18,6 +18,7 @@ export const accountChanges = collection<AccountChangeRow>()(
   'account_changes',
   { byLastStep: { fields: ['last_step_at'] } },
   {
+    refs: { id: 'approvals' },
     growth: { by: 'an agent, by applyAccountChange', bound: 'One for each approval that its user gave.' },
     retention: { after: 'its last step', keepMs: APPROVAL_STORED_FOR, index: 'byLastStep' },
   },

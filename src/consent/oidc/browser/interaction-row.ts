@@ -43,6 +43,8 @@ export const oidcInteractions = collection<InteractionRow>()(
     byExpiry: { fields: ['expires_at'] },
   },
   {
+    refs: { second_factor_id: 'authentication_requests' },
+    secrets: ['id', 'session_digest'],
     growth: countedDaily('anybody, by authorizeOidc; each ends after an hour', 'client address'),
     retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
   },

@@ -46,7 +46,7 @@ const signedOutReply = (onward: EndSessionOutcome['onward']): Reply =>
 
 const interactionPage = {
   ...interactionFlow.page,
-  params: z.object({ id: shape.ClientId }),
+  params: z.object({ id: z.secret(shape.ClientId) }),
   query: z.object({}),
   redirects: true,
   refused: pageRefusal,
@@ -128,7 +128,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     body: z.object({
       answer: z.enum(interactionFlow.answers),
       email: z.optional(z.string()),
-      code: z.optional(z.string()),
+      code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
     errors: [

@@ -57,6 +57,7 @@ export const oidcClients = collection<OidcClientRow>()(
   'oidc_clients',
   { unused: { fields: ['unused_since'] } },
   {
+    secrets: ['registration_digest', 'secret_digest'],
     growth: countedDaily(
       'anybody, by registerOidcClient; and one for each document that names a client',
       'client address',

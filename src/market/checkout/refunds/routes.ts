@@ -3,16 +3,16 @@ import { defineRoutes, route } from '../../../http/route.js'
 import { listCheckoutRefunds, outcomes, settleCheckoutRefund } from './settle.js'
 
 const Refund = component('CheckoutRefund', {
-  id: z.int(),
-  checkout_id: z.int(),
-  catalog_item_id: z.int(),
+  id: z.Id,
+  checkout_id: z.Id,
+  catalog_item_id: z.Id,
   name: z.string(),
   amount: Amount,
   dq: ContentHash,
   status: z.enum(['refused', 'unknown']),
   reason: z.nullable(z.string()),
-  charge_id: z.nullable(z.string()),
-  refund_id: z.nullable(z.string()),
+  charge_id: z.nullable(z.TextId),
+  refund_id: z.nullable(z.TextId),
   payer: z.enum(['user', 'guest']),
   email: z.nullable(z.string()),
 })
@@ -43,7 +43,7 @@ export const checkoutRefundRoutes = defineRoutes('checkout', {
     auth: ['account'],
     params: IdPath,
     body: z.object({ outcome: Outcome }),
-    result: z.object({ id: z.int(), outcome: Outcome }),
+    result: z.object({ id: z.Id, outcome: Outcome }),
     errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
     idempotent: true,
     write: (tx, { params, body, principal }, service) =>

@@ -44,7 +44,7 @@ export const faultRoutes = defineRoutes('sandbox', {
     summary: 'Disarm a fault.',
     method: 'DELETE',
     path: '/_sandbox/faults/:id',
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {

@@ -4,7 +4,7 @@ import { defineRoutes, route } from '../../../http/route.js'
 import { control } from '../control.js'
 import { forksOf } from './served-forks.js'
 
-const ForkShape = component('Fork', { id: z.string(), url: z.string() })
+const ForkShape = component('Fork', { id: z.TextId, url: z.Link })
 
 const forkingRoute = (path: '/_sandbox/fork' | '/_sandbox/forks') =>
   route({
@@ -37,7 +37,7 @@ export const forkRoutes = defineRoutes('sandbox', {
     summary: 'Close a fork, and drop its state.',
     method: 'DELETE',
     path: '/_sandbox/forks/:id',
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: z.TextId }),
     status: 204,
     errors: ['not_found'],
     async handle({ params }, service) {

@@ -28,7 +28,7 @@ export const journalRoutes = defineRoutes('sandbox', {
     method: 'GET',
     path: '/_sandbox/requests',
     query: z.strictObject({ ...RequestQueryShape.shape, ...RangeQuery }),
-    result: z.object({ requests: z.array(EntryShape), next: z.nullable(z.string()), dropped: z.int() }),
+    result: z.object({ requests: z.array(EntryShape), next: z.nullable(z.TextId), dropped: z.int() }),
     produces: ['application/json', 'text/event-stream', 'text/plain', 'application/har+json'],
     errors: ['cursor_invalid', 'not_found', 'not_replayable'],
     async handle({ query: { as, from, to, ...query }, headers, ending }, service) {

@@ -7,8 +7,8 @@ const MessageShape = component('JournalMessage', {
 })
 
 export const EntryShape = component('JournalEntry', {
-  id: z.string(),
-  at: z.string(),
+  id: z.TextId,
+  at: z.IsoTime,
   ms: z.nullable(z.number()),
   origin: z.enum(['http', 'in_process', 'worker', 'msw', 'timer', 'delivery', 'page', 'mcp']),
   operation_id: z.nullable(z.string()),
@@ -27,8 +27,8 @@ export const EntryShape = component('JournalEntry', {
       id: z.union([z.string(), z.number()]),
     }),
   ),
-  caused_by: z.optional(z.string()),
-  trace: z.optional(z.string()),
+  caused_by: z.optional(z.TextId),
+  trace: z.optional(z.TextId),
   fault: z.optional(z.string()),
 })
 
@@ -56,4 +56,4 @@ export const ExplanationShape = component('Explanation', {
   docs: z.string(),
 })
 
-export const RequestPath = z.object({ id: z.string() })
+export const RequestPath = z.object({ id: z.TextId })

@@ -4,7 +4,7 @@ import { control } from '../control.js'
 import { peopleControls } from '../people-controls.js'
 import { PhoneAnswerShape, PhoneModeShape, PhoneRequestShape, SignInShape } from '../shapes.js'
 
-const PhonePath = z.object({ user_id: z.int() })
+const PhonePath = z.object({ user_id: z.Id })
 
 const AnsweredRequests = component('AnsweredRequests', { requests: z.array(AuthenticationRequest) })
 
@@ -14,7 +14,7 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
     summary,
     method: 'POST',
     path: `/_sandbox/approvals/:id/${verb}`,
-    params: z.object({ id: z.string() }),
+    params: z.object({ id: z.TextId }),
     result: ApprovalShape,
     errors: ['not_found', 'not_pending'],
     handle: ({ params }, service) => peopleControls(service)[verb](params.id),
@@ -30,9 +30,9 @@ export const peopleRoutes = defineRoutes('sandbox', {
     body: SignInShape,
     status: 201,
     result: z.object({
-      session_id: z.string(),
+      session_id: z.secret(z.string()),
       user: UserShape,
-      headers: z.object({ 'x-session-id': z.string() }),
+      headers: z.object({ 'x-session-id': z.secret(z.string()) }),
     }),
     handle: ({ body }, service) => peopleControls(service).signIn(body),
   }),
@@ -44,7 +44,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
     body: PhoneAnswerShape,
-    result: z.object({ user_id: z.int(), mode: PhoneModeShape, after_seconds: z.number() }),
+    result: z.object({ user_id: z.Id, mode: PhoneModeShape, after_seconds: z.number() }),
     errors: ['not_found', 'field_invalid'],
     handle: ({ params, body }, service) => peopleControls(service).phone(params.user_id).answer(body),
   }),
@@ -56,7 +56,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     path: '/_sandbox/devices/:user_id',
     params: PhonePath,
     result: z.object({
-      user_id: z.int(),
+      user_id: z.Id,
       has_device: z.boolean(),
       mode: PhoneModeShape,
       after_seconds: z.number(),

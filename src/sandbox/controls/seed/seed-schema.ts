@@ -29,7 +29,7 @@ export const SeedSchema = z.strictObject({
         businessName: z.optional(lineOf(255, 0)),
         public_secret: z.optional(Hex('mp')),
         client_id: z.optional(Hex('mid')),
-        client_secret: z.optional(Hex('mc')),
+        client_secret: z.secret(z.optional(Hex('mc'))),
         dq: z.optional(z.string()),
         hostname: z.optional(Hostname),
         balance: z.optional(z.number()),

@@ -3,7 +3,7 @@ import { digitalQuantities } from '../../../money/digital-quantities/digital-qua
 import { toAmount } from '../../../money/ledger/amount.js'
 import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
-import type { AnyCollection, Key, Row, State } from '../../../storage/storage.js'
+import type { AnyCollection, Row, State } from '../../../storage/storage.js'
 import { sandboxOf } from '../../onion/context.js'
 
 type ShownRow = Readonly<Record<string, unknown>>
@@ -40,7 +40,7 @@ export function compareStates(before: State, after: State, service: ServiceConte
     const collection = known.get(name)
     if (!collection) continue
     const differing = differenceOf(before.rows[name] ?? [], after.rows[name] ?? [], (row) =>
-      withoutSecrets(collection, row, service.rules.credentialsIn),
+      withoutSecrets(collection, row),
     )
     if (differing) rows[name] = differing
   }
@@ -71,23 +71,17 @@ function differenceOf(
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
 const HIDDEN = '…'
-const SECRET =
-  /(^|_)(sealed|secrets?|digest|hash|tokens?|keys?|nonces?|codes?|passwords?|verifier|challenge|value|body|answer)($|_)/
 
 /** A row without sealed fields, and without what could be, or be made into, a credential. */
-function withoutSecrets(collection: AnyCollection, row: Row, credentialsIn: readonly string[]): ShownRow {
-  const isCredential = credentialsIn.includes(collection.name) || collection.name === 'service_keys'
-  const shown: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(row)) {
-    const isSecret = field !== 'id' && (SECRET.test(field) || (collection.sealed && field in collection.sealed))
-    shown[field] = isSecret && value !== null ? HIDDEN : value
-  }
-  // The id of a credential may be its digest, or itself.
-  return { ...shown, id: shownId(row.id, isCredential) }
+function withoutSecrets({ sealed = {}, secrets = [] }: AnyCollection, row: Row): ShownRow {
+  const isSecret = (field: string) => field in sealed || secrets.includes(field)
+  const shown = Object.entries(row).map(([field, value]) => [field, isSecret(field) ? hidden(field, value) : value])
+  return Object.fromEntries(shown)
 }
 
-const shownId = (id: Key, isCredential: boolean): Key =>
-  typeof id === 'string' && (isCredential || id.length > 40) ? `${id.slice(0, 6)}${HIDDEN}` : id
+/** Rows are told apart by the beginning of their ids. */
+const hidden = (field: string, value: unknown): unknown =>
+  value === null || value === undefined ? value : field === 'id' ? `${String(value).slice(0, 6)}${HIDDEN}` : HIDDEN
 
 function balanceDifferences(before: State, after: State): Comparison['balances'] {
   const was = new Map(balancesIn(before).map((row) => [row.id, row]))

@@ -8,7 +8,7 @@ import { RewindShape, SavedSnapshotShape } from './shapes.js'
 
 const NamedSnapshotShape = component('NamedSnapshot', {
   name: z.string(),
-  at: z.string(),
+  at: z.IsoTime,
   rows: z.int(),
   note: z.optional(z.string()),
 })
@@ -87,7 +87,7 @@ export const snapshotRoutes = defineRoutes('sandbox', {
           more: z.int(),
         }),
       ),
-      balances: z.array(z.object({ hostname: z.string(), dq: ContentHash, was: z.number(), is: z.number() })),
+      balances: z.array(z.object({ hostname: z.Hostname, dq: ContentHash, was: z.number(), is: z.number() })),
     }),
     errors: ['not_found'],
     handle: async ({ params }, service) => {

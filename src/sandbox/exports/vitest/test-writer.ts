@@ -1,4 +1,6 @@
 import { titleOf } from '../../journal/entry-title.js'
+import type { KeptEntry } from '../../journal/kept-entry.js'
+import { answerPlace } from '../../journal/places.js'
 import type { Entry } from '../../onion/entry.js'
 import { draftOf } from '../../replay/call-draft.js'
 import { notReplayable } from '../../replay/not-replayable.js'
@@ -14,6 +16,8 @@ import { VariableNames } from './variable-names.js'
 
 /** A pause between two requests that the clock of a test repeats. */
 const PAUSE_MS = 1000
+
+const LOCATION = { name: 'url', schemas: [] }
 
 /** Operations that need more than the state: what the sandbox keeps beside it. */
 const BESIDE_THE_STATE: Readonly<Record<string, string>> = {
@@ -55,7 +59,7 @@ export class TestWriter {
   }
 
   /** Throws `not_replayable`. */
-  async add(entry: Entry): Promise<void> {
+  async add(entry: KeptEntry): Promise<void> {
     try {
       this.#check(entry)
       await this.#addRequest(entry)
@@ -83,7 +87,7 @@ export class TestWriter {
     this.#keys.add(key)
   }
 
-  async #addRequest(entry: Entry): Promise<void> {
+  async #addRequest(entry: KeptEntry): Promise<void> {
     const draft = draftOf(entry)
     const at = Date.parse(entry.at)
     this.lines.push('')
@@ -101,14 +105,15 @@ export class TestWriter {
     if (ENDS_CREDENTIALS.test(entry.operation_id ?? '')) this.#callers.forget()
   }
 
-  #expectations(entry: Entry, name: string): string[] {
+  #expectations(entry: KeptEntry, name: string): string[] {
     const { status, response } = entry
-    const expecting = { entry, known: this.#known, isStored: (text: string) => this.#prepared.isStored(text) }
+    const isStored = (text: string) => this.#prepared.isStored(text)
+    const expecting = { entry, known: this.#known, isStored, place: answerPlace(entry.route, status) }
     const { location, 'content-type': type = '' } = response.headers
     const lines = [`expect(${name}.status).toBe(${status})`]
     if (location !== undefined)
       lines.push(
-        `expect(${name}.headers.get('location')).toEqual(${valueSource(expectedText(location, 'url', expecting))})`,
+        `expect(${name}.headers.get('location')).toEqual(${valueSource(expectedText(location, LOCATION, expecting))})`,
       )
     const body = bodyOfAnswer(entry)
     if (body === undefined) {

@@ -1,0 +1,112 @@
+import { int, string } from 'zod/mini'
+import type { Evidence } from '../../base/evidence.js'
+import type * as z from './zod.js'
+
+/** A schema of zod, or one inside it. */
+export type FieldSchema = z.core.$ZodType
+
+/** What a field says about its values besides their type. */
+interface Marks {
+  readonly grade?: Evidence
+  readonly isSecret?: true
+  readonly isGenerated?: true
+}
+
+const marksBySchema = new WeakMap<FieldSchema, Marks>()
+
+/** Marks a copy of the schema, because features share schemas. */
+export const marked =
+  (marks: Marks) =>
+  <T extends z.ZodMiniType>(schema: T): T => {
+    const copy = schema.clone(schema._zod.def, { parent: true })
+    marksBySchema.set(copy, { ...marksBySchema.get(schema), ...marks })
+    return copy
+  }
+
+/** Marks a field whose value gives whoever has it a right. The journal, exports and comparisons never show it. */
+export const secret = marked({ isSecret: true })
+/** Marks a field whose value is another one in each repetition: an id, a time, a hash of such a value. */
+export const generated = marked({ isGenerated: true })
+
+/** An id that is a number. */
+export const Id = generated(int())
+/** An id with random letters or digits. */
+export const TextId = generated(string())
+/** The name of a twin, which is random unless it was given. */
+export const Hostname = generated(string())
+/** A URL with an id or a token in it. Its token is never shown. */
+export const Link = generated(string())
+/** ISO 8601. */
+export const IsoTime = generated(string())
+
+/** The value of a mark of a schema, or of what it wraps. */
+export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Marks[M] | undefined {
+  const { innerType } = schema._zod.def as { innerType?: FieldSchema } // Wrappers have one.
+  return marksBySchema.get(schema)?.[mark] ?? (innerType && markOf(innerType, mark))
+}
+
+/** The definition of a schema, or of what it wraps. */
+function definitionOf(schema: FieldSchema): z.core.$ZodTypes['_zod']['def'] {
+  const { def } = (schema as z.core.$ZodTypes)._zod // Every schema is one of these.
+  return def.type === 'optional' || def.type === 'nullable' ? definitionOf(def.innerType) : def
+}
+
+/** The names of the fields of an object. */
+export function fieldNames(schema: FieldSchema): string[] {
+  const definition = definitionOf(schema)
+  return definition.type === 'object' ? Object.keys(definition.shape) : []
+}
+
+/** The schemas that a value may have: several in a union, and none if nothing is known of it. */
+export type SchemaPlace = readonly FieldSchema[]
+
+export const isMarked = (place: SchemaPlace, mark: keyof Marks): boolean =>
+  place.some((schema) => markOf(schema, mark) !== undefined)
+
+/** Whether a value can only be a text. */
+export const isText = (place: SchemaPlace): boolean =>
+  place.length > 0 && place.every((schema) => definitionOf(schema).type === 'string')
+
+/** Where a field of a value is, or an item of a list. */
+export const partsOf = (place: SchemaPlace, name: string): SchemaPlace =>
+  place.flatMap((schema) => partOf(schema, name)).filter((part) => !saysNothing(part))
+
+const saysNothing = (schema: FieldSchema): boolean =>
+  /^(?:unknown|never)$/.test(schema._zod.def.type) && !marksBySchema.has(schema)
+
+function partOf(schema: FieldSchema, name: string): SchemaPlace {
+  const definition = definitionOf(schema)
+  switch (definition.type) {
+    case 'object': {
+      const field = Object.hasOwn(definition.shape, name) ? definition.shape[name] : definition.catchall
+      return field ? [field] : []
+    }
+    case 'record':
+      return [definition.valueType]
+    case 'array':
+      return [definition.element]
+    case 'tuple':
+      return definition.items
+    case 'union':
+      return partsOf(definition.options, name)
+    default:
+      return []
+  }
+}
+
+/** A field at any depth of a schema. */
+interface Field {
+  readonly name: string
+  readonly schema: FieldSchema
+}
+
+/** All fields that a schema names. */
+export function* fieldsIn(schema: FieldSchema): Generator<Field> {
+  const definition = definitionOf(schema)
+  if (definition.type === 'object')
+    for (const [name, field] of Object.entries(definition.shape)) {
+      yield { name, schema: field }
+      yield* fieldsIn(field)
+    }
+  else for (const part of definition.type === 'union' ? definition.options : partOf(schema, '')) yield* fieldsIn(part)
+}
