@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import type { Entry } from '../../../src/base/journal.js'
 import { type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../../src/base/problem.js'
-import { errorTexts } from '../../../src/http/error-pages/texts/error-texts.js'
+import { errorText } from '../../../src/http/error-pages/error-texts.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
@@ -11,7 +11,7 @@ import { explainAnswer } from '../../../src/sandbox/explain/explain.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
 
 const generic = new Set(
-  Object.values(errorTexts).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),
+  problemCodes.map(errorText).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),
 )
 
 /** An entry in which a route refused a request with a code. */
