@@ -5,15 +5,15 @@ export const httpProblems = {
   body_malformed: '400 The request body does not match its Content-Type. Send valid JSON or a valid form.',
   path_malformed: '400 The path has a percent escape that is not valid UTF-8. Encode the path as UTF-8.',
   target_malformed: '400 The request target must be a path or an http URL of this server.',
-  header_malformed: [
-    '400 A header is not valid. Correct it and send the request again.',
-    { facts: ['header', 'value', 'reason'] },
+  header_malformed: ['400 A header is not valid. Correct it and send the request again.', { facts: ['header'] }],
+  field_invalid: [
+    '400 A field is missing or has the wrong type.',
+    { fields: ['field'], facts: ['must', 'type', 'meant'] },
   ],
-  field_invalid: ['400 A field is missing or has the wrong type.', { fields: ['field'], facts: ['must', 'meant'] }],
   idempotency_key_invalid: '400 Idempotency-Key must be 1 to 255 printable ASCII characters.',
   card_data_refused:
     '400 This service does not accept card numbers. Send the `payment_method_id` from the card processor.',
-  body_too_large: ['413 The request body is too large.', { facts: ['limit', 'most_bytes'] }],
+  body_too_large: '413 The request body is too large.',
   content_type_refused: '415 The operation does not accept a body of this Content-Type.',
   idempotency_in_progress: '409 A request with this Idempotency-Key is still in progress. Retry shortly.',
   idempotency_mismatch: '422 This Idempotency-Key was used for a different request. Use a new key.',
@@ -50,6 +50,8 @@ export const httpProblems = {
   not_loaded:
     '503 A part of the service could not be loaded. Nothing was changed. Check the connection and retry. Bundle a service worker into one file.',
   not_bundled: ['501 The bundle of this service leaves out the part that answers this.', { fields: ['part'] }],
-  too_many_hops:
+  too_many_hops: [
     '422 This request already passed through 3 upstream calls, so the item may be buying itself. Nothing was charged.',
+    { facts: ['hops', 'most'] },
+  ],
 } as const satisfies ProblemDeclarations

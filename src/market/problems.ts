@@ -23,7 +23,7 @@ export const marketProblems = {
   ],
   upstream_failed: [
     '502 The upstream service gave no usable answer. The payment was reversed.',
-    { fields: ['transaction_id'], facts: ['upstream_status'] },
+    { fields: ['transaction_id'] },
   ],
   checkout_paid: '409 This checkout was already paid by someone else.',
   checkout_paying: '409 A payment of this checkout is in progress. Check again shortly.',
@@ -47,6 +47,6 @@ export const marketProblems = {
   ],
   too_many_calls: [
     '429 Too many calls of endpoints: one payment makes at most 500, and free ones are limited to 300 in 15 minutes at each host. Nothing was held, and nothing was called.',
-    { fields: ['limit'], facts: ['most', 'option'] },
+    { fields: ['limit'], facts: ['most'] },
   ],
 } as const satisfies ProblemDeclarations

@@ -10,6 +10,9 @@ export const sandboxProblems = {
   ],
   snapshot_refused: ['422 The snapshot is inconsistent. Nothing was changed.', { fields: ['collection', 'id'] }],
   rewind_refused: ['409 The sandbox cannot return to this state. Nothing was changed.', { facts: ['shared'] }],
-  sandbox_full: ['409 The sandbox holds as many of these as it can. Remove one first.', { facts: ['most', 'oldest'] }],
-  not_replayable: ['422 This entry cannot be repeated. Nothing was sent.', { fields: ['field', 'id'] }],
+  sandbox_full: [
+    '409 The sandbox holds as many of these as it can. Remove one first.',
+    { facts: ['what', 'most', 'oldest'] },
+  ],
+  not_replayable: ['422 This entry cannot be repeated. Nothing was sent.', { fields: ['field', 'id'], facts: ['why'] }],
 } as const satisfies ProblemDeclarations

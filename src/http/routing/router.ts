@@ -138,7 +138,11 @@ export class RouteTable {
       // The URL contains the Host header, so an invalid Host makes an invalid URL.
       const shown = URL.canParse(url)
         ? error
-        : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
+        : problem('header_malformed', {
+            detail: 'The invalid header is Host.',
+            facts: { header: 'Host' },
+            cause: error,
+          })
       outcome = renderProblem(shown, incoming, service)
     }
     outcome = service.sandbox?.measurements?.count(incoming, outcome, began) ?? outcome
