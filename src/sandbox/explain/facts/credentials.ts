@@ -70,13 +70,16 @@ export async function signInFirst(asked: RefusedRequest, user?: Pick<UserRow, 'i
   )
 }
 
+export const createAccountFirst = (asked: RefusedRequest): Fix =>
+  first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
+
 /** Gets an access token for client credentials, and then makes the request with it. */
 export async function tokenFirst(
   asked: RefusedRequest,
   kind: 'account' | 'user',
   id: number | undefined,
 ): Promise<Fix> {
-  if (id === undefined) return first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
+  if (id === undefined) return createAccountFirst(asked)
   const as = `${kind}:${id}`
   const next = again(asked, { as, headers: { authorization: 'Bearer {access_token}' } })
   const operation = kind === 'account' ? 'createAccountToken' : 'createUserToken'

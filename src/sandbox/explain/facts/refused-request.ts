@@ -15,8 +15,12 @@ export type Operation = Awaited<ReturnType<SandboxContext['loadRoutes']>>[number
 
 /** Where an entry of the journal and the state of its moment are read from. */
 export interface Sources {
-  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides of its path or fields. */
-  readonly entry: Entry & { readonly tokenDigest?: string; readonly delegate?: string | undefined }
+  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides. `facts`: what was thrown. */
+  readonly entry: Entry & {
+    readonly tokenDigest?: string
+    readonly delegate?: string | undefined
+    readonly facts?: Fields
+  }
   /** The state as it was when the request was answered. */
   readonly tx: Reader
   readonly service: ExplainedService
@@ -38,8 +42,8 @@ export interface RefusedRequest extends Sources {
   readonly body: Fields
   /** Whether the body is fields, and not another text or a part of one. */
   readonly hasFields: boolean
-  /** The fields of the refusal. */
-  readonly refusal: Fields
+  /** What the refusal says beside its sentence, and what decided where it was thrown. */
+  readonly facts: Fields
 }
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -61,7 +65,7 @@ export function askedOf(sources: Sources): RefusedRequest {
     query: Object.fromEntries(url.searchParams),
     body: body ?? {},
     hasFields: body !== undefined,
-    refusal: fieldsOf(entry.response.body, 'application/json') ?? {},
+    facts: { ...fieldsBesideSentence(entry), ...entry.facts },
   }
 }
 
@@ -92,6 +96,19 @@ function fieldsOf(body: string | null, type: string | undefined): Fields | undef
   if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
   const value = parsedJson(body)
   return isFields(value) ? value : undefined
+}
+
+/** The sentence of a refusal. */
+export function refusalText({ response }: Entry): string {
+  const { error, error_description = error } = fieldsOf(response.body, 'application/json') ?? {}
+  return typeof error_description === 'string' ? error_description : ''
+}
+
+/** The fields of a refusal. Its sentence is for people, and nothing reads it. */
+function fieldsBesideSentence({ response }: Entry): Fields {
+  const { error, error_description, error_uri, message, status, code, docs, ...fields } =
+    fieldsOf(response.body, 'application/json') ?? {}
+  return fields
 }
 
 function parsedJson(text: string): unknown {
@@ -126,15 +143,15 @@ export function sentNumber(asked: RefusedRequest, name: string): number | undefi
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined
 }
 
-/** A text or a number that the refusal says. */
-export const responseText = ({ refusal }: RefusedRequest, name: string): string | undefined =>
-  typeof refusal[name] === 'string' ? refusal[name] : undefined
+/** A fact of the refusal that is a text, or a number. */
+export const textFact = ({ facts }: RefusedRequest, name: string): string | undefined =>
+  typeof facts[name] === 'string' ? facts[name] : undefined
 
-export const saidNumber = ({ refusal }: RefusedRequest, name: string): number | undefined =>
-  typeof refusal[name] === 'number' ? refusal[name] : undefined
+export const numberFact = ({ facts }: RefusedRequest, name: string): number | undefined =>
+  typeof facts[name] === 'number' ? facts[name] : undefined
 
-/** How many seconds to wait before a retry. `usual`: if the journal does not show it. */
-export const askedWait = ({ entry }: RefusedRequest, usual: number): number =>
+/** How many seconds to wait before a retry. `usual`: if the answer does not say. */
+export const waitOf = ({ entry }: RefusedRequest, usual: number): number =>
   Number(entry.response.headers['retry-after'] ?? usual)
 
 /** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and nobody. */
@@ -248,3 +265,10 @@ export const advanced = (seconds: number): ExampleCall => ({
   path: '/_sandbox/clock',
   body: { advance: `${Math.ceil(seconds)}s` },
 })
+
+/** Reads the events of the caller, which show what happened. */
+export function thenListEvents(asked: RefusedRequest, next: ExampleCall | null): Fix {
+  const as = asked.entry.principal
+  const example = { method: 'GET', path: '/v4/events', ...(as !== null && { as }) }
+  return { operation_id: 'listEvents', example, next }
+}
