@@ -66,7 +66,7 @@ export const identityPages = {
     'fix: Send an `Idempotency-Key` with `POST /v4/user` and `POST /v4/account/register`, and repeat it on a retry.',
     'fix: Let the existing user sign in with `POST /v4/session/code`.',
     'fix: Between tests, create a new service or call `POST /_sandbox/reset`.',
-    'found: {owner} has the address {email} since {created_at}[, made by {maker}].',
+    'found: {#owner} has the address {email} since {created_at}[, made by {maker}].',
     'found: Use another address, or let that user sign in.',
   ],
   too_many_codes: [

@@ -107,7 +107,7 @@ export const marketPages = {
     'cause: The same person paid in another browser, which is another session.',
     'fix: Create a link for each buyer: `POST /v4/checkout`.',
     'found: {about}',
-    'found: {payer} paid it[, with the receipt {receipt}].',
+    'found: {#payer} paid it[, with the receipt {receipt}].',
     'found: A link sells once. Create one for each buyer.',
   ],
   checkout_paying: [

@@ -38,7 +38,7 @@ export const paymentsPages = {
     'cause: The sender follows their own invitation.',
     'fix: Take it back with `POST /v4/transfers/{id}/cancel`, or let the invited person sign in and claim it.',
     'found: {about}',
-    'found: {caller} sent it, and only the person with that address can claim it. Their first sign-in proves the address, and claims the transfer.',
+    'found: {#caller} sent it, and only the person with that address can claim it. Their first sign-in proves the address, and claims the transfer.',
   ],
   transfer_settled: [
     'The transfer has ended: it was claimed or taken back. Nothing was moved now.',

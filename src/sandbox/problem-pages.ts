@@ -9,7 +9,7 @@ export const sandboxPages = {
     'fix: Call `POST /_sandbox/reset` before, or create a new service for each test.',
     'fix: Leave out fixed ids, so that each seed gets its own.',
     'found: A {what} with the name `{name}` is there already. Remove it first, or choose another name.',
-    'found: {!name}The seed has [{seed}]{!seed}.',
+    'found: {!name}The seed has {seed}.',
     'found: {!name}One thing of the seed was there already, so nothing was created. Reset the sandbox, or leave out fixed ids.',
     'found: The same seed was planted by {planted_by}.',
   ],

@@ -36,10 +36,12 @@ async function inOtherWords<T>(explain: () => Promise<T>): Promise<T> {
 }
 
 /** An explanation without its entry, in which a mark stands for each sentence of the refusal that it quotes. */
-function quotesIn({ entry, ...why }: Explanation, { error, error_description = error }: Partial<typeof OTHER_WORDS>) {
-  const sentence = problemSentence(String(why.facts.code) as ProblemCode)
-  const said = [error_description, error_description?.replace(sentence, '').trim()].filter((text) => text)
-  const marked = (text: string) => said.reduce<string>((all, part) => all.replaceAll(String(part), '…'), text)
+function quotesIn({ entry, ...why }: Explanation, { error, error_description = error }: { [name: string]: string }) {
+  const own = String(error_description)
+    .replace(problemSentence(String(why.facts.code) as ProblemCode), '')
+    .trim()
+  const said = [String(error_description), own, OTHER_WORDS.error].filter((text) => text !== '')
+  const marked = (text: string) => said.reduce((all, part) => all.replaceAll(part, '…'), text)
   return JSON.parse(JSON.stringify(why), (_, value) => (typeof value === 'string' ? marked(value) : value))
 }
 
@@ -67,7 +69,7 @@ describe('every error code', () => {
     const shown = JSON.stringify(why)
     for (const secret of [...shop.secrets, sent.session]) if (secret) expect(shown).not.toContain(secret)
     expect(why.fix === null, shown).toBe(fix === 'none')
-    expect(quotesIn(await inOtherWords(() => shop.explained(answer)), OTHER_WORDS)).toEqual(quotesIn(why, answer.body))
+    expect(quotesIn(await inOtherWords(() => shop.explained(answer)), answer.body)).toEqual(quotesIn(why, answer.body))
     await meanwhile?.()
     if (why.fix !== null) {
       const fixed = await shop.fixed({ why, sent }, fill ? { fill } : {})

@@ -154,7 +154,7 @@ export const consentExplainers = {
       headers: deviceToken(asked),
     }
     return {
-      ...{ user, owner: `user:${user}`, devices: found.length, most: 20, oldest: oldest?.id },
+      ...{ user, owner: user && `user:${user}`, devices: found.length, most: 20, oldest: oldest?.id },
       oldest_at: oldest && timeText(oldest.created_at),
       fix: oldest && first(asked, 'deleteRegistration', example),
     }

@@ -87,7 +87,7 @@ export const controlExplainers = {
     }
   },
 
-  too_many_streams: (asked) => ({ owner: callerOwner(asked), most: numberFact(asked, 'limit') }),
+  too_many_streams: (asked) => ({ owner: callerOwner(asked), most: numberFact(asked, 'limit'), fix: undefined }),
 
   async upstream_refused(asked) {
     const field = ['external_endpoint', 'serviceUrl', 'service_url'].find((name) => name in asked.body)

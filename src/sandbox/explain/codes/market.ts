@@ -156,7 +156,12 @@ export const marketExplainers = {
     const { path, id } = asked.entry
     const other = await asked.findEarlier((each) => each.path === path && each.id !== id)
     const example = { method: 'GET', path: `/v4/carts/${cart}`, as: asked.entry.principal ?? '' }
-    return { cart, other: other?.id, other_at: other?.at, fix: { operation_id: 'readCart', example, next: null } }
+    return {
+      cart,
+      other: other?.id,
+      other_at: other && timeText(Date.parse(other.at)),
+      fix: { operation_id: 'readCart', example, next: null },
+    }
   },
 
   async card_minimum(asked) {
@@ -278,9 +283,10 @@ async function refundFacts({ tx, params }: RefusedRequest): Promise<Finding> {
 }
 
 async function cartIn({ tx, params, body }: RefusedRequest) {
-  const cart = Number(params.id ?? body.cart_id)
-  const lines = await tx.find(cartLines, { index: 'byCart', prefix: [cart], limit: 50 })
-  return { cart, row: await tx.get(carts, cart), lines }
+  const id = Number(params.id ?? body.cart_id)
+  const row = await tx.get(carts, id)
+  const lines = await tx.find(cartLines, { index: 'byCart', prefix: [id], limit: 50 })
+  return { cart: row?.id, row, lines }
 }
 
 /** Creates another cart, whose id the next request uses. */

@@ -120,7 +120,7 @@ export const requestExplainers = {
       ({ status, method, path }) => status === null && method === entry.method && path === entry.path,
     )
     const { other } = otherFacts(running ?? (await otherWithKey(asked)))
-    return { key: keyOf(asked), other: other && { ...other, status: null }, fix: corrected(asked, {}) }
+    return { key: keyOf(asked), other: other && { ...other, status: null, body: null }, fix: corrected(asked, {}) }
   },
 
   async idempotency_mismatch(asked) {

@@ -5,7 +5,7 @@ import { endText, listText, ownerText, plural } from './words.js'
 
 /**
  * Fills texts with facts, and leaves out those of which a fact is unknown. `{name}` and `{name.part}` stand for a fact,
- * `{count payment}` for a number of payments, `{=name}` for JSON, `{@name}` for a time that is over or to come, `{?name}` and `{!name}` for nothing if the fact is so or is not, and
+ * `{count payment}` for a number of payments, `{=name}` for JSON, `{#name}` for an owner without its name, `{@name}` for a time that is over or to come, `{?name}` and `{!name}` for nothing if the fact is so or is not, and
  * `[…]` encloses what only is there if its facts are.
  */
 export async function filledTexts(texts: readonly string[], facts: FactsByName, tx: Reader): Promise<string[]> {
@@ -40,11 +40,12 @@ interface Place {
 }
 
 async function factText(place: string, facts: FactsByName, { tx, tick }: Place): Promise<string | undefined> {
-  const [, sign, name = '', noun] = /^([?!=@]?)([\w.]+)(?: (.+))?$/.exec(place) ?? []
+  const [, sign, name = '', noun] = /^([?!=@#]?)([\w.]+)(?: (.+))?$/.exec(place) ?? []
   const fact = name
     .split('.')
     .reduce<unknown>((value, part) => (value as FactsByName | null | undefined)?.[part], facts)
   if (sign === '=') return fact === undefined || fact === null ? undefined : valueText(fact)
+  if (sign === '#') return isKnown(fact) ? String(fact) : undefined
   if (sign === '@') return isKnown(fact) ? endText(timeOf(fact), timeOf(facts.at)) : undefined
   const isSo = isKnown(fact) && fact !== false && fact !== 0
   if (sign) return isSo === (sign === '?') ? '' : undefined
