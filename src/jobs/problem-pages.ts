@@ -8,8 +8,7 @@ export const jobsPages = {
     'cause: One webhook for each type of event, where one with several patterns is enough.',
     'fix: List them with `GET /v4/webhooks`, and delete those that you do not need: `DELETE /v4/webhooks/{id}`.',
     'fix: Give one webhook several `events`, such as `["payment.*", "purchase.*"]`.',
-    'found: The account has {webhooks webhook}, which is as many as it may have.',
-    'found: The oldest is webhook {webhooks.0.id}, for {webhooks.0.url}. Delete one that nothing needs.',
+    'found: [The account has {webhooks webhook}, which is as many as it may have. ][The oldest is webhook {webhooks.0.id}, for {webhooks.0.url}. Delete one that nothing needs.]',
   ],
   webhook_disabled: [
     'A disabled webhook gets nothing, not even tests. Nothing was sent.',
@@ -28,8 +27,7 @@ export const jobsPages = {
     'cause: Users that an account created, and whose addresses are not proven, count against that account.',
     'fix: Close a stream that you do not need. Each ends by itself after 10 minutes.',
     'fix: Follow the events once, and pass them on. Or let a webhook deliver them: `POST /v4/webhooks`.',
-    'found: {owner} had {most} streams open, which is as many as it may have.',
-    'found: Close one of them. Each ends by itself after 10 minutes.',
+    'found: [{owner} had {most} streams open, which is as many as it may have. ]Close one of them. Each ends by itself after 10 minutes.',
   ],
   upstream_refused: [
     'The service may not call this URL. The rule protects the network in which the service runs.',
@@ -38,8 +36,7 @@ export const jobsPages = {
     'cause: The URL has a user name, or leads to a cloud metadata service. Those are always refused.',
     'fix: In a sandbox, start it with `--allow-upstream <host or CIDR>`, or `createService({ allowUpstream: [host] })`.',
     'fix: Send credentials as a dispatch parameter instead of in the URL.',
-    'found: The URL is {url}. This sandbox may call {rule}, and never addresses of cloud metadata.',
-    'found: To allow the host, start the sandbox with `{flag}`, or create the service with `allowUpstream`.',
+    'found: [The URL is {url}. This sandbox may call {rule}, and never addresses of cloud metadata. ][To allow the host, start the sandbox with `{flag}`, or create the service with `allowUpstream`.]',
   ],
   too_many_new: [
     'One owner may create only so many things of a kind within a day, 20,000 unless `limits.newPerDay` says otherwise, so that no account fills the storage of all. An owner who has made the service store 1 GiB of large answers within a day, `limits.storedBytesPerDay`, pays no more carts and links until it is over. What an unproven user creates counts for the account that created the user.',

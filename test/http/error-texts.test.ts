@@ -7,7 +7,9 @@ import { routeOf } from '../support/api.js'
 
 const sentences = problemCodes.flatMap((code) => {
   const { meaning, causes, fixes, found } = errorText(code)
-  return [meaning, ...causes, ...fixes, ...found].map((text) => ({ code, text }))
+  // Brackets enclose what is optional.
+  const sentences = found.map((text) => text.replace(/[[\]]/g, '').trim())
+  return [meaning, ...causes, ...fixes, ...sentences].map((text) => ({ code, text }))
 })
 /** What stands in backticks. */
 const codes = sentences.flatMap(({ code, text }) =>

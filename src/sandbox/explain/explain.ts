@@ -5,21 +5,13 @@ import { takes } from './facts/credentials.js'
 import { describeEffects } from './facts/effects.js'
 import type { Explained, Explanation, FactsByName } from './facts/explanation.js'
 import { filledTexts } from './facts/filled-text.js'
-import {
-  askedOf,
-  callerId,
-  first,
-  later,
-  type RefusedRequest,
-  refusalText,
-  type Sources,
-} from './facts/refused-request.js'
+import { RefusedRequest, refusalText, type Sources } from './facts/refused-request.js'
 import { describeRetries } from './facts/retries.js'
 import { ownerText, plural } from './facts/words.js'
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
 export async function explainAnswer(sources: Sources): Promise<Explanation> {
-  const asked = askedOf(sources)
+  const asked = new RefusedRequest(sources)
   const { entry } = asked
   const code = codeOf(asked)
   const found = code === undefined ? await explainSuccess(asked) : await explainRefusal(asked, code)
@@ -54,7 +46,7 @@ async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise
   const sentences = await filledTexts(errorText(code).found, { ...contextOf(asked), detail, ...facts }, asked.tx)
   // Where the explainer names no call, waiting is what helps.
   const isWait = !('fix' in finding) && typeof facts.retry_after === 'number'
-  return { sentences, facts, fix: isWait ? later(asked, Number(facts.retry_after)) : fix }
+  return { sentences, facts, fix: isWait ? asked.later(Number(facts.retry_after)) : fix }
 }
 
 /** What the sentences name beside the facts. */
@@ -77,7 +69,7 @@ function contextOf(asked: RefusedRequest): FactsByName {
 }
 
 function whoCalled(asked: RefusedRequest): string {
-  const agent = callerId(asked, 'agent')
+  const agent = asked.callerId('agent')
   if (agent !== undefined) return `The app of connection ${agent}`
   const { token_of } = asked.facts
   if (asked.entry.principal !== null) return asked.entry.principal
@@ -115,7 +107,7 @@ function surroundings(asked: RefusedRequest): Explained {
         : []),
     ],
     facts: { ...(fault !== undefined && { fault }), ...(caused_by !== undefined && { caused_by }) },
-    fix: fault === undefined ? undefined : first(asked, 'disarmFault', { method: 'DELETE', path }),
+    fix: fault === undefined ? undefined : asked.first('disarmFault', { method: 'DELETE', path }),
   }
 }
 

@@ -21,18 +21,7 @@ import {
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
 import { callingConnection, userBehind } from '../facts/price.js'
-import {
-  again,
-  callerId,
-  corrected,
-  first,
-  later,
-  type RefusedRequest,
-  schemeOf,
-  sent,
-  sentText,
-  waitOf,
-} from '../facts/refused-request.js'
+import type { RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** Who calls, by what credential, and how users sign in. */
@@ -78,7 +67,7 @@ export const callerExplainers = {
     return {
       accounts: known.map(({ id }) => `account:${id}`),
       public_secrets: known.map(({ id, public_secret }) => ({ account: id, public_secret })),
-      fix: known[0] && corrected(asked, 'public_secret' in asked.query ? { query: change } : { body: change }),
+      fix: known[0] && asked.corrected('public_secret' in asked.query ? { query: change } : { body: change }),
     }
   },
 
@@ -96,7 +85,7 @@ export const callerExplainers = {
     const found = await asked.tx.find(sessions, { index: 'id', prefix: [], limit: 100, reverse: true })
     const origins = [...new Set(found.flatMap(({ page }) => (page ? [page.origin] : [])))]
     const [origin] = origins
-    const fix = origin === undefined ? undefined : corrected(asked, { headers: { origin } })
+    const fix = origin === undefined ? undefined : asked.corrected({ headers: { origin } })
     return { origin: asked.entry.request.headers.origin, origins, fix }
   },
 
@@ -122,10 +111,10 @@ export const callerExplainers = {
 
   async too_many_failures(asked) {
     const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
-    const client_id = sentText(asked, 'client_id') ?? id
+    const client_id = asked.sentText('client_id') ?? id
     const wrong = await attemptsOf(asked.tx, clientFailures, { subject: client_id ?? '', at: asked.at })
     const client = client_id === undefined ? undefined : await asked.tx.get(clients, client_id)
-    const fix = client ? await tokenOnly(asked, client.owner_kind, client.owner_id) : later(asked, waitOf(asked, 60))
+    const fix = client ? await tokenOnly(asked, client.owner_kind, client.owner_id) : asked.later(asked.waitOf(60))
     return { client_id, wrong, fix }
   },
 
@@ -152,7 +141,7 @@ export const callerExplainers = {
       }),
       expires_at: last && timeText(last.expires_at),
       outbox_code: code,
-      fix: code === undefined ? newCodeFirst(asked, email) : corrected(asked, { body: { code } }),
+      fix: code === undefined ? newCodeFirst(asked, email) : asked.corrected({ body: { code } }),
     }
   },
 
@@ -166,7 +155,7 @@ export const callerExplainers = {
     const { email, last } = await codesOf(asked)
     const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
     // Only the limit of the day refuses to mail a code, however often the last one was tried.
-    const isOfCode = sent(asked, 'code') !== undefined && (last?.tries ?? 0) >= TRIES
+    const isOfCode = asked.sent('code') !== undefined && (last?.tries ?? 0) >= TRIES
     if (!isOfCode && wrong >= wrongCodes.most) return { email, wrong, most: wrongCodes.most }
     return { email, tries: last?.tries ?? TRIES, most: TRIES, fix: newCodeFirst(asked, email) }
   },
@@ -190,7 +179,7 @@ export const callerExplainers = {
   },
 
   async email_unproven(asked) {
-    const id = callerId(asked, 'user')
+    const id = asked.callerId('user')
     const user = id === undefined ? await likelyUser(asked) : await asked.tx.get(users, id)
     const { email, email_verified_at, made_by } = user ?? {}
     const maker = made_by == null ? undefined : `account:${made_by}`
@@ -198,13 +187,13 @@ export const callerExplainers = {
   },
 
   async email_taken(asked) {
-    const email = sentText(asked, 'email') ?? ''
+    const email = asked.sentText('email') ?? ''
     const user = await userByEmail(asked.tx, normalEmail(email))
     const other = email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`)
     return {
       ...{ email, user: user?.id, owner: user && `user:${user.id}`, created_at: user && timeText(user.created_at) },
       maker: user?.made_by == null ? null : `account:${user.made_by}`,
-      fix: corrected(asked, { body: { email: other } }),
+      fix: asked.corrected({ body: { email: other } }),
     }
   },
 
@@ -220,7 +209,7 @@ const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.in
 
 /** The operation takes another credential. */
 async function needsCredential(asked: RefusedRequest) {
-  return { scheme: schemeOf(asked), fix: await credentialFirst(asked) }
+  return { scheme: asked.schemeOf(), fix: await credentialFirst(asked) }
 }
 
 /** Tokens come from client credentials of an account or a user. */
@@ -228,7 +217,7 @@ async function needsTokenOfKind(asked: RefusedRequest) {
   const kind = kindOf(asked)
   const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
   return {
-    ...{ scheme: schemeOf(asked), schemes: ['Basic', 'Bearer'], owner: id === undefined ? null : `${kind}:${id}` },
+    ...{ scheme: asked.schemeOf(), schemes: ['Basic', 'Bearer'], owner: id === undefined ? null : `${kind}:${id}` },
     client_id: id === undefined ? null : await clientIdOf(asked, kind, id),
     fix: await tokenOnly(asked, kind, id),
   }
@@ -254,7 +243,7 @@ async function endedTokens({ tx, at, operation }: RefusedRequest) {
 
 /** The codes that were mailed to the address of a request, the newest first. */
 async function codesOf(asked: RefusedRequest) {
-  const email = normalEmail(sentText(asked, 'email') ?? '')
+  const email = normalEmail(asked.sentText('email') ?? '')
   const codes = await asked.tx.find(signInCodes, { index: 'byEmail', prefix: [email], limit: 20, reverse: true })
   return { email, codes, last: codes[0] }
 }
@@ -267,9 +256,8 @@ async function mailedCode({ tx }: RefusedRequest, email: string): Promise<string
 
 /** Asks for a new code, which the outbox shows, and then verifies it in the session that asked. */
 const newCodeFirst = (asked: RefusedRequest, email: string): Fix =>
-  first(
-    asked,
+  asked.first(
     'sendSessionCode',
     { method: 'POST', path: '/v4/session/code', body: { email } },
-    again(asked, { headers: { 'x-session-id': '{x-session-id}' } }),
+    asked.again({ headers: { 'x-session-id': '{x-session-id}' } }),
   )

@@ -15,22 +15,7 @@ import { users } from '../../../identity/users/user.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { ExampleCall, Finding, Fix } from '../facts/explanation.js'
 import { callingConnection, priceOf, userBehind } from '../facts/price.js'
-import {
-  advanced,
-  again,
-  callerId,
-  corrected,
-  deviceToken,
-  type Fields,
-  first,
-  firstBoth,
-  isFields,
-  later,
-  type RefusedRequest,
-  sentNumber,
-  sentText,
-  textFact,
-} from '../facts/refused-request.js'
+import { advanced, type Fields, isFields, type RefusedRequest } from '../facts/refused-request.js'
 import { endText, money, timeText } from '../facts/words.js'
 
 /** What a user approves, and confirms on a device or behind a mailed link. */
@@ -40,7 +25,7 @@ export const consentExplainers = {
     const price = await priceOf(asked)
     const [[dq, sum] = ['', 0n]] = price?.sums ?? []
     const threshold = connection && (await asked.tx.get(agentSettings, connection.user_id))?.thresholds[dq]
-    const id = textFact(asked, 'approval_id')
+    const id = asked.textFact('approval_id')
     return {
       ...agentFacts(connection),
       amount: price && sum > 0n ? await money(asked.tx, dq, sum) : undefined,
@@ -74,7 +59,7 @@ export const consentExplainers = {
     const differing = row ? differences(asked, row) : []
     const approved = Object.fromEntries(differing.map((each) => [each.field, each.approved]))
     const body = differing.length > 0 ? approved : { approval_id: undefined }
-    return { ...approvalFacts(row, asked.at), approved: row?.detail, differing, fix: corrected(asked, { body }) }
+    return { ...approvalFacts(row, asked.at), approved: row?.detail, differing, fix: asked.corrected({ body }) }
   },
 
   async account_not_granted(asked) {
@@ -88,13 +73,13 @@ export const consentExplainers = {
     const example = { method: 'POST', path: '/_sandbox/sign-in', body: { email: user?.email } }
     return {
       ...{ user: user?.id, email: user?.email, email_verified: user && user.email_verified_at !== null, ...facts },
-      fix: facts.accounts.length > 0 ? first(asked, 'signInAsUser', example) : undefined,
+      fix: facts.accounts.length > 0 ? asked.first('signInAsUser', example) : undefined,
     }
   },
 
   async change_impossible(asked) {
     const row = await approvalIn(asked)
-    const reason = textFact(asked, 'reason')
+    const reason = asked.textFact('reason')
     return {
       ...{ ...approvalFacts(row, asked.at), reason, seen: row?.now, changed: asked.facts.changed ?? false },
       reason_docs: reason && docsOf(isProblemCode(reason) ? reason : undefined, asked.service),
@@ -109,7 +94,7 @@ export const consentExplainers = {
     const [approval, ...others] = await openApprovals(asked)
     const owner = user === undefined ? undefined : `user:${user}`
     if (approval) {
-      const fix = first(asked, 'rejectAsUser', { method: 'POST', path: `/_sandbox/approvals/${approval.id}/reject` })
+      const fix = asked.first('rejectAsUser', { method: 'POST', path: `/_sandbox/approvals/${approval.id}/reject` })
       return {
         user,
         owner,
@@ -125,7 +110,7 @@ export const consentExplainers = {
     const example = { method: 'POST', path: `/_sandbox/devices/${user}/approve`, body: { id: oldest?.id } }
     return {
       ...{ user, owner, pending: requests.length, what: 'authentication requests', most: 5, oldest: oldest?.id },
-      ...(oldest && { fix: first(asked, 'approveOnPhone', example) }),
+      ...(oldest && { fix: asked.first('approveOnPhone', example) }),
     }
   },
 
@@ -151,12 +136,12 @@ export const consentExplainers = {
     const [oldest] = found
     const example = {
       ...{ method: 'DELETE', path: `/v4/notifications/registrations/${oldest?.id}`, as: `user:${user}` },
-      headers: deviceToken(asked),
+      headers: asked.deviceToken(),
     }
     return {
       ...{ user, owner: user && `user:${user}`, devices: found.length, most: 20, oldest: oldest?.id },
       oldest_at: oldest && timeText(oldest.created_at),
-      fix: oldest && first(asked, 'deleteRegistration', example),
+      fix: oldest && asked.first('deleteRegistration', example),
     }
   },
 
@@ -164,7 +149,7 @@ export const consentExplainers = {
     const device = await asked.tx.get(devices, Number(asked.params.id))
     const from = device?.change?.link_from ?? asked.at
     const facts = { device: device?.id, change: device?.change?.kind, link_from: timeText(from) }
-    return { ...facts, fix: later(asked, (from - asked.at) / 1000) }
+    return { ...facts, fix: asked.later((from - asked.at) / 1000) }
   },
 
   async link_expired(asked) {
@@ -199,8 +184,7 @@ async function accountFacts({ tx }: RefusedRequest, userId = 0) {
 /** The approval that a request uses, or that its refusal names. */
 async function approvalIn(asked: RefusedRequest): Promise<ApprovalRow | undefined> {
   const isInPath = asked.operation?.path.includes('/approvals/:id') ?? false
-  const id =
-    sentText(asked, 'approval_id') ?? textFact(asked, 'approval_id') ?? (isInPath ? asked.params.id : undefined)
+  const id = asked.sentText('approval_id') ?? asked.textFact('approval_id') ?? (isInPath ? asked.params.id : undefined)
   return id === undefined ? undefined : asked.tx.get(approvals, id)
 }
 
@@ -214,20 +198,19 @@ const approvalFacts = (row: ApprovalRow | undefined, at: number) => ({
 
 /** Approves as the user, and then repeats the request with the approval. */
 const approveFirst = (asked: RefusedRequest, id: string): Fix =>
-  first(
-    asked,
+  asked.first(
     'approveAsUser',
     { method: 'POST', path: `/_sandbox/approvals/${id}/approve` },
-    again(asked, { body: { approval_id: id } }),
+    asked.again({ body: { approval_id: id } }),
   )
 
-const withNewApproval = (asked: RefusedRequest) => again(asked, { body: { approval_id: '{approval_id}' } })
+const withNewApproval = (asked: RefusedRequest) => asked.again({ body: { approval_id: '{approval_id}' } })
 
 /** Requests an approval, whose id the next request sends. */
 function requestApproval(asked: RefusedRequest, wish: unknown): Fix | undefined {
   if (!isFields(wish)) return undefined
   const example = { method: 'POST', path: '/v4/agent/approvals', as: asked.entry.principal ?? '', body: wish }
-  return first(asked, 'createApproval', example, withNewApproval(asked))
+  return asked.first('createApproval', example, withNewApproval(asked))
 }
 
 /** Requests an approval of the same terms. A price that changed is left out, so that the present one is approved. */
@@ -252,15 +235,15 @@ function approvalAnew(asked: RefusedRequest, { connection_id, kind, detail }: Ap
 /** Requests an approval again, lets the user approve it, and then makes the request with it. */
 function askAndApprove(asked: RefusedRequest, row: ApprovalRow): Fix {
   const approve = { method: 'POST', path: '/_sandbox/approvals/{approval_id}/approve' }
-  return firstBoth(asked, 'createApproval', [approvalAnew(asked, row), approve], withNewApproval(asked))
+  return asked.firstBoth('createApproval', [approvalAnew(asked, row), approve], withNewApproval(asked))
 }
 
 /** Requests an approval again, and then answers the new one. */
 function askAnew(asked: RefusedRequest, row: ApprovalRow): Fix {
   const isInPath = asked.params.id !== undefined && asked.operation?.path.includes('/approvals/:id')
   const path = asked.entry.path.replace(asked.params.id ?? '', '{approval_id}')
-  const next = isInPath ? again(asked, { path }) : withNewApproval(asked)
-  return first(asked, 'createApproval', approvalAnew(asked, row), next)
+  const next = isInPath ? asked.again({ path }) : withNewApproval(asked)
+  return asked.first('createApproval', approvalAnew(asked, row), next)
 }
 
 /** Fields of the request that are not what the user approved. */
@@ -275,7 +258,7 @@ function differences({ body }: RefusedRequest, { detail }: ApprovalRow) {
 
 /** The approvals of the calling app that wait, if an app asked for one more. The oldest first. */
 async function openApprovals(asked: RefusedRequest): Promise<ApprovalRow[]> {
-  const connection = callerId(asked, 'agent')
+  const connection = asked.callerId('agent')
   if (connection === undefined || asked.entry.operation_id !== 'createApproval') return []
   const query = { index: 'byConnection', prefix: [connection, 'pending'], limit: 20 } as const
   const found = await asked.tx.find(approvals, query)
@@ -299,15 +282,13 @@ async function refusedByUser(asked: RefusedRequest): Promise<Finding> {
 /** Lets the phone approve. A repetition within two seconds of a 408 counts as that of the browser, which is not asked again. */
 function approving(asked: RefusedRequest, user: number): Fix {
   const phone = { method: 'POST', path: `/_sandbox/devices/${user}`, body: { mode: 'approve' } }
-  return asked.entry.status === 408
-    ? firstBoth(asked, 'setPhone', [phone, advanced(2)])
-    : first(asked, 'setPhone', phone)
+  return asked.entry.status === 408 ? asked.firstBoth('setPhone', [phone, advanced(2)]) : asked.first('setPhone', phone)
 }
 
 /** The authentication request that a call names, or else the last one of its user. */
 async function requestIn(asked: RefusedRequest): Promise<AuthenticationRequestRow | undefined> {
   const isInPath = asked.operation?.path.includes('/authentication-requests/:id') ?? false
-  const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'authorizationId')
+  const id = isInPath ? Number(asked.params.id) : asked.sentNumber('authorizationId')
   if (id !== undefined) return findRequest(asked.tx, id)
   const user = await userBehind(asked)
   if (user === undefined) return undefined

@@ -4,24 +4,13 @@ import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
 import { itemIn } from '../facts/price.js'
-import {
-  again,
-  callerId,
-  callerOwner,
-  corrected,
-  first,
-  numberFact,
-  type RefusedRequest,
-  sentNumber,
-  sentText,
-  textFact,
-} from '../facts/refused-request.js'
+import type { RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** The controls of the sandbox, webhooks, streams, and limits. */
 export const controlExplainers = {
   async already_exists(asked) {
-    const name = sentText(asked, 'name') ?? sentText(asked, 'id')
+    const name = asked.sentText('name') ?? asked.sentText('id')
     const { operation_id, request } = asked.entry
     if (operation_id !== 'seedSandbox' && name !== undefined) return nameTaken(asked, name)
     const seed = Object.entries(asked.body).flatMap(([list, all]) =>
@@ -30,7 +19,7 @@ export const controlExplainers = {
     const earlier = await asked.findEarlier(
       (each) => each.operation_id === operation_id && each.status === 201 && each.request.body === request.body,
     )
-    const fix = first(asked, 'resetSandbox', { method: 'POST', path: '/_sandbox/reset' })
+    const fix = asked.first('resetSandbox', { method: 'POST', path: '/_sandbox/reset' })
     return { seed, planted_by: earlier?.id, fix }
   },
 
@@ -38,17 +27,17 @@ export const controlExplainers = {
     const fields = Object.keys(asked.body)
     const missing = ['counters', 'rows'].filter((name) => !fields.includes(name))
     const { cut = false } = asked.entry.request
-    return { fields, missing, said: textFact(asked, 'detail'), cut, fix: snapshotFirst(asked) }
+    return { fields, missing, said: asked.textFact('detail'), cut, fix: snapshotFirst(asked) }
   },
 
   snapshot_refused: (asked) => ({ fix: snapshotFirst(asked) }),
 
   async rewind_refused(asked) {
-    const to = sentText(asked, 'to')
+    const to = asked.sentText('to')
     const target = await asked.findEarlier(({ id }) => id === to)
     const example = { method: 'POST', path: '/_sandbox/forks' }
     return {
-      ...{ to, reason: textFact(asked, 'detail') },
+      ...{ to, reason: asked.textFact('detail') },
       target: target && { operation_id: target.operation_id, at: timeText(Date.parse(target.at)) },
       fix: asked.facts.shared === true ? { operation_id: 'createFork', example, next: null } : undefined,
     }
@@ -59,55 +48,55 @@ export const controlExplainers = {
     const path = `/_sandbox/${what}/${encodeURIComponent(String(oldest))}`
     const operation = what === 'forks' ? 'removeFork' : 'removeNamedState'
     return {
-      ...{ operation_id: asked.entry.operation_id, name: sentText(asked, 'name') },
-      fix: oldest === undefined ? undefined : first(asked, operation, { method: 'DELETE', path }),
+      ...{ operation_id: asked.entry.operation_id, name: asked.sentText('name') },
+      fix: oldest === undefined ? undefined : asked.first(operation, { method: 'DELETE', path }),
     }
   },
 
   async too_many_webhooks(asked) {
-    const account = callerId(asked, 'account')
+    const account = asked.callerId('account')
     const own = await asked.tx.find(webhooks, { index: 'byAccount', prefix: [account ?? 0], limit: 100 })
     const path = `/v4/webhooks/${own[0]?.id}`
     return {
       ...{ account, most: 20, webhooks: own.map(({ id, url, status }) => ({ id, url, status })) },
-      fix: own[0] && first(asked, 'deleteWebhook', { method: 'DELETE', path, as: `account:${account}` }),
+      fix: own[0] && asked.first('deleteWebhook', { method: 'DELETE', path, as: `account:${account}` }),
     }
   },
 
   async webhook_disabled(asked) {
-    const id = sentNumber(asked, 'id') ?? 0
+    const id = asked.sentNumber('id') ?? 0
     const webhook = await asked.tx.get(webhooks, id)
     const reason = webhook?.disabled_reason
-    const as = callerOwner(asked)
+    const as = asked.callerOwner()
     const example = { method: 'PUT', path: `/v4/webhooks/${id}`, ...(as && { as }), body: { status: 'enabled' } }
     return {
       ...{ webhook: webhook?.id, url: webhook?.url, disabled_reason: reason },
       why: reason === 'owner' ? 'its owner disabled it' : reason?.replaceAll('_', ' '),
-      fix: first(asked, 'updateWebhook', example),
+      fix: asked.first('updateWebhook', example),
     }
   },
 
-  too_many_streams: (asked) => ({ owner: callerOwner(asked), most: numberFact(asked, 'limit'), fix: undefined }),
+  too_many_streams: (asked) => ({ owner: asked.callerOwner(), most: asked.numberFact('limit'), fix: undefined }),
 
   async upstream_refused(asked) {
     const field = ['external_endpoint', 'serviceUrl', 'service_url'].find((name) => name in asked.body)
-    const url = sentText(asked, field ?? '') ?? (await itemIn(asked))?.external_endpoint
+    const url = asked.sentText(field ?? '') ?? (await itemIn(asked))?.external_endpoint
     const host = url === undefined ? undefined : parsedUrl(url)?.hostname
     const served = asked.service.sandbox?.isServed ?? false
     return {
       ...{ url, host, served, flag: host && `--allow-upstream ${host}` },
       rule: served ? 'public hosts and this machine' : 'every host that this process can reach',
-      fix: field === undefined ? undefined : corrected(asked, { body: { [field]: 'https://api.example.test/' } }),
+      fix: field === undefined ? undefined : asked.corrected({ body: { [field]: 'https://api.example.test/' } }),
     }
   },
 
   too_many_new(asked) {
-    const of = (textFact(asked, 'of') ?? 'things').replaceAll('_', ' ')
+    const of = (asked.textFact('of') ?? 'things').replaceAll('_', ' ')
     const isBytes = of === 'stored bytes'
     const { newPerDay } = asked.service.limits
-    const most = numberFact(asked, 'limit') ?? newPerDay
+    const most = asked.numberFact('limit') ?? newPerDay
     const option = isBytes ? 'limits.storedBytesPerDay' : most === newPerDay ? 'limits.newPerDay' : null
-    const owner = callerOwner(asked) ?? 'The address of the caller'
+    const owner = asked.callerOwner() ?? 'The address of the caller'
     return { of, what: isBytes ? of : `new ${of}`, most, option, owner, fix: undefined }
   },
 
@@ -115,7 +104,7 @@ export const controlExplainers = {
     const rows = await asked.tx.find(rates, { index: 'byEnd', prefix: [], limit: 100, reverse: true })
     const counts = rows.flatMap(({ id, times }) => (id.startsWith('card_declines:') ? [times.length] : []))
     const payer = asked.entry.principal ?? 'this link'
-    return { payer, payment_method_id: sentText(asked, 'payment_method_id'), declined: Math.max(...counts, 0) }
+    return { payer, payment_method_id: asked.sentText('payment_method_id'), declined: Math.max(...counts, 0) }
   },
 } satisfies Explainers
 
@@ -123,15 +112,14 @@ export const controlExplainers = {
 function nameTaken(asked: RefusedRequest, name: string) {
   const isSnapshot = asked.entry.operation_id === 'saveNamedState'
   const path = `/_sandbox/${isSnapshot ? 'snapshots' : 'faults'}/${encodeURIComponent(name)}`
-  const fix = first(asked, isSnapshot ? 'removeNamedState' : 'disarmFault', { method: 'DELETE', path })
+  const fix = asked.first(isSnapshot ? 'removeNamedState' : 'disarmFault', { method: 'DELETE', path })
   return { name, what: isSnapshot ? 'snapshot' : 'fault', fix }
 }
 
 /** Reads a snapshot of the present state, which can be restored. */
 const snapshotFirst = (asked: RefusedRequest): Fix =>
-  first(
-    asked,
+  asked.first(
     'readSnapshot',
     { method: 'GET', path: '/_sandbox/snapshot' },
-    again(asked, { whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
+    asked.again({ whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
   )

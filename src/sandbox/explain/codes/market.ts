@@ -11,21 +11,7 @@ import type { Explainers } from '../facts/explainer.js'
 import type { ExampleCall, Finding, Fix } from '../facts/explanation.js'
 import { invoiceFacts, subscriptionIn } from '../facts/plan.js'
 import { checkoutIn, commodityIn, itemIn, priceOf } from '../facts/price.js'
-import {
-  again,
-  callerId,
-  callerOwner,
-  corrected,
-  first,
-  firstBoth,
-  isFields,
-  later,
-  numberFact,
-  REDACTED,
-  type RefusedRequest,
-  sentText,
-  textFact,
-} from '../facts/refused-request.js'
+import { isFields, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { declaredArguments, fittingArguments, requiredArguments } from '../facts/samples.js'
 import { money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
@@ -33,7 +19,7 @@ import { money, ownerText, shownAmount, timeText } from '../facts/words.js'
 export const marketExplainers = {
   async item_archived(asked) {
     const item = await soldItem(asked)
-    const fix = item && first(asked, 'restoreCatalogItem', restoring(item))
+    const fix = item && asked.first('restoreCatalogItem', restoring(item))
     return { ...(await itemFacts(asked, item)), fix }
   },
 
@@ -51,8 +37,8 @@ export const marketExplainers = {
     const fix = (): Fix | undefined => {
       if (!change) return undefined
       return item.archived
-        ? firstBoth(asked, 'restoreCatalogItem', [restoring(item), change])
-        : first(asked, 'updateCatalogItem', change)
+        ? asked.firstBoth('restoreCatalogItem', [restoring(item), change])
+        : asked.first('updateCatalogItem', change)
     }
     return { ...(await itemFacts(asked, item)), state, fix: fix() }
   },
@@ -62,19 +48,19 @@ export const marketExplainers = {
     const schema = item?.service_schema ?? {}
     const [names, required] = [Object.keys(declaredArguments(schema)), requiredArguments(schema)]
     const sent = isFields(asked.body.arguments) ? asked.body.arguments : {}
-    const refused = textFact(asked, 'argument')?.split('/')[0]
+    const refused = asked.textFact('argument')?.split('/')[0]
     return {
       ...{ ...(await itemFacts(asked, item)), sent, schema },
       declared: names.map((name) => `\`${name}\`${required.includes(name) ? ' (required)' : ''}`),
       undeclared: Object.keys(sent).filter((name) => !names.includes(name)),
-      fix: corrected(asked, { body: { arguments: fittingArguments(schema, sent, refused) } }),
+      fix: asked.corrected({ body: { arguments: fittingArguments(schema, sent, refused) } }),
     }
   },
 
   async schema_refused(asked) {
     const item = await soldItem(asked)
     const change = { service_schema: { type: 'object', properties: {} } }
-    const fix = item && first(asked, 'updateCatalogItem', changing(item, change))
+    const fix = item && asked.first('updateCatalogItem', changing(item, change))
     return { ...(await itemFacts(asked, item)), schema: item?.service_schema, fix }
   },
 
@@ -89,28 +75,28 @@ export const marketExplainers = {
     const example = { method, path, as: `account:${item?.account_id}`, body: { parameters } }
     return {
       ...{ ...(await itemFacts(asked, item)), needed, stored: rows.map(({ name, kind }) => ({ name, kind })) },
-      ...{ names: rows.map(({ name }) => name), fix: item && first(asked, 'replaceDispatchParameters', example) },
+      ...{ names: rows.map(({ name }) => name), fix: item && asked.first('replaceDispatchParameters', example) },
     }
   },
 
   async upstream_failed(asked) {
     const item = await soldItem(asked)
-    const payment = await asked.tx.get(payments, numberFact(asked, 'transaction_id') ?? 0)
+    const payment = await asked.tx.get(payments, asked.numberFact('transaction_id') ?? 0)
     const price = payment && (await shownAmount(asked.tx, payment.dq, payment.amount))
     return {
       ...{ ...(await itemFacts(asked, item)), service_method: item?.service_method },
-      endpoint: item?.external_endpoint ?? sentText(asked, 'serviceUrl'),
+      endpoint: item?.external_endpoint ?? asked.sentText('serviceUrl'),
       payment: payment && { id: payment.id, status: payment.status, amount: price },
       price: payment && (await money(asked.tx, payment.dq, payment.amount)),
       calls: asked.entry.caused.flatMap(({ kind, id }) => (kind === 'upstream' ? [String(id)] : [])),
       upstream_ms: asked.service.limits.upstreamMs,
-      fix: corrected(asked, { headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
+      fix: asked.corrected({ headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
     }
   },
 
   too_many_calls(asked) {
     const { freeCalls } = asked.service.limits
-    const most = numberFact(asked, 'most')
+    const most = asked.numberFact('most')
     return { most: most ?? freeCalls, ...(most === undefined && { option: 'limits.freeCalls' }) }
   },
 
@@ -127,7 +113,7 @@ export const marketExplainers = {
   async refund_outcome_refused(asked) {
     const facts = await refundFacts(asked)
     const isUnrefunded = facts.refund_status === 'unrefunded'
-    const fix = corrected(asked, { body: { outcome: isUnrefunded ? 'again' : 'returned' } })
+    const fix = asked.corrected({ body: { outcome: isUnrefunded ? 'again' : 'returned' } })
     return { ...facts, sent: asked.body.outcome, again: isUnrefunded, fix }
   },
 
@@ -141,7 +127,7 @@ export const marketExplainers = {
     const [item] = await asked.tx.find(catalogItems, { index: 'listed', prefix: [], limit: 1, reverse: true })
     const body = { catalog_item_id: item?.id, arguments: fittingArguments(item?.service_schema ?? {}, {}) }
     const example = { method: 'POST', path: `/v4/carts/${cart}/items`, as: asked.entry.principal ?? '', body }
-    const fix = item && row && first(asked, 'addCartItem', example)
+    const fix = item && row && asked.first('addCartItem', example)
     return { cart, lines: lines.length, lines_made: row?.lines_made, item: item?.id, fix }
   },
 
@@ -166,16 +152,16 @@ export const marketExplainers = {
 
   async card_minimum(asked) {
     const [[dq, sum] = ['', 0n]] = (await priceOf(asked))?.sums ?? []
-    const fix = corrected(asked, { body: { payment_method_id: undefined } })
+    const fix = asked.corrected({ body: { payment_method_id: undefined } })
     return { price: dq ? await money(asked.tx, dq, sum) : null, least: 0.5, fix }
   },
 
   async card_required(asked) {
     const { plan, card } = await subscriptionIn(asked)
-    const account = callerId(asked, 'account')
+    const account = asked.callerId('account')
     return {
       ...{ account, owner: `account:${account}`, plan, plan_name: plans[plan].name, wanted: asked.body.plan },
-      ...{ card: card?.card, fix: corrected(asked, { body: { payment_method_id: 'pm_card_visa' } }) },
+      ...{ card: card?.card, fix: asked.corrected({ body: { payment_method_id: 'pm_card_visa' } }) },
     }
   },
 
@@ -197,31 +183,31 @@ export const marketExplainers = {
     const { account, ...facts } = await invoiceFacts(asked)
     const path = `/v4/billing/invoices/${facts.invoice}/pay`
     const example = { method: 'POST', path, as: `account:${account}`, body: { payment_method_id: 'pm_card_visa' } }
-    return { ...facts, fix: account === undefined ? undefined : first(asked, 'payInvoice', example) }
+    return { ...facts, fix: account === undefined ? undefined : asked.first('payInvoice', example) }
   },
 
-  charge_pending: async (asked) => ({ ...(await invoiceFacts(asked)), fix: later(asked, 60) }),
+  charge_pending: async (asked) => ({ ...(await invoiceFacts(asked)), fix: asked.later(60) }),
 
   async plan_limit_reached(asked) {
     const item = await itemIn(asked)
-    const account = item?.account_id ?? Number(callerOwner(asked)?.split(':')[1] ?? (await likelyAccount(asked)) ?? 0)
+    const account = item?.account_id ?? Number(asked.callerOwner()?.split(':')[1] ?? (await likelyAccount(asked)) ?? 0)
     const { plan } = await subscriptionOf(asked.tx, account)
     const next = plan === 'free' ? plans.growth : plans.scale
-    const counted = textFact(asked, 'of') === 'mcp_calls' ? 'mcp_calls' : 'active_items'
-    const resets = numberFact(asked, 'resets_at')
+    const counted = asked.textFact('of') === 'mcp_calls' ? 'mcp_calls' : 'active_items'
+    const resets = asked.numberFact('resets_at')
     const body = { plan: next.id, payment_method_id: 'pm_card_visa' }
     return {
       ...{ account, owner: `account:${account}`, plan, plan_name: plans[plan].name, next_plan: next.name },
       ...{ counted: counted.replace('_', ' '), next_limit: next.limits[counted] ?? 'any number' },
       resets: resets && timeText(resets * 1000),
-      fix: first(asked, 'updatePlan', { method: 'PUT', path: '/v4/billing/plan', as: `account:${account}`, body }),
+      fix: asked.first('updatePlan', { method: 'PUT', path: '/v4/billing/plan', as: `account:${account}`, body }),
     }
   },
 } satisfies Explainers
 
 /** The item that a request buys or changes: named, of the refused line of a cart, or by the commodity. */
 async function soldItem(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
-  const line = numberFact(asked, 'line')
+  const line = asked.numberFact('line')
   if (line !== undefined && asked.operation?.path.startsWith('/carts/')) {
     const [row] = await asked.tx.find(cartLines, { index: 'byCart', prefix: [Number(asked.params.id), line], limit: 1 })
     return row && asked.tx.get(catalogItems, row.catalog_item_id)
@@ -261,13 +247,13 @@ async function withNewLink(asked: RefusedRequest): Promise<Finding> {
     ...{ method: 'POST', path: '/v4/checkout', ...(maker !== null && { as: maker }) },
     body: { catalog_item_id: item, arguments: checkout.arguments },
   }
-  const next = again(asked, { path: asked.entry.path.replace(REDACTED, '{token}') })
+  const next = asked.again({ path: asked.entry.path.replace(REDACTED, '{token}') })
   return {
     about: `Checkout ${id}${by} sells “${name}” for ${await money(asked.tx, dq, price)}.`,
     ...{ checkout: id, checkout_status: checkout.status, item, receipt: checkout.receipt_id },
     ...{ payer: payer == null ? null : payerText(payer), expires_at: timeText(checkout.expires_at) },
     attempt_at: attempt == null || attempt_at === undefined ? null : timeText(attempt_at),
-    fix: first(asked, 'createCheckout', example, next),
+    fix: asked.first('createCheckout', example, next),
   }
 }
 
@@ -293,5 +279,5 @@ async function cartIn({ tx, params, body }: RefusedRequest) {
 function newCart(asked: RefusedRequest): Fix {
   const { principal, path } = asked.entry
   const example = { method: 'POST', path: '/v4/carts', ...(principal !== null && { as: principal }), body: {} }
-  return first(asked, 'createCart', example, again(asked, { path: path.replace(/carts\/\d+/, 'carts/{id}') }))
+  return asked.first('createCart', example, asked.again({ path: path.replace(/carts\/\d+/, 'carts/{id}') }))
 }

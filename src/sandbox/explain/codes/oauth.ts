@@ -6,15 +6,15 @@ import { oidcCodes } from '../../../consent/oidc/code.js'
 import { oidcTokens } from '../../../consent/oidc/token.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
-import { again, corrected, first, REDACTED, type RefusedRequest, sent, sentText } from '../facts/refused-request.js'
+import { REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** OpenID Connect: apps, their codes and their tokens. */
 export const oauthExplainers = {
   async invalid_request(asked) {
     const client = await clientIn(asked)
-    const client_id = sentText(asked, 'client_id')
-    const redirect_uri = sentText(asked, 'redirect_uri')
+    const client_id = asked.sentText('client_id')
+    const redirect_uri = asked.sentText('redirect_uri')
     const redirect_uris = client?.metadata.redirect_uris ?? []
     const other_redirect = redirect_uri !== undefined && client !== undefined && !redirect_uris.includes(redirect_uri)
     const unknown = client_id !== undefined && !client
@@ -36,7 +36,7 @@ export const oauthExplainers = {
     const code = codes.find(isOwn)
     const tokens = await asked.tx.find(oidcTokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
     const refreshed = asked.body.grant_type === 'refresh_token'
-    const redirect = sentText(asked, 'redirect_uri')
+    const redirect = asked.sentText('redirect_uri')
     const isOpen = code !== undefined && code.family_id === null && code.expires_at > asked.at && !refreshed
     const other_redirect = isOpen && redirect !== code.redirect_uri ? (redirect ?? 'no redirect URI') : undefined
     return {
@@ -61,19 +61,19 @@ export const oauthExplainers = {
   unsupported_grant_type(asked) {
     const grant_type = 'refresh_token' in asked.body ? 'refresh_token' : 'authorization_code'
     const supported = ['authorization_code', 'refresh_token']
-    return { grant_type: sent(asked, 'grant_type'), supported, fix: corrected(asked, { body: { grant_type } }) }
+    return { grant_type: asked.sent('grant_type'), supported, fix: asked.corrected({ body: { grant_type } }) }
   },
 
   async invalid_scope(asked) {
     const tokens = await asked.tx.find(oidcTokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
-    const granted = tokens.find(({ client_id }) => client_id === sentText(asked, 'client_id'))?.scopes ?? []
-    return { scope: sent(asked, 'scope'), granted, fix: corrected(asked, { body: { scope: undefined } }) }
+    const granted = tokens.find(({ client_id }) => client_id === asked.sentText('client_id'))?.scopes ?? []
+    return { scope: asked.sent('scope'), granted, fix: asked.corrected({ body: { scope: undefined } }) }
   },
 
   invalid_target(asked) {
     const { baseUrl } = asked.service
     const fix = withParameter(asked, 'resource', undefined)
-    return { resource: sent(asked, 'resource'), resources: [baseUrl, `${baseUrl}/mcp`], fix }
+    return { resource: asked.sent('resource'), resources: [baseUrl, `${baseUrl}/mcp`], fix }
   },
 
   invalid_redirect_uri(asked) {
@@ -81,7 +81,7 @@ export const oauthExplainers = {
     const wrong = redirect_uris.filter((uri) => !isRedirectUri(uri))
     const right = redirect_uris.map((uri) => (wrong.includes(uri) ? LOOPBACK : uri))
     const body = { redirect_uris: right.length === 0 ? [LOOPBACK] : [...new Set(right)].slice(0, 32) }
-    return { redirect_uris, wrong, fix: corrected(asked, { body }) }
+    return { redirect_uris, wrong, fix: asked.corrected({ body }) }
   },
 
   invalid_client_metadata(asked) {
@@ -91,7 +91,7 @@ export const oauthExplainers = {
     return {
       ...{ fields, sent: asked.body },
       values: fields.map((name) => `\`${name}\`: ${JSON.stringify(asked.body[name])}`),
-      fix: fields.length > 0 ? corrected(asked, { body: without }) : undefined,
+      fix: fields.length > 0 ? asked.corrected({ body: without }) : undefined,
     }
   },
 
@@ -100,9 +100,9 @@ export const oauthExplainers = {
     const isPublic = client?.secret_digest === null
     const client_secret = isPublic ? undefined : REDACTED
     return {
-      ...{ client_id: sentText(asked, 'client_id'), registered: client !== undefined, public: isPublic },
+      ...{ client_id: asked.sentText('client_id'), registered: client !== undefined, public: isPublic },
       method: client?.metadata.token_endpoint_auth_method,
-      fix: client && 'client_secret' in asked.body ? corrected(asked, { body: { client_secret } }) : undefined,
+      fix: client && 'client_secret' in asked.body ? asked.corrected({ body: { client_secret } }) : undefined,
     }
   },
 
@@ -122,7 +122,7 @@ export const oauthExplainers = {
   },
 
   too_many_fetches(asked) {
-    const client_id = sentText(asked, 'client_id')
+    const client_id = asked.sentText('client_id')
     return { client_id, host: client_id && parsedUrl(client_id)?.hostname, most: 20 }
   },
 } satisfies Explainers
@@ -130,18 +130,18 @@ export const oauthExplainers = {
 const LOOPBACK = 'http://localhost/callback'
 
 async function clientIn(asked: RefusedRequest): Promise<OidcClientRow | undefined> {
-  const id = sentText(asked, 'client_id')
+  const id = asked.sentText('client_id')
   return id === undefined ? undefined : clientById(asked.tx, id)
 }
 
 const withParameter = (asked: RefusedRequest, name: string, value: string | undefined): Fix =>
-  corrected(asked, { [name in asked.query ? 'query' : 'body']: { [name]: value } })
+  asked.corrected({ [name in asked.query ? 'query' : 'body']: { [name]: value } })
 
 /** Registers the client anew. The next request uses its id. */
 function registerFirst(asked: RefusedRequest, redirect = LOOPBACK): Fix {
   const body = { redirect_uris: [redirect], token_endpoint_auth_method: 'none' }
   const next = { ['client_id' in asked.query ? 'query' : 'body']: { client_id: '{client_id}' } }
-  return first(asked, 'registerOidcClient', { method: 'POST', path: '/v4/oidc/reg', body }, again(asked, next))
+  return asked.first('registerOidcClient', { method: 'POST', path: '/v4/oidc/reg', body }, asked.again(next))
 }
 
 /** Opens the page at which the user connects the client. */

@@ -16,23 +16,7 @@ import type { Explainers } from '../facts/explainer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
 import { cardOnFile } from '../facts/plan.js'
 import { callingConnection, commodityIn, payerIn, priceOf } from '../facts/price.js'
-import {
-  again,
-  callerId,
-  callerOwner,
-  corrected,
-  type Fields,
-  first,
-  later,
-  numberFact,
-  REDACTED,
-  type RefusedRequest,
-  sent,
-  sentDelegate,
-  sentNumber,
-  sentText,
-  textFact,
-} from '../facts/refused-request.js'
+import { type Fields, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { foreignThing, rightCall, thingsIn } from '../facts/things.js'
 import { endText, holdings, money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
@@ -55,7 +39,7 @@ export const paymentExplainers = {
     const own = await twinByHostname(asked.tx, wrong?.callers[0] ?? '')
     return {
       ...{ twin_id: wrong?.value, owners: wrong?.owners, own: own && { id: own.id, hostname: own.hostname } },
-      fix: own && corrected(asked, { body: { twin_id: own.id } }),
+      fix: own && asked.corrected({ body: { twin_id: own.id } }),
     }
   },
 
@@ -85,30 +69,30 @@ export const paymentExplainers = {
       ...{ hostname: twin?.hostname, owner: twin?.owner, other },
       fix:
         other !== undefined && takesHostname
-          ? corrected(asked, { body: { hostname: other } })
+          ? asked.corrected({ body: { hostname: other } })
           : await toAnotherTwin(asked, twin?.owner),
     }
   },
 
   async dq_unknown(asked) {
-    const dq = sentText(asked, 'dq')
+    const dq = asked.sentText('dq')
     const known = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 20 })
     const meant = known.find(({ shortcode, name }) => [shortcode, name].includes(dq ?? '')) ?? known[0]
     const change = { ['dq' in asked.query ? 'query' : 'body']: { dq: meant?.id } }
     return {
-      ...{ dq, shortcodes: known.map(({ shortcode }) => shortcode), fix: meant && corrected(asked, change) },
+      ...{ dq, shortcodes: known.map(({ shortcode }) => shortcode), fix: meant && asked.corrected(change) },
       known: known.map(({ id, shortcode, decimals }) => ({ dq: id, shortcode, decimals })),
     }
   },
 
   async destination_unknown(asked) {
     const newest = await asked.tx.find(twins, { index: 'id', prefix: [], limit: 50, reverse: true })
-    const own = callerOwner(asked)
+    const own = asked.callerOwner()
     const known = newest.filter(({ owner }) => owner.startsWith('account:') && owner !== own).slice(0, 5)
     return {
-      ...{ destination: sent(asked, 'destination'), hostnames: known.map(({ hostname }) => hostname) },
+      ...{ destination: asked.sent('destination'), hostnames: known.map(({ hostname }) => hostname) },
       known: known.map(({ hostname, owner }) => ({ hostname, owner })),
-      fix: known[0] && corrected(asked, { body: { destination: known[0].hostname } }),
+      fix: known[0] && asked.corrected({ body: { destination: known[0].hostname } }),
     }
   },
 
@@ -121,7 +105,7 @@ export const paymentExplainers = {
     return {
       ...{ seen, hash: commodity?.id, descriptor: commodity?.descriptor },
       now: commodity && (await money(asked.tx, commodity.dq, commodity.cost)),
-      fix: corrected(asked, { body: lines ? present : { [name]: price, dq } }),
+      fix: asked.corrected({ body: lines ? present : { [name]: price, dq } }),
     }
   },
 
@@ -140,7 +124,7 @@ export const paymentExplainers = {
     const example = { method: 'PUT', path, as: commodity?.owner ?? '', body: { enabled: true } }
     return {
       ...{ hash: commodity?.id, descriptor: commodity?.descriptor, seller: commodity?.owner, payback: false },
-      ...{ item: item?.id, fix: commodity && !item ? first(asked, 'updatePayback', example) : undefined },
+      ...{ item: item?.id, fix: commodity && !item ? asked.first('updatePayback', example) : undefined },
     }
   },
 
@@ -155,7 +139,7 @@ export const paymentExplainers = {
 
   async payback_taken(asked) {
     const commodity = await commodityIn(asked)
-    const user = callerOwner(asked)
+    const user = asked.callerOwner()
     const taken = commodity && user && (await asked.tx.get(paybacks, `${commodity.id}:${user}`))
     const payment = taken ? await asked.tx.get(payments, taken.payment_id) : undefined
     const example = { method: 'GET', path: `/v4/payments/${payment?.id}`, as: user ?? '' }
@@ -173,7 +157,7 @@ export const paymentExplainers = {
   },
 
   async delegate_refused(asked) {
-    const row = await asked.tx.get(delegates, sentDelegate(asked) ?? '')
+    const row = await asked.tx.get(delegates, asked.sentDelegate() ?? '')
     if (!row?.spend) {
       const [usable] = await delegatesFor(asked)
       const { persona, issue } = usable ?? {}
@@ -202,7 +186,7 @@ export const paymentExplainers = {
       price: price && (await money(tx, dq, cost)),
       revoked_at: ended === null ? null : timeText(ended),
       expires_at: expires_at === null ? null : timeText(expires_at),
-      fix: first(asked, 'createDelegate', example, again(asked, { body: { persona_delegate: '{hash}' } })),
+      fix: asked.first('createDelegate', example, asked.again({ body: { persona_delegate: '{hash}' } })),
     }
   },
 
@@ -212,9 +196,9 @@ export const paymentExplainers = {
     const isElsewhere = elsewhere !== undefined && elsewhere.hash !== commodity?.id
     const path = asked.entry.path.replace(asked.params.hash ?? '', elsewhere?.hash ?? '')
     return {
-      ...{ hash: commodity?.id, descriptor: commodity?.descriptor, timestamp: sentNumber(asked, 'timestamp') },
+      ...{ hash: commodity?.id, descriptor: commodity?.descriptor, timestamp: asked.sentNumber('timestamp') },
       ...{ payments: found.map(paymentFacts), elsewhere: isElsewhere ? paymentFacts(elsewhere) : null },
-      fix: isElsewhere ? corrected(asked, { path }) : commodity && payAgain(asked, commodity.id, payment),
+      fix: isElsewhere ? asked.corrected({ path }) : commodity && payAgain(asked, commodity.id, payment),
     }
   },
 
@@ -242,15 +226,15 @@ export const paymentExplainers = {
   },
 
   async twin_nonce_refused(asked) {
-    const hostname = sentText(asked, 'hostname') ?? ''
+    const hostname = asked.sentText('hostname') ?? ''
     const twin = await twinByHostname(asked.tx, hostname)
     const prefix = [twin?.id ?? 0]
     const open = await asked.tx.find(twinNonces, { index: 'byTwin', prefix, limit: 20, reverse: true })
     const generation = await generationOf(asked.tx, twin?.owner ?? '')
     const current = open.filter((nonce) => nonce.expires_at > asked.at && nonce.generation === generation)
     const example = { method: 'POST', path: '/v2/twin/nonce', as: twin?.owner ?? '', body: { hostname } }
-    const next = again(asked, { body: { nonce: '{nonce}' } })
-    const fix = twin && first(asked, 'createTwinNonce', example, next)
+    const next = asked.again({ body: { nonce: '{nonce}' } })
+    const fix = twin && asked.first('createTwinNonce', example, next)
     return { hostname, owner: twin?.owner, unused: current.length, fix }
   },
 
@@ -279,40 +263,40 @@ export const paymentExplainers = {
     const rows = await tx.find(balances, { index: 'byTwin', prefix: [twin?.id ?? 0], limit: 20 })
     const full = rows.filter(({ amount, held }) => amount !== '0' || held !== '0')
     const example = { method: 'POST', path: '/v4/twin', as: twin?.owner ?? '', body: { dq: twin?.dq } }
-    const next = again(asked, { path: asked.entry.path.replace(twin?.hostname ?? '', '{hostname}') })
+    const next = asked.again({ path: asked.entry.path.replace(twin?.hostname ?? '', '{hostname}') })
     return {
       ...{ hostname: asked.params.hostname, owner: twin?.owner },
       holds: await Promise.all(full.map(({ dq, amount }) => money(tx, dq, amount))),
       balances: await Promise.all(
         full.map(async ({ dq, amount }) => ({ dq, amount: await shownAmount(tx, dq, amount) })),
       ),
-      fix: /^(account|user):/.test(twin?.owner ?? '') ? first(asked, 'createTwin', example, next) : undefined,
+      fix: /^(account|user):/.test(twin?.owner ?? '') ? asked.first('createTwin', example, next) : undefined,
     }
   },
 
   async import_in_progress(asked) {
-    return { ...(await importFacts(asked)), fix: corrected(asked, {}) }
+    return { ...(await importFacts(asked)), fix: asked.corrected({}) }
   },
 
   async import_ended(asked) {
     const { owner, ...facts } = await importFacts(asked)
     const example = { method: 'GET', path: `/v4/twin/${facts.hostname}/binder`, ...(owner && { as: owner }) }
-    return { ...facts, fix: first(asked, 'readBinder', example) }
+    return { ...facts, fix: asked.first('readBinder', example) }
   },
 
   async card_declined(asked) {
-    const method = sentText(asked, 'payment_method_id') ?? (await cardOnFile(asked))
+    const method = asked.sentText('payment_method_id') ?? (await cardOnFile(asked))
     const known = testMethods.find(({ value }) => value === method)
     return { ...cardFacts(asked, method), test_value: known?.does, fix: withWorkingCard(asked) }
   },
 
   processor_failed(asked) {
-    const pending = textFact(asked, 'outcome') === 'unknown'
-    const payment_method_id = sentText(asked, 'payment_method_id')
+    const pending = asked.textFact('outcome') === 'unknown'
+    const payment_method_id = asked.sentText('payment_method_id')
     return {
       ...{ ...cardFacts(asked, payment_method_id), processor: asked.service.cards !== undefined, pending },
       method: payment_method_id ?? 'the card on file',
-      fix: pending ? later(asked, 60) : withWorkingCard(asked),
+      fix: pending ? asked.later(60) : withWorkingCard(asked),
     }
   },
 
@@ -327,14 +311,13 @@ const samePath = (one: string, other: string): boolean => one.split('?')[0] === 
 
 const cardFacts = (asked: RefusedRequest, payment_method_id: string | undefined) => ({
   payment_method_id,
-  ...{ payment: numberFact(asked, 'payment_id'), invoice: numberFact(asked, 'invoice_id') },
+  ...{ payment: asked.numberFact('payment_id'), invoice: asked.numberFact('invoice_id') },
 })
 
-const withWorkingCard = (asked: RefusedRequest): Fix =>
-  corrected(asked, { body: { payment_method_id: 'pm_card_visa' } })
+const withWorkingCard = (asked: RefusedRequest): Fix => asked.corrected({ body: { payment_method_id: 'pm_card_visa' } })
 
 const fundFirst = (asked: RefusedRequest, body: Fields): Fix =>
-  first(asked, 'fundTwin', { method: 'POST', path: '/_sandbox/fund', body })
+  asked.first('fundTwin', { method: 'POST', path: '/_sandbox/fund', body })
 
 /** The commodity that a request names, and the item that sells it. */
 async function soldCommodity(asked: RefusedRequest) {
@@ -355,13 +338,13 @@ async function shortage({ tx }: RefusedRequest, sums: ReadonlyMap<string, bigint
 
 /** The payer has no twin, or the journal does not show which twin pays. */
 async function withoutTwin(asked: RefusedRequest): Promise<Finding> {
-  const owner = callerOwner(asked)
+  const owner = asked.callerOwner()
   const twin = owner === null ? undefined : await primaryTwin(asked.tx, owner)
   const [quantity] = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
   const payer = twin && quantity && (await holdings(asked.tx, twin, quantity.id))
   if (twin) return { payer, owner, fix: fundFirst(asked, { hostname: twin.hostname, amount: 100 }) }
   const example = { method: 'POST', path: '/v4/twin', ...(owner && { as: owner }), body: { dq: quantity?.id } }
-  return { owner, fix: quantity && first(asked, 'createTwin', example) }
+  return { owner, fix: quantity && asked.first('createTwin', example) }
 }
 
 /** The payment to a twin of someone else, for calls that name their payee. */
@@ -369,12 +352,12 @@ async function toAnotherTwin(asked: RefusedRequest, owner: string | undefined): 
   const name = ['destination', 'address'].find((each) => each in asked.body)
   const found = await asked.tx.find(twins, { index: 'id', prefix: [], limit: 50 })
   const other = found.find((twin) => /^(account|user):/.test(twin.owner) && twin.owner !== owner)
-  return name === undefined || !other ? undefined : corrected(asked, { body: { [name]: other.hostname } })
+  return name === undefined || !other ? undefined : asked.corrected({ body: { [name]: other.hostname } })
 }
 
 /** Delegates that let the calling account spend, the newest first. */
 async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
-  const account = callerId(asked, 'account')
+  const account = asked.callerId('account')
   const found = await asked.tx.find(twins, { index: 'byOwner', prefix: [`account:${account}`], limit: 20 })
   const valid: DelegateRow[] = []
   for (const { id } of found)
@@ -384,10 +367,10 @@ async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
 }
 
 /** The request again, with a delegate whose hash the list of its persona shows to its owner. */
-const withDelegate = (asked: RefusedRequest): Fix => corrected(asked, { body: { persona_delegate: REDACTED } })
+const withDelegate = (asked: RefusedRequest): Fix => asked.corrected({ body: { persona_delegate: REDACTED } })
 
 const isAtTime = (asked: RefusedRequest, { created_at }: PaymentRow): boolean =>
-  [created_at, Math.floor(created_at / 1000)].includes(sentNumber(asked, 'timestamp') ?? -1)
+  [created_at, Math.floor(created_at / 1000)].includes(asked.sentNumber('timestamp') ?? -1)
 
 /** The payments for a commodity, the newest first, and the one that the timestamp names or else the newest that fits. */
 async function paymentsOf(asked: RefusedRequest, fits: (payment: PaymentRow) => boolean = () => true) {
@@ -412,11 +395,10 @@ const paymentFacts = ({ id, hash, created_at: timestamp, payer_owner: payer, sta
 
 /** Pays again, and then validates the new nonce. */
 const payAgain = (asked: RefusedRequest, hash: string, last: PaymentRow | undefined): Fix =>
-  first(
-    asked,
+  asked.first(
     'createPayment',
     { method: 'POST', path: `/v4/payment/${hash}`, ...(last && { as: last.payer_owner }), body: {} },
-    again(asked, { body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
+    asked.again({ body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
   )
 
 const transferIn = (asked: RefusedRequest): Promise<TransferRow | undefined> =>

@@ -5,18 +5,12 @@ import { describeEffects } from '../facts/effects.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
 import {
-  again,
-  corrected,
   type Fields,
   isFields,
   isPathOf,
-  numberFact,
   type Operation,
   REDACTED,
   type RefusedRequest,
-  sent,
-  textFact,
-  thenListEvents,
 } from '../facts/refused-request.js'
 
 /** Requests that cannot be read, and a service that cannot answer. */
@@ -29,7 +23,7 @@ export const requestExplainers = {
       content_type: headers['content-type'],
       ...{ characters: text.length, begins: text.slice(0, 80), is_list: text.trimStart().startsWith('[') },
       slip: repaired ? undefined : slipIn(text),
-      fix: repaired && corrected(asked, { whole: { body: repaired } }),
+      fix: repaired && asked.corrected({ whole: { body: repaired } }),
     }
   },
 
@@ -39,15 +33,15 @@ export const requestExplainers = {
   },
 
   header_malformed(asked) {
-    const header = textFact(asked, 'header') ?? 'Host'
+    const header = asked.textFact('header') ?? 'Host'
     const { host } = new URL(asked.service.baseUrl)
     const isFault = header !== 'Host'
-    const fix = corrected(asked, isFault ? {} : { headers: { host } })
+    const fix = asked.corrected(isFault ? {} : { headers: { host } })
     return { header, value: asked.entry.request.headers[header.toLowerCase()], is_fault: isFault, host, fix }
   },
 
   field_invalid(asked) {
-    const field = textFact(asked, 'field')
+    const field = asked.textFact('field')
     const value = field === undefined ? undefined : valueAt(asked, field)
     const { body, query } = asked.operation ?? {}
     return {
@@ -58,20 +52,20 @@ export const requestExplainers = {
   },
 
   async amount_invalid(asked) {
-    const field = AMOUNTS.find((name) => typeof sent(asked, name) === 'number')
-    const amount = field === undefined ? undefined : Number(sent(asked, field))
-    const decimals = numberFact(asked, 'decimals') ?? (await decimalsOf(asked))
+    const field = AMOUNTS.find((name) => typeof asked.sent(name) === 'number')
+    const amount = field === undefined ? undefined : Number(asked.sent(field))
+    const decimals = asked.numberFact('decimals') ?? (await decimalsOf(asked))
     const smallest = 10 ** -decimals
     const isRounded = field !== undefined && amount !== undefined && amount > 0
     const body = isRounded && { [field]: Math.max(Number(amount.toFixed(decimals)), smallest) }
-    return { field, amount, decimals, smallest, fix: body ? corrected(asked, { body }) : undefined }
+    return { field, amount, decimals, smallest, fix: body ? asked.corrected({ body }) : undefined }
   },
 
   card_data_refused(asked) {
     const fields = Object.keys(asked.body).filter((name) => looksLikeCard(name, asked.body[name]))
     const without = Object.fromEntries(fields.map((name) => [name, undefined]))
     const test_payment_method = 'pm_card_visa'
-    const fix = corrected(asked, { body: { ...without, payment_method_id: test_payment_method } })
+    const fix = asked.corrected({ body: { ...without, payment_method_id: test_payment_method } })
     return { fields, test_payment_method, fix }
   },
 
@@ -87,11 +81,11 @@ export const requestExplainers = {
     return {
       content_type: asked.entry.request.headers['content-type'],
       accepted: text ? [wanted] : [wanted, 'application/x-www-form-urlencoded'],
-      fix: corrected(asked, { headers: { 'content-type': wanted } }),
+      fix: asked.corrected({ headers: { 'content-type': wanted } }),
     }
   },
 
-  cursor_invalid: (asked) => ({ after: sent(asked, 'after'), fix: corrected(asked, { query: { after: undefined } }) }),
+  cursor_invalid: (asked) => ({ after: asked.sent('after'), fix: asked.corrected({ query: { after: undefined } }) }),
 
   no_such_path(asked) {
     const { entry, service, operations } = asked
@@ -120,7 +114,7 @@ export const requestExplainers = {
       ({ status, method, path }) => status === null && method === entry.method && path === entry.path,
     )
     const { other } = otherFacts(running ?? (await otherWithKey(asked)))
-    return { key: keyOf(asked), other: other && { ...other, status: null, body: null }, fix: corrected(asked, {}) }
+    return { key: keyOf(asked), other: other && { ...other, status: null, body: null }, fix: asked.corrected({}) }
   },
 
   async idempotency_mismatch(asked) {
@@ -130,30 +124,30 @@ export const requestExplainers = {
   },
 
   async idempotency_unreadable(asked) {
-    const fix = thenListEvents(asked, again(asked, { headers: newKey(asked) }))
+    const fix = asked.thenListEvents(asked.again({ headers: newKey(asked) }))
     return { key: keyOf(asked), ...otherFacts(await otherWithKey(asked)), fix }
   },
 
-  too_many_hops: (asked) => ({ via: asked.entry.request.headers.via, fix: corrected(asked, {}) }),
+  too_many_hops: (asked) => ({ via: asked.entry.request.headers.via, fix: asked.corrected({}) }),
 
   cross_site(asked) {
     const { origin } = asked.entry.request.headers
-    const fix = corrected(asked, { headers: { 'x-session-id': REDACTED, cookie: '' } })
+    const fix = asked.corrected({ headers: { 'x-session-id': REDACTED, cookie: '' } })
     return { origin, base_url: asked.service.baseUrl, fix }
   },
 
-  session_conflict: (asked) => ({ fix: corrected(asked, { headers: { cookie: '' } }) }),
+  session_conflict: (asked) => ({ fix: asked.corrected({ headers: { cookie: '' } }) }),
 
   origin_refused(asked) {
     const { origin = 'ORIGIN' } = asked.entry.request.headers
-    const fix = corrected(asked, { headers: { origin: new URL(asked.service.baseUrl).origin } })
+    const fix = asked.corrected({ headers: { origin: new URL(asked.service.baseUrl).origin } })
     return { origin, allowed: asked.service.sandbox?.allowOrigins ?? [], flag: `--allow-origin ${origin}`, fix }
   },
 
   host_refused(asked) {
-    const host = asked.entry.request.headers.host ?? textFact(asked, 'host')
+    const host = asked.entry.request.headers.host ?? asked.textFact('host')
     const { baseUrl, sandbox } = asked.service
-    const fix = corrected(asked, { headers: { host: new URL(baseUrl).host } })
+    const fix = asked.corrected({ headers: { host: new URL(baseUrl).host } })
     return { host, allowed: sandbox?.allowHosts ?? [], flag: `--allow-host ${host ?? 'HOST'}`, fix }
   },
 
@@ -162,26 +156,26 @@ export const requestExplainers = {
     return {
       ...{ forwarded: forwardedHeaders(Object.keys(headers)), origin: headers.origin },
       ...{ sent_token: 'x-control-token' in headers, flag: '--control-token' },
-      fix: corrected(asked, { headers: { 'x-control-token': REDACTED } }),
+      fix: asked.corrected({ headers: { 'x-control-token': REDACTED } }),
     }
   },
 
   evidence_refused(asked) {
-    const refused = textFact(asked, 'refused')
+    const refused = asked.textFact('refused')
     const { evidence: mode } = asked.service
-    const { headers: _, ...withoutKey } = again(asked)
+    const { headers: _, ...withoutKey } = asked.again()
     const fix = (): Fix | undefined => {
       if (refused === 'Idempotency-Key')
         return { operation_id: asked.entry.operation_id ?? '', example: withoutKey, next: null }
       if (refused === undefined || refused === asked.entry.operation_id) return undefined
-      return corrected(asked, { [refused in asked.query ? 'query' : 'body']: { [refused]: undefined } })
+      return asked.corrected({ [refused in asked.query ? 'query' : 'body']: { [refused]: undefined } })
     }
     return { mode, option: 'evidence', flag: '--evidence', fix: fix() }
   },
 
   overloaded(asked) {
     const option = asked.facts.body_bytes === undefined ? 'limits.queue' : 'limits.bodiesBytes'
-    return { option, fix: corrected(asked, {}) }
+    return { option, fix: asked.corrected({}) }
   },
 
   internal_error: undone,
@@ -192,7 +186,7 @@ export const requestExplainers = {
 
   storage_full(asked) {
     const example = { method: 'GET', path: '/_sandbox/snapshot' }
-    return { ...undone(asked), fix: { operation_id: 'readSnapshot', example, next: again(asked) } }
+    return { ...undone(asked), fix: { operation_id: 'readSnapshot', example, next: asked.again() } }
   },
 
   async outcome_unknown(asked) {
@@ -201,21 +195,21 @@ export const requestExplainers = {
     // What is no longer there has no more facts than its kind and its id.
     const happened = sentences.filter((_, i) => Object.keys(facts[i] ?? {}).length > 2)
     const key = keyOf(asked)
-    return { ...undone(asked), key, happened, ...(key === undefined && { fix: thenListEvents(asked, null) }) }
+    return { ...undone(asked), key, happened, ...(key === undefined && { fix: asked.thenListEvents(null) }) }
   },
 } satisfies Explainers
 
 /** A failure that changed nothing. What is known is what the entry counted, and the fault that caused it. */
 function undone(asked: RefusedRequest): Finding {
   const { storage, caused, fault } = asked.entry
-  return { storage, caused, transactions: storage.transactions, fault, fix: corrected(asked, {}) }
+  return { storage, caused, transactions: storage.transactions, fault, fix: asked.corrected({}) }
 }
 
 const AMOUNTS = ['amount', 'cost', 'price', 'limit', 'price_per_call']
 
 const keyOf = ({ entry }: RefusedRequest): string | undefined => entry.request.headers['idempotency-key']
 const newKey = ({ entry }: RefusedRequest) => ({ 'idempotency-key': `key-${entry.id}` })
-const withNewKey = (asked: RefusedRequest): Fix => corrected(asked, { headers: newKey(asked) })
+const withNewKey = (asked: RefusedRequest): Fix => asked.corrected({ headers: newKey(asked) })
 
 /** Why a text is no JSON. */
 function slipIn(text: string): string {
@@ -242,20 +236,20 @@ function valueAt(asked: RefusedRequest, field: string): unknown {
   const [name = '', ...rest] = field.split('.')
   return rest.reduce<unknown>(
     (value, part) => (isFields(value) || Array.isArray(value) ? (value as Record<string, unknown>)[part] : undefined),
-    sent(asked, name),
+    asked.sent(name),
   )
 }
 
 /** The request with the one field corrected, if its right name or value is certain. */
 function correctedField(asked: RefusedRequest, field: string, value: unknown): Fix | undefined {
-  const meant = textFact(asked, 'meant')
+  const meant = asked.textFact('meant')
   if (field.includes('.')) return undefined
   const isInQuery = field in asked.query
   if (meant !== undefined && isInQuery)
-    return corrected(asked, { query: { [field]: undefined, [meant]: String(value) } })
-  if (meant !== undefined) return corrected(asked, { body: { [field]: undefined, [meant]: value } })
-  const right = otherType(value, textFact(asked, 'type'))
-  return right === undefined || isInQuery ? undefined : corrected(asked, { body: { [field]: right } })
+    return asked.corrected({ query: { [field]: undefined, [meant]: String(value) } })
+  if (meant !== undefined) return asked.corrected({ body: { [field]: undefined, [meant]: value } })
+  const right = otherType(value, asked.textFact('type'))
+  return right === undefined || isInQuery ? undefined : asked.corrected({ body: { [field]: right } })
 }
 
 /** The same value as another type. */
@@ -287,7 +281,7 @@ function isDecodable(path: string): boolean {
 /** The same request at another path or with another method, under the operation that it then calls. */
 function withOperation(asked: RefusedRequest, path: string, method = asked.entry.method): Fix {
   const called = asked.operations.find((each) => each.method === method && isPathOf(each, path.split('?')[0] ?? ''))
-  return { operation_id: called?.id ?? '', example: again(asked, { path, whole: { method } }), next: null }
+  return { operation_id: called?.id ?? '', example: asked.again({ path, whole: { method } }), next: null }
 }
 
 /** The path of an operation that an unknown path was meant to be: with its version, or without a prefix or a slip. */

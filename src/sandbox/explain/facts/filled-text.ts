@@ -10,14 +10,14 @@ import { endText, listText, ownerText, plural } from './words.js'
  */
 export async function filledTexts(texts: readonly string[], facts: FactsByName, tx: Reader): Promise<string[]> {
   const filled = await Promise.all(texts.map((text) => filledText(text, facts, tx)))
-  return filled.filter((text) => text !== undefined)
+  return filled.flatMap((text) => text || [])
 }
 
 async function filledText(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
   // What is optional is at the odd places.
   const parts = await Promise.all(
     text
-      .split(/\[([^\]]*)\]/)
+      .split(/\[([^[\]]*)\]/)
       .map(async (part, i) => (await filledPart(part, facts, tx)) ?? (i % 2 === 1 ? '' : undefined)),
   )
   return parts.includes(undefined) ? undefined : parts.join('').trim()
@@ -25,7 +25,7 @@ async function filledText(text: string, facts: FactsByName, tx: Reader): Promise
 
 async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
   let filled = ''
-  for (const [i, part] of text.split(/\{([^}]*)\}/).entries()) {
+  for (const [i, part] of text.split(/\{([^{}]*)\}/).entries()) {
     const shown = i % 2 === 0 ? part : await factText(part, facts, { tx, tick: filled.endsWith('`') ? '`' : '' })
     if (shown === undefined) return undefined
     filled += shown

@@ -1,10 +1,10 @@
 import { invoices } from '../../../market/billing/invoice-row.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
-import { callerId, numberFact, type RefusedRequest } from './refused-request.js'
+import type { RefusedRequest } from './refused-request.js'
 import { timeText } from './words.js'
 
 /** The plan of the calling account. */
-export const subscriptionIn = (asked: RefusedRequest) => subscriptionOf(asked.tx, callerId(asked, 'account') ?? 0)
+export const subscriptionIn = (asked: RefusedRequest) => subscriptionOf(asked.tx, asked.callerId('account') ?? 0)
 
 /** The payment method that the calling account has on file. */
 export async function cardOnFile(asked: RefusedRequest): Promise<string | undefined> {
@@ -14,7 +14,7 @@ export async function cardOnFile(asked: RefusedRequest): Promise<string | undefi
 /** The invoice that a request or its refusal names. */
 export async function invoiceFacts(asked: RefusedRequest) {
   const isInPath = asked.operation?.path.includes('/invoices/:id') ?? false
-  const id = isInPath ? Number(asked.params.id) : (numberFact(asked, 'invoice_id') ?? 0)
+  const id = isInPath ? Number(asked.params.id) : (asked.numberFact('invoice_id') ?? 0)
   const invoice = await asked.tx.get(invoices, id)
   const total = invoice && Number(invoice.total) / 100
   return {

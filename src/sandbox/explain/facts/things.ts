@@ -18,7 +18,7 @@ import { payments } from '../../../payments/payments/payment.js'
 import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Collection, Key, Reader, Row } from '../../../storage/storage.js'
 import type { Fix } from './explanation.js'
-import { corrected, type RefusedRequest } from './refused-request.js'
+import type { RefusedRequest } from './refused-request.js'
 
 /** Something that a request names. */
 export interface Thing {
@@ -186,10 +186,10 @@ function rightFix(
 ): Fix | undefined {
   const [own] = callers
   if (exists && field === 'hostname' && 'hostname' in asked.body)
-    return corrected(asked, { body: { hostname: undefined } })
-  if (exists) return owner === undefined ? undefined : corrected(asked, { as: owner })
+    return asked.corrected({ body: { hostname: undefined } })
+  if (exists) return owner === undefined ? undefined : asked.corrected({ as: owner })
   if (own === undefined) return undefined
   if (field in asked.params)
-    return corrected(asked, { path: asked.entry.path.replace(encodeURIComponent(value), encodeURIComponent(own)) })
-  return corrected(asked, { body: { [field]: isNumber(own) ? Number(own) : own } })
+    return asked.corrected({ path: asked.entry.path.replace(encodeURIComponent(value), encodeURIComponent(own)) })
+  return asked.corrected({ body: { [field]: isNumber(own) ? Number(own) : own } })
 }
