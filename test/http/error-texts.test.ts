@@ -7,8 +7,13 @@ import { routeOf } from '../support/api.js'
 
 const sentences = problemCodes.flatMap((code) => {
   const { meaning, causes, fixes, found } = errorText(code)
-  // Brackets enclose what is optional.
-  const sentences = found.map((text) => text.replace(/[[\]]/g, '').trim())
+  // Brackets enclose what is optional, and a fact at the end is a sentence itself.
+  const sentences = found.map((text) =>
+    text
+      .replace(/[[\]]/g, '')
+      .trim()
+      .replace(/\{[^}]*\}$/, '.'),
+  )
   return [meaning, ...causes, ...fixes, ...sentences].map((text) => ({ code, text }))
 })
 /** What stands in backticks. */
