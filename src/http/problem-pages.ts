@@ -9,22 +9,17 @@ export const httpPages = {
     'cause: The text is not UTF-8, or the connection ended before the whole body arrived.',
     'fix: Send `Content-Type: application/json` with one JSON object, or `application/x-www-form-urlencoded` with a form.',
     'fix: Send no body where the operation needs none: an absent body is valid, and a broken one is not.',
-    'found: {?is_list}The body is a JSON list, and the operation takes one object.',
-    'found: {!is_list}The body has {characters character}[, and was sent as {content_type}].',
-    'found: [{!slip}A comma before a closing bracket, or a list around one object, is all that is wrong. ][Correct the text, and send it again. {slip}]',
   ],
   path_malformed: [
     'The path has a percent escape that is not UTF-8, so it names nothing.',
     'cause: A `%` in an id or a hostname was not escaped.',
     'cause: The path was encoded in another encoding than UTF-8.',
     'fix: Pass each part of the path through `encodeURIComponent` before you join them.',
-    'found: [The path {path} has a percent sign that begins no UTF-8 character. Encode each value with `encodeURIComponent`. ][If the percent sign is meant, it is written %25: {encoded}.]',
   ],
   target_malformed: [
     'The first line of the HTTP request names no address of this server. Only the Node server answers with this.',
     'cause: A proxy or a hand-written client sent a request line that is neither a path nor an http URL.',
     'fix: Send a path that begins with `/`, such as `GET /v4/dq HTTP/1.1`.',
-    'found: The request line names `{path}`, which is no path of {base_url}.',
   ],
   header_malformed: [
     'A header makes the request unreadable, most often `Host`.',
@@ -33,7 +28,6 @@ export const httpPages = {
     'cause: `X-Sandbox-Fault` is no point and action of a fault.',
     'fix: Send exactly one `Host` header, such as `Host: 127.0.0.1:4242`.',
     'fix: Write the fault like `X-Sandbox-Fault: after_commit; drop`.',
-    'found: [The header {header} was `{value}`. ][{!value}The header {header} is missing. ][{?is_fault}Leave it out, or send one such as `before; status=503`. ][{!is_fault}Send `Host: {host}`.]',
   ],
   field_invalid: [
     'A field of the path, the query or the body is missing, has the wrong type, or has a value that is not allowed. Nothing was changed.',
@@ -42,13 +36,11 @@ export const httpPages = {
     'cause: A value is longer than allowed, or not one of the listed values.',
     'fix: Read `field`: it is the path of the first wrong field, such as `spend.limit`. The sentence says what it must be.',
     'fix: `GET /v4/openapi.json` describes every field of every operation.',
-    'found: [The field `{field}` was {=value}. ][{?missing}The field `{field}` is not there. Send it. ][It must be {must}. ][The operation takes `{fields}`.]',
   ],
   idempotency_key_invalid: [
     'The `Idempotency-Key` header cannot be a key. Nothing was changed.',
     'cause: The key is empty, longer than 255 characters, or has characters beyond printable ASCII.',
     'fix: Send a new UUID for each thing that shall happen once: `crypto.randomUUID()`.',
-    'found: The key has {characters character}. A key has 1 to {most} printable ASCII characters.',
   ],
   card_data_refused: [
     'A field holds what looks like a card number. The service reads no further and stores nothing, so that card numbers never pass through it.',
@@ -56,7 +48,6 @@ export const httpPages = {
     'cause: A note or another text happens to contain a valid card number.',
     "fix: Let the card processor's own form read the card, and send the id that it returns as `payment_method_id`.",
     'fix: In a sandbox, `GET /_sandbox/test-values` lists ids of test cards, such as `pm_card_visa`.',
-    'found: [`{fields}` held what looks like a card number. The journal does not keep it. ][Send the id of a payment method, such as `{test_payment_method}`.]',
   ],
   body_too_large: [
     'The body is larger than the service reads. The sentence has the limit in bytes.',
@@ -64,7 +55,6 @@ export const httpPages = {
     'cause: A snapshot or a binder is larger than `limits.snapshotBytes` or `limits.binderBytes`.',
     'fix: Send less in one request.',
     'fix: In your own service, raise the limit: `createService({ limits: { bodyBytes: … } })`.',
-    'found: The operation reads at most {most_bytes} bytes[, and the request has {content_length}]. Send less, or raise `{limit}`.',
   ],
   content_type_refused: [
     'The body has a media type that the operation does not read. The sentence names those that it reads.',
@@ -72,21 +62,18 @@ export const httpPages = {
     'cause: A form was sent as `multipart/form-data`.',
     'fix: Set `Content-Type: application/json` and send JSON.',
     'fix: For a binder, send `Content-Type: text/csv`.',
-    'found: [The body was sent as {content_type}. ]The operation reads {accepted}.',
   ],
   idempotency_in_progress: [
     'The first request with this key has not ended yet. It goes on, and its answer will be the answer for this key.',
     'cause: A retry came while the first request still waits, for example for a person or for an upstream service.',
     'cause: Two parts of a program use the same key at the same time.',
     'fix: Wait as long as `Retry-After` says, then repeat the same request with the same key. You get the first answer.',
-    'found: [The key was used by {other.id} at {other.at}, which still runs. ][The same request gets its answer once that one has ended. Retry after {retry_after second}.]',
   ],
   idempotency_mismatch: [
     'This key was used in the last 24 hours for a request with other fields. Neither request was repeated.',
     'cause: A key is made once per program instead of once per action.',
     'cause: A retry changed a field, such as a timestamp or an amount.',
     'fix: Make a new key for each new request, and repeat a request with exactly the same fields.',
-    'found: [The key was used by {other.id} at {other.at}, which was answered with {other.status}. ][This request differs in `{changed}`. ]Use a new key for a new request.',
   ],
   idempotency_unreadable: [
     'This service cannot send the first answer for this key again: it is not kept, or it cannot be decrypted. The request was not repeated, because it has already happened.',
@@ -95,7 +82,6 @@ export const httpPages = {
     'cause: The answer was large, and its caller had stored as much within a day as `limits.storedBytesPerDay` allows.',
     'fix: Read what happened with `GET /v4/events`.',
     'fix: Start the service with the key of its state. For something new, use a new key.',
-    'found: [The key was used by {other.id} at {other.at}, which was answered with {other.status}. ]Its answer is not kept, or was sealed with another encryption key than the one that the service has now.',
   ],
   no_such_path: [
     'No operation has this path. The sentence names the base URL of the service, which helps if the address is off by a prefix.',
@@ -104,7 +90,6 @@ export const httpPages = {
     'cause: It is a control below `/_sandbox/`, and the service was created without `sandbox: true`.',
     'fix: Compare the path with `GET /v4/openapi.json`.',
     'fix: Create the service with the address that callers use: `createService({ baseUrl })` or `--base-url`.',
-    'found: [The base URL is {base_url}, and no operation has the path {path} below it. ][{near} is an operation. ][{?is_control}{!sandbox}The service was created without `sandbox: true`, so it has no controls.]',
   ],
   not_found: [
     'Nothing with this id exists for you. Something that belongs to another user gets the same answer, so that ids reveal nothing.',
@@ -113,22 +98,17 @@ export const httpPages = {
     'cause: It was deleted, or the sandbox was reset since you read the id.',
     'fix: Look for it in the list of its kind, such as `GET /v4/twins`, `GET /v4/commodities` or `GET /v4/payments`, with the same token.',
     'fix: If an error of a cart names a `line`, the item of that line is gone: remove the line with `DELETE /v4/carts/{id}/items/{line}`.',
-    'found: [{?missing}No {wrong.kind} had the id {wrong.value} at that moment. ][{#caller} had the {wrong.kind} {callers}.]',
-    'found: {!missing}The {wrong.kind} {wrong.value} exists. It belongs to {wrong.owners}[, and {#caller} called].',
-    'found: [Call as {owner}: its token comes from {token_from}. ][{!wrong}Nothing that the path and the fields name is missing. The address itself may be used or revoked.]',
   ],
   method_not_allowed: [
     'The path exists, and this method does not.',
     'cause: The call uses `PATCH` or `PUT` where the operation is a `POST`.',
     'cause: A redirect or a proxy turned a `POST` into a `GET`.',
     'fix: Use a method of the `Allow` response header.',
-    'found: {path} takes {allowed}, and the request was a {method}.',
   ],
   session_conflict: [
     'The cookie and the header name two sessions, and the service does not guess which one you mean.',
     'cause: A page of the service sends an old `X-Session-ID`, and the browser adds the newer cookie.',
     'fix: Send only one of them. After a sign-in, use the id of the latest `X-Session-ID` response header.',
-    'found: The header X-Session-ID and the cookie session_id named different sessions. The header alone is enough.',
   ],
   wrong_principal: [
     'The credential is valid, but the operation is for another kind of caller.',
@@ -137,14 +117,12 @@ export const httpPages = {
     'cause: A session that was made for one page calls an operation that takes only whole sessions.',
     'cause: A program creates client credentials with older ones than the newest.',
     'fix: Look up `security` of the operation in `GET /v4/openapi.json`. The sentence says where such tokens come from.',
-    'found: {who} called. {operation} takes {takes}.',
   ],
   not_an_account: [
     'Only accounts may do this, such as to sell or to validate. The token belongs to a user or to an app.',
     'cause: A program for payers and one for sellers share a token by mistake.',
     'cause: The token came from `POST /v4/user/oauth/token`.',
     "fix: Get a token with the account's client credentials: `POST /v4/account/oauth/token`.",
-    'found: {who} called, and only an account may do this.[ Call as {owner}.]',
   ],
   cross_site: [
     'The browser added the session cookie to a change that a page of another origin asks for. The service ignores such requests, so that no site acts for its visitors.',
@@ -153,7 +131,6 @@ export const httpPages = {
     'cause: A script sends the cookie without `Origin` and `Sec-Fetch-Site`, which every browser sends.',
     'fix: Send the session as `X-Session-ID`. Other sites cannot set this header for their visitors.',
     'fix: On your machine, open the page under the same name as the service: `localhost` or `127.0.0.1` for both.',
-    'found: The request came from {origin} with only the session cookie. Send the session as X-Session-ID.',
   ],
   origin_refused: [
     'The browser page that calls is not one that this service trusts for this call.',
@@ -161,8 +138,6 @@ export const httpPages = {
     'cause: An app in a browser calls an MCP server from an origin of which it registered no redirect URI.',
     'fix: Start the sandbox with `--allow-origin <origin>`, or `createService({ allowOrigins: [origin] })`.',
     'fix: For MCP, register a redirect URI of the page: `POST /v4/oidc/reg`.',
-    'found: The request came from a page of {origin}, without credentials of its own.',
-    'found: To allow it, start the sandbox with `{flag}`, or create the service with `allowOrigins`. Pages of {base_url} and of this machine are always allowed.',
   ],
   sandbox_refused: [
     'The controls below `/_sandbox/` move value and read mail, so only this machine may use them.',
@@ -172,9 +147,6 @@ export const httpPages = {
     'cause: The request has the header `X-Sandbox-Fault`, which only who may use the controls may send.',
     'fix: Send the control token as `X-Control-Token`. The sandbox prints it at start.',
     'fix: Set your own: `--control-token <token>` or `createService({ controlToken })`.',
-    'found: [The request has {forwarded}, so it was passed on for someone who may be anywhere. ][{!forwarded}The request came from a page of {origin}, or from another machine.]',
-    'found: [{!forwarded}{!origin}It came from another machine, or the sandbox has a name that others reach, so that a tunnel may lead to it. ][{?sent_token}It had a control token, which is not that of this sandbox.]',
-    'found: {!sent_token}It had no control token. The sandbox prints the token at its start, and `{flag}` sets it.',
   ],
   host_refused: [
     'A sandbox answers only for hosts that it knows, so that a web page cannot reach it under a name of its own (DNS rebinding).',
@@ -182,7 +154,6 @@ export const httpPages = {
     'cause: A tunnel or proxy passes its own host on.',
     'fix: Start it with `--allow-host <host>`, or `createService({ allowHosts: [host] })`.',
     'fix: Or name the address that callers use: `--base-url <url>`.',
-    'found: [The request names the host {host}. The sandbox answers for {base_url} and for this machine. ][To allow the host, start the sandbox with `{flag}`.]',
   ],
   evidence_refused: [
     "This service runs in a strict mode, which shows only what the live service is known to have. The operation or the field is known less well, or is farthing's own.",
@@ -191,8 +162,6 @@ export const httpPages = {
     'fix: Leave out what the sentence names: the live service may not have it.',
     'fix: To use everything, create the service without `evidence`, or with `evidence: "designed"`.',
     'fix: `x-evidence` in `GET /v4/openapi.json` shows the grade of each operation and field.',
-    'found: The service accepts what is `{mode}` or better. {what}[ ({operation_id})] is `{grade}`.',
-    'found: Leave it out, or start the service without `{flag}`.',
   ],
   overloaded: [
     'More requests wait than the service can answer soon, so it turned this one away. Nothing was changed.',
@@ -202,8 +171,6 @@ export const httpPages = {
     'cause: The bodies of all requests take more than `limits.bodiesBytes` bytes, and this one is the oldest that still arrives.',
     'fix: Repeat the request after `Retry-After` seconds, with the same Idempotency-Key. `farthing/client` does so itself.',
     'fix: Send fewer requests at once, or let more of them wait: `createService({ limits: { queue: 5000 } })`.',
-    'found: {waiting} requests waited, and {queue} may. Nothing was changed. Repeat it, or raise `{option}`.',
-    'found: The bodies of all requests may take {body_bytes} bytes of memory. Nothing was changed. Repeat it, or raise `{option}`.',
   ],
   not_ready: [
     'Requests should go to another process now. This is an answer of the check `GET /readyz` only.',
@@ -211,7 +178,6 @@ export const httpPages = {
     'cause: Its storage stores nothing.',
     'cause: As many requests wait as may.',
     'fix: Ask again after `Retry-After` seconds. The sentence of the error names the reason.',
-    'found: {waiting} requests waited, and {queue} may.',
   ],
   internal_error: [
     'The service failed in a way that it does not expect. The transaction was undone, so nothing was changed.',
@@ -219,8 +185,6 @@ export const httpPages = {
     'cause: A defect of farthing.',
     'fix: Read the log: `createService({ log: { error(text, cause) {} } })` gets the cause. Answers never show it.',
     'fix: Repeat the call with the same `Idempotency-Key`.',
-    'found: [The request ended {transactions transaction} and caused {caused effect}. ][{!fault}No fault of the sandbox caused this. The log of the service has the reason.]',
-    'found: Nothing was changed, so the request can be repeated.',
   ],
   outcome_unknown: [
     'The service failed after it may have changed something, so it cannot say whether the request succeeded.',
@@ -228,8 +192,6 @@ export const httpPages = {
     'cause: The process was stopped between two steps of the operation.',
     'fix: If you sent an `Idempotency-Key`, repeat the same request with the same key. Nothing happens twice.',
     'fix: Without a key, look at `GET /v4/events` before you repeat it.',
-    'found: [The request ended {transactions transaction} and caused {caused effect}. ][{!fault}No fault of the sandbox caused this. The log of the service has the reason. ][It happened: {happened}]',
-    'found: [{!happened}The state of that moment shows nothing of it. ][{?key}Repeat it with the same Idempotency-Key: nothing happens twice. ][{!key}Look at the events before you repeat it: it may have happened.]',
   ],
   not_loaded: [
     'The service loads its parts when they are first called, and this part did not arrive. Nothing was changed.',
@@ -239,20 +201,17 @@ export const httpPages = {
     'fix: Repeat the call once the connection is back. The service then tries to load the part again.',
     'fix: Reload the page after a new release.',
     'fix: Bundle a service worker into one file, without code splitting.',
-    'found: [{!fault}No fault of the sandbox caused this. The log of the service has the reason. ]A part of the service is loaded on its first use, and it could not be. Nothing was changed. The next request tries again.',
   ],
   not_bundled: [
     'A bundle holds only the parts that it was given, so that it stays small. This one was not given the part `part`.',
     'cause: The service was created by `createService` of `farthing/slim`, or with an option `parts` that leaves it out.',
     'fix: Import the part from `farthing/parts`, and name it in the option: `createService({ parts: [csv] })`.',
     'fix: Use `createService` of `farthing` or `farthing/core`, which have every part.',
-    'found: The service was created without the part "{part}" of farthing/parts. Nothing was changed.',
   ],
   too_many_hops: [
     'The call came through three upstream services that each bought something, and stops here. Nothing was charged.',
     'cause: An item sells itself: its endpoint buys the same item again.',
     'cause: The `Via` header of an incoming request was copied to the outgoing one.',
     'fix: Let the endpoint of the item fulfil the purchase itself.',
-    'found: [The Via header names {hops} services that the request passed through. Three are allowed. ]An item whose endpoint buys the same item again never ends. Leave out Via if the request is a new one.',
   ],
 } satisfies ProblemPages<typeof httpProblems>

@@ -10,9 +10,6 @@ export const identityPages = {
     'cause: The Basic credentials are not base64, or lack the colon.',
     'fix: Send base64 of `client_id:client_secret`, both from the same `secrets`.',
     'fix: In a sandbox, seed fixed credentials, or make a new account with `POST /v4/account`.',
-    'found: [{!client_id}The Basic credentials are no base64 of an id, a colon and a secret. ][{!owner}No client had the id {client_id} at that moment. ][The client {client_id} of {owner} was revoked at {revoked_at}.]',
-    'found: [{?other_kind}The client {client_id} is of {owner}, and {path} is for another kind. ][{!revoked_at}{!other_kind}The client {client_id} is of {owner}, so its secret was wrong.]',
-    'found: The newest client id of its kind was {newest}.',
   ],
   refresh_token_invalid: [
     'The refresh token cannot be used. A refresh token works once and lasts 24 hours.',
@@ -22,15 +19,12 @@ export const identityPages = {
     'cause: The client credentials that it came from were revoked.',
     'fix: Get a new pair with `Authorization: Basic base64(client_id:client_secret)`.',
     'fix: Store the `refresh_token` of every answer, and let one part of your program refresh.',
-    'found: {?used}At that moment, {used refresh token} of this kind had been used. Each works once.',
-    'found: {!used}At that moment, no refresh token of this kind had been used, so this one was never issued here, or is older than 24 hours.',
   ],
   session_required: [
     'A code is valid only in the session that requested it, and this session requested none for this email. So a code that someone reads aloud opens nothing elsewhere.',
     'cause: The program keeps neither `session_id` nor the cookie between the two calls.',
     'cause: The email is written differently than when the code was requested.',
     'fix: Keep the `X-Session-ID` of the answer of `POST /v4/session/code`, and send it with `POST /v4/session/verify`.',
-    'found: [{?codes}{codes code} had been mailed to {email}, the last at {mailed_at}, and another session had asked for it. ][{!codes}No code had been mailed to {email}. ]Ask for a code and verify it in the same session.',
   ],
   code_wrong: [
     'The code is not the one that was mailed last to this email in this session. After five wrong tries, the code is refused.',
@@ -39,8 +33,6 @@ export const identityPages = {
     'cause: The browser of the page blocks cookies, so each step is a new session.',
     'fix: Enter the six digits of the latest mail, or request a new code with `POST /v4/session/code`.',
     'fix: In tests, an address such as `ada+code123456@example.test` always gets the code 123456. `GET /_sandbox/outbox` shows all mails.',
-    'found: [The last code for {email} was mailed at {mailed_at}, and {@expires_at}. {tries_left} of {most} tries are left. ][The outbox shows the code: {outbox_code}.]',
-    'found: An address such as `ada+code123456@example.test` always gets the code 123456.',
   ],
   code_expired: [
     'The code was right once, and cannot be used now. A code works once, within ten minutes.',
@@ -49,7 +41,6 @@ export const identityPages = {
     'cause: The user has a device, and did not confirm the sign-in there in time.',
     'fix: Request a new code with `POST /v4/session/code`.',
     'fix: In a sandbox with a manual clock, do not advance it by more than ten minutes in between.',
-    'found: [{?used}The last code for {email} was mailed at {mailed_at} and had been used. ][{!used}The last code for {email} {@expires_at}. ]A code works once, within ten minutes. Ask for a new one.',
   ],
   email_taken: [
     'A user with this email exists. Upper and lower case do not count. Nothing was created.',
@@ -58,8 +49,6 @@ export const identityPages = {
     'fix: Send an `Idempotency-Key` with `POST /v4/user` and `POST /v4/account/register`, and repeat it on a retry.',
     'fix: Let the existing user sign in with `POST /v4/session/code`.',
     'fix: Between tests, create a new service or call `POST /_sandbox/reset`.',
-    'found: {#owner} has the address {email} since {created_at}[, made by {maker}].',
-    'found: Use another address, or let that user sign in.',
   ],
   too_many_codes: [
     'Five codes were mailed to this address in the last 15 minutes, or fifty to any addresses for this network, and none was used. No further mail was sent.',
@@ -68,16 +57,12 @@ export const identityPages = {
     'cause: Someone in the same network mails codes to strangers.',
     'fix: Enter the last code, or wait as long as `Retry-After` says.',
     'fix: In tests, use an address for each test, or raise `limits.codes`. Addresses with a fixed code such as `ada+code123456@example.test` have no limit.',
-    'found: {unused unused code} had been mailed for {client_address} and its network in the last 15 minutes, to any addresses. At most {most} are. Private addresses are not counted.',
-    'found: {!client_address}{unused unused code} had been mailed to {email} in the last 15 minutes, and `limits.codes` is {most}. Addresses such as `ada+code123456@example.test` have no limit.',
-    'found: The next one is possible after {retry_after} seconds.',
   ],
   too_many_failures: [
     'The secret is wrong, and so were 20 others for this client id within a minute. The right secret is accepted all the same.',
     'cause: A program retries with an old secret without a pause.',
     'cause: Someone tries secrets.',
     'fix: Correct the secret. The right one is accepted at once, and a wrong one is checked again after `Retry-After`.',
-    'found: [{wrong wrong secret} came for {client_id} within a minute, and this one was wrong too. ][The right secret is accepted at once. Another wrong one is checked after {retry_after} seconds.]',
   ],
   too_many_tries: [
     'Five wrong codes were entered for one mailed code, or twenty for one address within a day. From then on, right codes are refused too. A session or a browser in which the user signed in by a code before is not counted with others.',
@@ -85,28 +70,23 @@ export const identityPages = {
     'cause: A program retries the same wrong code.',
     'fix: After five, request a new code with `POST /v4/session/code`.',
     'fix: After twenty, wait as long as `Retry-After` says, or sign in where you signed in before.',
-    'found: {wrong} wrong codes were entered for {email} within a day. More are not checked, and no more codes are mailed, except where its user signed in before. The next one is possible after {retry_after} seconds.',
-    'found: {!wrong}{tries} wrong codes were entered for the last code of {email}. At most {most} may be. Ask for a new one.',
   ],
   account_creation_refused: [
     'Whoever runs this service has turned off the creation of accounts.',
     'cause: The service was created with `accountCreation: false`.',
     'fix: Ask its operator for an account.',
     'fix: In your own service, leave out `accountCreation`, or seed the account.',
-    'found: The service was created with `accountCreation: false`, so accounts are not created over the interface. A seed can.',
   ],
   account_creation_failed: [
     'The service failed while it created the account. Its transaction was undone, so nothing exists.',
     'cause: A part of the service threw an error that is no refusal. Its log has the cause.',
     'fix: Repeat the call with the same `Idempotency-Key`.',
     'fix: Read the log: `createService({ log })` receives the error.',
-    'found: The transaction that creates the account was undone. [{!fault}The log of the service has the cause. Repeat the request.]',
   ],
   provisioning_failed: [
     'Account, twin and user are created together, and one of them failed. None of them exists.',
     'cause: A part of the service threw an error that is no refusal. Its log has the cause.',
     'fix: Repeat the call with the same `Idempotency-Key`.',
     'fix: Read the log: `createService({ log })` receives the error.',
-    'found: The transaction that creates the account, twin and user was undone. [{!fault}The log of the service has the cause. Repeat the request.]',
   ],
 } satisfies ProblemPages<typeof identityProblems>

@@ -8,7 +8,6 @@ export const jobsPages = {
     'cause: One webhook for each type of event, where one with several patterns is enough.',
     'fix: List them with `GET /v4/webhooks`, and delete those that you do not need: `DELETE /v4/webhooks/{id}`.',
     'fix: Give one webhook several `events`, such as `["payment.*", "purchase.*"]`.',
-    'found: [The account has {webhooks webhook}, which is as many as it may have. ][The oldest is webhook {webhooks.0.id}, for {webhooks.0.url}. Delete one that nothing needs.]',
   ],
   webhook_disabled: [
     'A disabled webhook gets nothing, not even tests. Nothing was sent.',
@@ -17,8 +16,6 @@ export const jobsPages = {
     'cause: Its account disabled it.',
     'fix: Read `disabled_reason` in `GET /v4/webhooks/{id}`, and the tries in `GET /v4/webhooks/{id}/deliveries`.',
     'fix: Enable it: `PUT /v4/webhooks/{id}` with `{"status": "enabled"}`.',
-    'found: The webhook {webhook} for {url} is disabled[: {why}].',
-    'found: Enable it, and send the request again.',
   ],
   too_many_streams: [
     'An account or a user has at most 50 streams open at once in one process, fewer while many others have some: streams of events, and subscriptions of its agents. No stream was opened.',
@@ -27,7 +24,6 @@ export const jobsPages = {
     'cause: Users that an account created, and whose addresses are not proven, count against that account.',
     'fix: Close a stream that you do not need. Each ends by itself after 10 minutes.',
     'fix: Follow the events once, and pass them on. Or let a webhook deliver them: `POST /v4/webhooks`.',
-    'found: [{owner} had {most} streams open, which is as many as it may have. ]Close one of them. Each ends by itself after 10 minutes.',
   ],
   upstream_refused: [
     'The service may not call this URL. The rule protects the network in which the service runs.',
@@ -36,7 +32,6 @@ export const jobsPages = {
     'cause: The URL has a user name, or leads to a cloud metadata service. Those are always refused.',
     'fix: In a sandbox, start it with `--allow-upstream <host or CIDR>`, or `createService({ allowUpstream: [host] })`.',
     'fix: Send credentials as a dispatch parameter instead of in the URL.',
-    'found: [The URL is {url}. This sandbox may call {rule}, and never addresses of cloud metadata. ][To allow the host, start the sandbox with `{flag}`, or create the service with `allowUpstream`.]',
   ],
   too_many_new: [
     'One owner may create only so many things of a kind within a day, 20,000 unless `limits.newPerDay` says otherwise, so that no account fills the storage of all. An owner who has made the service store 1 GiB of large answers within a day, `limits.storedBytesPerDay`, pays no more carts and links until it is over. What an unproven user creates counts for the account that created the user.',
@@ -44,8 +39,6 @@ export const jobsPages = {
     'cause: A load test creates more than a service lets one owner create.',
     'fix: Wait as long as `Retry-After` says, or move the clock of the sandbox.',
     'fix: In your own service, set the limit: `createService({ limits: { newPerDay: 1_000_000 } })`.',
-    'found: {owner} has reached the limit of {most} {what} a day[, `{option}`]. What an unproven user creates counts for the account that created the user.',
-    'found: The next one is possible after {retry_after} seconds.',
   ],
   too_many_mails: [
     'A person got five messages of this kind within 15 minutes. No further one was sent, and what should have been announced did not happen.',
@@ -54,7 +47,5 @@ export const jobsPages = {
     'cause: Tests share one user.',
     'fix: Wait as long as `Retry-After` says, then repeat the call.',
     'fix: In tests, use a user for each test, or advance the clock of the sandbox by 15 minutes.',
-    'found: Five messages of one kind went to one person within 15 minutes[, on behalf of user:{user}].',
-    'found: The next one is possible after {retry_after} seconds.',
   ],
 } satisfies ProblemPages<typeof jobsProblems>

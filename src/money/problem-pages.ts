@@ -10,7 +10,6 @@ export const moneyPages = {
     'cause: More would be issued than a digital quantity can have.',
     'fix: Compute in integers and divide once at the end, or round: `Number(sum.toFixed(3))`.',
     'fix: `GET /v4/dq` lists the digital quantities.',
-    'found: [`{field}` was {amount}. ][An amount of this digital quantity has at most {decimals decimal}, so its smallest amount is {smallest}.]',
   ],
   dq_unknown: [
     'No digital quantity has this hash. A digital quantity is the unit of value, such as a US dollar with three decimals.',
@@ -18,16 +17,12 @@ export const moneyPages = {
     'cause: The hash is from another service, or from before a reset.',
     'cause: A seed names a digital quantity that it does not define.',
     'fix: Send one of the `digital_quantities` of `GET /v4/dq`.',
-    'found: [No digital quantity had the hash {dq}. ][There were {shortcodes}.]',
   ],
   twin_unknown: [
     'None of your twins has this id. A twin is a wallet, and a commodity is paid into one of its seller.',
     'cause: The twin belongs to another account.',
     'cause: The hostname was sent in place of the numeric `id`.',
     'fix: Send an `id` of `GET /v4/twins`, with the same token. `POST /v4/twin` creates a twin.',
-    'found: No twin had the id {twin_id} at that moment.',
-    'found: The twin {twin_id} exists. It belongs to {owners}[, and {#caller} called].',
-    'found: [{#caller} has the twin {own.id} ({own.hostname}). ][{!own}{caller} has no twin. Create one.]',
   ],
   twin_nonce_refused: [
     'The nonce does not prove that the other side holds this twin. It works once, within five minutes.',
@@ -35,7 +30,6 @@ export const moneyPages = {
     'cause: It is older than five minutes.',
     'cause: `hostname` is not the twin that created it.',
     'fix: Let the holder create a new one: `POST /v2/twin/nonce`. Verify it with `PUT /v2/twin/nonce`.',
-    'found: [{hostname} belongs to {owner} and had {unused unused nonce} at that moment. ][{!owner}No twin has the hostname {hostname}. ]A nonce of a twin works once, within five minutes. Let the holder create a new one.',
   ],
   insufficient_funds: [
     "The payer's wallet has too little of this digital quantity. Nothing was moved. Value that is held for a pending purchase cannot be spent.",
@@ -45,16 +39,12 @@ export const moneyPages = {
     'cause: The payment comes from another twin than expected: without `hostname`, it is the primary one.',
     'fix: Read `balances` with `GET /v4/twins`.',
     'fix: Top up: `POST /v4/twin/{hostname}/topup`. In a sandbox, `POST /_sandbox/fund` or `service.sandbox.fund(…)`.',
-    'found: {payer.hostname} of {payer.owner} could spend {payer.spendable} at that moment[, and {what} costs {price}].',
-    'found: [{?payer.held}Its balance was {payer.balance}, of which {payer.held} was held for what is pending. ][{?several}The payer has {twins twin}. Without `hostname`, the first one pays. ][{lack} is missing.]',
-    'found: {!payer}{owner} has no twin to pay from. Create one first, then fund it.',
   ],
   same_twin: [
     'Payer and payee are one wallet, so nothing would move.',
     'cause: A seller tries to buy their own article with the same twin.',
     'cause: A transfer goes to the address of its sender.',
     'fix: Pay from another twin: send its `hostname`. In tests, make a user of their own as the payer.',
-    'found: [{hostname} of {owner} is both payer and payee. ][The payer also has {other}.]',
   ],
   not_owner: [
     'It exists, and belongs to another account or user. Nothing was read or changed.',
@@ -63,14 +53,11 @@ export const moneyPages = {
     'cause: An agent names a twin other than the one that its user lets agents pay from.',
     'fix: Send a `hostname` of `GET /v4/twins`, or leave it out to pay from the primary twin.',
     'fix: Use the token of the account that created the commodity or persona.',
-    'found: The {wrong.kind} {wrong.value} exists. It belongs to {wrong.owners}[, and {#caller} called].',
-    'found: [Call as {owner}: its token comes from {token_from}. ][Agents pay from {agent_twin} only.]',
   ],
   sold_by_item: [
     'A commodity either is sold or pays its readers. A catalog item sells this one, so it stays as it is.',
     'cause: `PUT /v4/commodity/{hash}/payback` names the commodity that an item created for itself.',
     'fix: Create another commodity with `payback: true`.',
-    'found: [Catalog item {item} ]sells the commodity {descriptor}, so it keeps charging. Create another commodity with `payback: true`.',
   ],
   price_changed: [
     'The request says which price the payer saw, and the price is another now. Nothing was charged. The fields have the current price.',
@@ -80,8 +67,6 @@ export const moneyPages = {
     'fix: Show the new `price` and `dq` to the payer, and repeat the call with them.',
     'fix: For a cart, read `lines`. `accept_prices: true` accepts whatever they cost.',
     'fix: A checkout link is for one price: create a new one with `POST /v4/checkout`.',
-    'found: [The prices of {lines line} of the cart are not those that the payer saw. ][{!lines}The payer saw {seen}, and {descriptor} costs {now}. ][{!lines}{!descriptor}The payer saw {seen}, and the price is {price}.]',
-    'found: Show the new price to the payer, and repeat the request with it.',
   ],
   card_declined: [
     "The card's bank refused. Nothing was charged, and nothing was sold. `reason` has what the processor says.",
@@ -90,7 +75,6 @@ export const moneyPages = {
     'cause: A test used a payment method that always declines, such as `pm_card_chargeDeclined`.',
     'fix: Use another `payment_method_id`.',
     'fix: In a sandbox, `GET /_sandbox/test-values` says what each test card does.',
-    'found: [The card {payment_method_id} was declined: {reason}. ][This test value does the following: {test_value} ]`pm_card_visa` works.',
   ],
   processor_failed: [
     'The card processor gave no usable answer. `outcome` says whether the card may still be charged: `failed` means no, `unknown` means perhaps.',
@@ -99,8 +83,6 @@ export const moneyPages = {
     'fix: With `outcome: "unknown"`, do not charge another card. farthing asks again by itself: read the checkout, the invoice or `GET /v4/events` shortly.',
     'fix: With `outcome: "failed"`, try again later.',
     'fix: In your own service, pass `cards`, such as `stripeCards(…)` of `farthing/stripe`.',
-    'found: [{?processor}The card processor gave no usable answer for {method}. ][{!processor}The service has no card processor. Create it with `cards`, or with `sandbox: true`.]',
-    'found: [{?pending}The card may still be charged. The service asks again by itself, so do not send another card. ][{!pending}Nothing was charged. The test value `pm_card_visa` works.]',
   ],
   too_many_declines: [
     'Ten cards were declined within 15 minutes for one user, account or link, or for the guests at one public address, or 100 for all guests of one seller. This card was not tried, so that nobody tests stolen cards here.',
@@ -108,7 +90,6 @@ export const moneyPages = {
     'cause: Someone tries card numbers.',
     'cause: An account lets users that it made, and whose address nobody has proven, try cards. They count together.',
     'fix: Wait as long as `Retry-After` says. Pay from a wallet meanwhile.',
-    'found: [{declined card} were declined within 15 minutes for {payer}. At most 10 may be, or 100 for the guests of one seller. This card was not tried. ][The next card is possible after {retry_after} seconds.]',
   ],
   too_many_charges: [
     'Twenty charges of one user, account or link have no outcome yet, or 200 of the guests of one seller. This card was not tried. Each charge reserves what it will issue, so nobody may have more of them.',
@@ -116,7 +97,5 @@ export const moneyPages = {
     'cause: The card processor does not say whether it charged the cards. farthing asks again for up to three days.',
     'fix: Wait as long as `Retry-After` says, and send the same call again.',
     'fix: Read what is open with `GET /v4/payments` or `GET /v4/events`. Do not top up again for a payment that is pending.',
-    'found: {open charge} have no outcome yet, {own} of them of {payer}. At most 20 of one user, account or link may be open, or 200 of the guests of one seller. This card was not tried.',
-    'found: Send the same call again after {retry_after} seconds.',
   ],
 } satisfies ProblemPages<typeof moneyProblems>

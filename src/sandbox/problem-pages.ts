@@ -8,23 +8,17 @@ export const sandboxPages = {
     'cause: Two parts of a seed use one hostname, client id or `public_secret`.',
     'fix: Call `POST /_sandbox/reset` before, or create a new service for each test.',
     'fix: Leave out fixed ids, so that each seed gets its own.',
-    'found: [A {what} with the name `{name}` is there already. Remove it first, or choose another name. ][{!name}The seed has {seed}.]',
-    'found: [{!name}One thing of the seed was there already, so nothing was created. Reset the sandbox, or leave out fixed ids. ][The same seed was planted by {planted_by}.]',
   ],
   snapshot_invalid: [
     'The document is not a state of farthing. Nothing was changed.',
     'cause: Another JSON file was sent.',
     'cause: The file was cut, or edited so that a list is missing.',
     'fix: Send what `GET /_sandbox/snapshot` or `farthing export` returned, unchanged.',
-    'found: The document has no `{missing}`.',
-    'found: {!missing}The document has the parts of a snapshot.[ {said}]',
-    'found: Send what GET /_sandbox/snapshot returned.',
   ],
   snapshot_newer: [
     'A newer farthing wrote the snapshot, and this one does not know its shapes. Nothing was changed.',
     'cause: The snapshot was made with a later version, for example on another machine.',
     'fix: Update: `npm install farthing@latest`.',
-    'found: The snapshot says schema {schema}. This farthing knows schema {known}, and nothing later. Update farthing.',
   ],
   snapshot_refused: [
     'The snapshot was read, and its rows contradict each other, so the service could not go on from it. `collection` and `id` name the first wrong row. Nothing was changed.',
@@ -32,8 +26,6 @@ export const sandboxPages = {
     'cause: A balance does not equal the sum of its entries.',
     'fix: Export it again from a data file that `farthing verify FILE` finds sound: `farthing export`.',
     'fix: Make the state with a seed instead of editing a snapshot.',
-    'found: [The row {id} of ]`{collection}` contradicts the rest of the snapshot.',
-    'found: The state is as it was. Send a snapshot that was not edited.',
   ],
   rewind_refused: [
     'The sandbox was asked to return to an earlier state, and it cannot. Nothing was changed.',
@@ -43,14 +35,12 @@ export const sandboxPages = {
     'fix: Save a snapshot at places to return to: `POST /_sandbox/snapshots`. Then rewind to its name.',
     'fix: Choose a later request.',
     'fix: Where many processes share the storage, work in a fork: `POST /_sandbox/forks`.',
-    'found: [{to} was {target.operation_id} at {target.at}. ][{reason} ]Nothing was changed. A named snapshot keeps its whole state: POST /_sandbox/snapshots saves one.',
   ],
   sandbox_full: [
     'A sandbox keeps at most 100 named snapshots and 1,000 forks over HTTP. Nothing was created.',
     'cause: Your tests save snapshots or create forks, and never remove them.',
     'fix: Remove what you no longer need: `DELETE /_sandbox/snapshots/{name}`, `DELETE /_sandbox/forks/{id}`.',
     'fix: In JavaScript, `service.sandbox.fork()` has no limit. Close each fork after its test.',
-    'found: [The sandbox holds {most} {what}, and no more are possible. ][The oldest is `{oldest}`. ]Remove one that you no longer need.',
   ],
   not_replayable: [
     'An entry of the journal cannot be repeated or exported. Nothing was sent. `field` names the part of the entry that is the reason, and `id` the entry of a range.',
@@ -62,6 +52,5 @@ export const sandboxPages = {
     'fix: Seed the accounts of your tests, so that the sandbox knows their client secrets.',
     'fix: If `field` is `response.body`, replay with `diff: false`.',
     'fix: Let the range of a test begin earlier, or leave requests out with a filter.',
-    'found: [The part `{field}` of the entry is missing in the journal, and cannot be made anew. ]Nothing was sent. Send the request yourself.',
   ],
 } satisfies ProblemPages<typeof sandboxProblems>

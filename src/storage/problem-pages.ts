@@ -10,7 +10,6 @@ export const storagePages = {
     'fix: Read `GET /_sandbox/health` in a sandbox. It names the fault.',
     'fix: Let one process use a state file, and update farthing if the state is newer.',
     'fix: Repeat the call after `Retry-After` seconds.',
-    'found: [{!fault}No fault of the sandbox caused this. The log of the service has the reason. ]Nothing was changed, so the request can be repeated.',
   ],
   storage_full: [
     'The disk or the quota of the browser is full, so no change can be stored. Reads go on. Nothing was changed.',
@@ -18,7 +17,6 @@ export const storagePages = {
     'cause: The browser allows this site no more data.',
     'fix: Free space, then repeat the call.',
     'fix: Export the state (`GET /_sandbox/snapshot` or `farthing export`), and start over with what you need.',
-    'found: [{!fault}No fault of the sandbox caused this. ]Nothing was changed. Free space, or export the state and delete what you do not need.',
   ],
   cursor_invalid: [
     '`after` is not a place in this list, so there is no next page.',
@@ -26,6 +24,5 @@ export const storagePages = {
     'cause: The page that it came from was read before a reset or a restored snapshot.',
     'cause: It was made up, for example as a page number.',
     'fix: Start again without `after`, and send the `next` of each page unchanged until it is null.',
-    'found: `after` was {=after}, which is not the id of an entry of this list for this caller.',
   ],
 } satisfies ProblemPages<typeof storageProblems>

@@ -6,15 +6,8 @@ import { options } from '../../src/options.js'
 import { routeOf } from '../support/api.js'
 
 const sentences = problemCodes.flatMap((code) => {
-  const { meaning, causes, fixes, found } = errorText(code)
-  // Brackets enclose what is optional, and a fact at the end is a sentence itself.
-  const sentences = found.map((text) =>
-    text
-      .replace(/[[\]]/g, '')
-      .trim()
-      .replace(/\{[^}]*\}$/, '.'),
-  )
-  return [meaning, ...causes, ...fixes, ...sentences].map((text) => ({ code, text }))
+  const { meaning, causes, fixes } = errorText(code)
+  return [meaning, ...causes, ...fixes].map((text) => ({ code, text }))
 })
 /** What stands in backticks. */
 const codes = sentences.flatMap(({ code, text }) =>

@@ -26,9 +26,9 @@ const pages: Readonly<Record<ProblemCode, ProblemPage>> = {
   ...sandboxPages,
 }
 
-/** What the page of a code says, from the most to the least likely cause. `found`: with places for the facts of one refusal. */
+/** What the page of a code says, from the most to the least likely cause. */
 export function errorText(code: ProblemCode) {
   const [meaning, ...lines] = pages[code]
   const of = (kind: string) => lines.flatMap((line) => (line.startsWith(kind) ? [line.slice(kind.length)] : []))
-  return { meaning, causes: of('cause: '), fixes: of('fix: '), found: of('found: ') }
+  return { meaning, causes: of('cause: '), fixes: of('fix: ') }
 }

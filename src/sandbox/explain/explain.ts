@@ -1,5 +1,4 @@
 import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
-import { errorText } from '../../http/error-pages/error-texts.js'
 import { explainers } from './explainers.js'
 import { takes } from './facts/credentials.js'
 import { describeEffects } from './facts/effects.js'
@@ -8,6 +7,9 @@ import { filledTexts } from './facts/filled-text.js'
 import { RefusedRequest, refusalText, type Sources } from './facts/refused-request.js'
 import { describeRetries } from './facts/retries.js'
 import { ownerText, plural } from './facts/words.js'
+import { callerSentences } from './sentences/callers.js'
+import { saleSentences } from './sentences/sales.js'
+import { serviceSentences } from './sentences/services.js'
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
 export async function explainAnswer(sources: Sources): Promise<Explanation> {
@@ -27,7 +29,14 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
   }
 }
 
-/** The facts of a refusal, in the sentences that its code declares for them. */
+/** The sentences of every code. A code without one does not compile. */
+const sentencesOf: Readonly<Record<ProblemCode, string | readonly string[]>> = {
+  ...serviceSentences,
+  ...callerSentences,
+  ...saleSentences,
+}
+
+/** The facts of a refusal, in the sentences of its code. */
 async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise<Explained> {
   const { detail, ...thrown } = asked.facts
   const finding = (await explainers[code]?.(asked)) ?? {}
@@ -43,7 +52,7 @@ async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise
     ...thrown,
     ...Object.fromEntries(Object.entries(found).map(([name, fact]) => [name, fact ?? null])),
   }
-  const sentences = await filledTexts(errorText(code).found, { ...contextOf(asked), detail, ...facts }, asked.tx)
+  const sentences = await filledTexts([sentencesOf[code]].flat(), { ...contextOf(asked), detail, ...facts }, asked.tx)
   // Where the explainer names no call, waiting is what helps.
   const isWait = !('fix' in finding) && typeof facts.retry_after === 'number'
   return { sentences, facts, fix: isWait ? asked.later(Number(facts.retry_after)) : fix }

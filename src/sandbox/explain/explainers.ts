@@ -3,6 +3,7 @@ import { consentExplainers } from './codes/consent.js'
 import { controlExplainers } from './codes/controls.js'
 import { marketExplainers } from './codes/market.js'
 import { oauthExplainers } from './codes/oauth.js'
+import { ownerExplainers } from './codes/owners.js'
 import { paymentExplainers } from './codes/payments.js'
 import { requestExplainers } from './codes/requests.js'
 import type { Explainers } from './facts/explainer.js'
@@ -13,6 +14,7 @@ export const explainers: Explainers = {
   ...callerExplainers,
   ...oauthExplainers,
   ...consentExplainers,
+  ...ownerExplainers,
   ...paymentExplainers,
   ...marketExplainers,
   ...controlExplainers,

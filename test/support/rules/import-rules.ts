@@ -112,10 +112,9 @@ const owners: Record<string, readonly string[]> = {
 }
 /** Names what is used of an SDK. Others load it on first use. */
 const sdk = 'src/agents/mcp/sdk.ts'
-/** What the search of the documentation and explanations read, alone. */
+/** What the search of the documentation reads, alone. */
 const searched: Record<string, readonly string[]> = {
   'src/sandbox/tools/docs-search.ts': ['docs/guides?files', 'src/http/error-pages/error-texts.ts'],
-  'src/sandbox/explain/explain.ts': ['src/http/error-pages/error-texts.ts'],
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
 

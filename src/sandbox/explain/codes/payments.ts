@@ -15,34 +15,12 @@ import { type TransferRow, transfers } from '../../../payments/transfers/transfe
 import type { Explainers } from '../facts/explainer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
 import { cardOnFile } from '../facts/plan.js'
-import { callingConnection, commodityIn, payerIn, priceOf } from '../facts/price.js'
+import { commodityIn, priceOf } from '../facts/price.js'
 import { type Fields, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
-import { foreignThing, rightCall, thingsIn } from '../facts/things.js'
 import { endText, holdings, money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
 /** Value that does not move, its proofs, transfers, binders and cards. */
 export const paymentExplainers = {
-  async not_found(asked) {
-    const named = await thingsIn(asked)
-    const wrong = named.find((thing) => !thing.exists) ?? foreignThing(asked, named)
-    return { ...rightCall(asked, named, wrong), callers: wrong?.exists ? [] : (wrong?.callers ?? []) }
-  },
-
-  async not_owner(asked) {
-    const named = await thingsIn(asked)
-    const twin = (await callingConnection(asked)) && (await payerIn(asked))
-    return { ...rightCall(asked, named, foreignThing(asked, named)), agent_twin: twin?.hostname }
-  },
-
-  async twin_unknown(asked) {
-    const wrong = (await thingsIn(asked)).find(({ field }) => field === 'twin_id')
-    const own = await twinByHostname(asked.tx, wrong?.callers[0] ?? '')
-    return {
-      ...{ twin_id: wrong?.value, owners: wrong?.owners, own: own && { id: own.id, hostname: own.hostname } },
-      fix: own && asked.corrected({ body: { twin_id: own.id } }),
-    }
-  },
-
   async insufficient_funds(asked) {
     const price = await priceOf(asked)
     const short = price && (await shortage(asked, price.sums, price.payer?.id))
