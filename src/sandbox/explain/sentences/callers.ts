@@ -1,4 +1,4 @@
-import type { Sentences } from './sentence.js'
+import type { DeclaredSentences } from './sentence.js'
 
 /** Who calls, and what a user allows. */
 export const callerSentences = {
@@ -149,4 +149,4 @@ export const callerSentences = {
     '{email} is named by {account_names}, and [{?email_verified}is proven][{!email_verified}has not proven the address].',
     'POST /v4/account/register makes an account with a new user. A user who is named signs in with a code first.',
   ],
-} satisfies Sentences
+} satisfies DeclaredSentences

@@ -1,4 +1,4 @@
-import type { Sentences } from './sentence.js'
+import type { DeclaredSentences } from './sentence.js'
 
 /** Amounts, payments, items, carts, checkouts and plans. */
 export const saleSentences = {
@@ -133,4 +133,4 @@ export const saleSentences = {
     '{?retry_after}At most {most} calls of one payer reach a host in its time[, `{option}`]. Nothing was called.',
     'The next one is possible after {retry_after second} of the clock of the sandbox.',
   ],
-} satisfies Sentences
+} satisfies DeclaredSentences

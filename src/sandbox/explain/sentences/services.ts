@@ -1,4 +1,4 @@
-import type { Sentences } from './sentence.js'
+import type { DeclaredSentences } from './sentence.js'
 
 /** Requests, the service, webhooks, limits and the controls of a sandbox. */
 export const serviceSentences = {
@@ -104,4 +104,4 @@ export const serviceSentences = {
     '[The sandbox holds {most} {what}, and no more are possible. ][The oldest is `{oldest}`. ]Remove one that you no longer need.',
   not_replayable:
     '[The part `{field}` of the entry is missing in the journal, and cannot be made anew. ]Nothing was sent. Send the request yourself.',
-} satisfies Sentences
+} satisfies DeclaredSentences
