@@ -1,8 +1,8 @@
 import { nameOf } from '../adapters/client/naming.js'
 import { clientOperations } from '../adapters/client/operations.js'
 import { type Evidence, evidenceGrades, isWeaker } from '../src/base/evidence.js'
-import { problemCodes, problemSentence, problemStatus } from '../src/base/problem.js'
-import { fieldsOfCode, problemFields } from '../src/base/problem-fields.js'
+import { fieldsOfCode, problemCodes, problemSentence, problemStatus } from '../src/base/problem.js'
+import { problemFields } from '../src/base/problem-fields.js'
 import type { ClientOperation } from '../src/composition/client-operation.js'
 import { type DocumentPart, Schemas } from '../src/http/openapi/schemas.js'
 import { Descriptions } from '../src/http/openapi/texts.js'
@@ -39,7 +39,7 @@ export function writeShapes(): string {
 
 function writeCodes(): string {
   const codes = problemCodes.map((code) => {
-    const fields = (fieldsOfCode[code] ?? []).map(
+    const fields = fieldsOfCode(code).map(
       (name) =>
         `${comment(problemFields[name].description, 6)}      readonly ${name}?: ${typeOf(problemFields[name] as DocumentPart, designed(), 6)} | undefined`, // As JSON Schema.
     )

@@ -3,8 +3,7 @@
  * writes: the table as a literal, and the same types without the schemas that they come from.
  */
 
-import type { ProblemCode, StatusOfCode } from '../../src/base/problem.js'
-import type { FieldsOfCode } from '../../src/base/problem-fields.js'
+import type { FieldsOfCode, ProblemCode, StatusOfCode } from '../../src/base/problem.js'
 import { clientOperationsOf } from '../../src/composition/client-operations.js'
 import type { probeRoutes } from '../../src/http/probes/routes.js'
 import {

@@ -3,8 +3,6 @@
  * problem carries a field that the OpenAPI document does not show.
  */
 
-import type { ProblemCode } from './problem.js'
-
 const text = { type: 'string' } as const
 const integer = { type: 'integer' } as const
 const amount = { type: 'number' } as const
@@ -75,7 +73,7 @@ export const problemFields = {
   evidence: { ...text, description: 'The weakest evidence grade that the service accepts.' },
 } as const
 
-type FieldName = keyof typeof problemFields
+export type FieldName = keyof typeof problemFields
 
 type ValueOf<S> = S extends { enum: readonly (infer V)[] }
   ? V
@@ -100,46 +98,14 @@ type ItemOf<P, Required> = { [Name in keyof P & Required]: ValueOf<P[Name]> } & 
 /** Fields of a problem's body beside `error`, `status` and `code`. */
 export type ProblemFields = { readonly [Name in FieldName]?: ValueOf<(typeof problemFields)[Name]> | undefined }
 
-const fieldsByCode = {
-  field_invalid: ['field'],
-  card_required: ['field'],
-  price_changed: ['price', 'dq', 'lines', 'line', 'catalog_item_id'],
-  not_found: ['line'],
-  item_inactive: ['line'],
-  arguments_refused: ['argument', 'reason', 'line'],
-  schema_refused: ['line'],
-  parameter_unreadable: ['line'],
-  upstream_failed: ['transaction_id'],
-  card_declined: ['reason', 'invoice_id', 'payment_id'],
-  processor_failed: ['outcome', 'invoice_id', 'payment_id'],
-  charge_pending: ['invoice_id'],
-  invoice_unpaid: ['invoice_id'],
-  invoice_not_open: ['invoice_status'],
-  approval_required: ['approval', 'approval_id', 'url'],
-  approval_mismatch: ['approval_id'],
-  approval_spent: ['approval_id', 'approval_status'],
-  approval_not_given: ['approval_id', 'approval_status', 'url'],
-  change_impossible: ['reason', 'field', 'changed', 'made', 'of', 'plan', 'limit', 'used', 'resets_at'],
-  change_incomplete: ['changed', 'made'],
-  plan_limit_reached: ['of', 'plan', 'limit', 'used', 'resets_at'],
-  too_many_new: ['of', 'limit'],
-  binder_invalid: ['line', 'column', 'expected'],
-  snapshot_refused: ['collection', 'id'],
-  not_replayable: ['field', 'id'],
-  overloaded: ['waiting', 'queue', 'body_bytes'],
-  too_many_calls: ['limit'],
-  too_many_streams: ['limit'],
-  not_bundled: ['part'],
-  not_ready: ['waiting', 'queue'],
-  storage_unavailable: ['schema', 'ok', 'fault', 'name', 'version', 'storage', 'clock', 'evidence'],
-  outcome_unknown: ['outcome', 'invoice_id', 'payment_id', 'transaction_id', 'changed', 'made'],
-} as const satisfies Partial<Record<ProblemCode, readonly FieldName[]>>
+/** What a problem carries: fields of its body, and facts that only the journal of a sandbox keeps. */
+export interface DeclaredNames {
+  readonly fields?: readonly FieldName[]
+  readonly facts?: readonly string[]
+}
 
-/** The fields that each code may carry. */
-export const fieldsOfCode: Partial<Record<ProblemCode, readonly FieldName[]>> = fieldsByCode
+/** The HTTP status and the sentence of an error, as in a status line, and what it carries. */
+export type ProblemDeclaration = StatusLine | readonly [StatusLine, DeclaredNames]
+type StatusLine = `${number} ${string}`
 
-/** The fields that a problem with this code may carry, and their types. */
-export type FieldsOfCode<Code extends ProblemCode> = Pick<
-  ProblemFields,
-  Code extends keyof typeof fieldsByCode ? (typeof fieldsByCode)[Code][number] : never
->
+export type ProblemDeclarations = Readonly<Record<string, ProblemDeclaration>>

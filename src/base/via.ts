@@ -19,5 +19,5 @@ export const viaAfter = (hops: number): string => Array.from({ length: hops + 1 
 
 /** Checks the hops before value is held for an upstream call. Throws `too_many_hops`. */
 export function checkHops(hops: number): void {
-  if (hops >= MOST_HOPS) throw problem('too_many_hops')
+  if (hops >= MOST_HOPS) throw problem('too_many_hops', { facts: { hops, most: MOST_HOPS } })
 }

@@ -19,6 +19,8 @@ export interface RenderedAnswer {
   readonly status: number
   readonly headers: Record<string, string>
   readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null
+  /** What decided, if it is a refusal. Only the journal takes it. */
+  readonly facts?: Readonly<Record<string, unknown>>
 }
 
 /** Renders a handler's value as an answer. */
@@ -92,6 +94,7 @@ export function renderProblem(
       ...shown?.headers,
     },
     body: shown?.body ?? JSON.stringify(shown ? shown.value : { ...plain(refused), ...messageOf(refused, route) }),
+    facts: { ...refused.fields, ...refused.facts },
   }
 }
 

@@ -117,12 +117,6 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'src/sandbox/controls/seed/seed-schema.ts': {
     'new RegExp(`^${prefix}_[0-9a-f]{32}$`)': 'It repeats a limited number of times.',
   },
-  'src/sandbox/explain/codes/binder-imports.ts': {
-    '/, not (".*")\\.$/': 'It reads an answer of the journal, which is cut at 16 KiB.',
-  },
-  'src/sandbox/explain/codes/bodies.ts': {
-    '/(must be [^.]+)\\.?$/': 'It reads an answer of the journal, which is cut at 16 KiB.',
-  },
   'src/sandbox/explain/facts/refused-request.ts': {
     "new RegExp(`^${versions ? `/(?:${versions.join('|')})` : ''}${pattern}/*$`)":
       'It is the path of a route, and reads a path of the journal.',

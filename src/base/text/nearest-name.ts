@@ -8,13 +8,18 @@ const MOST_NAMES = 32
  * `-` do not count.
  */
 export function suggestName(given: string, names: readonly string[]): string {
+  const near = nearestName(given, names)
+  if (near !== undefined) return ` Did you mean "${near}"?`
+  return names.length > 0 && names.length <= MOST_NAMES ? ` Choose from ${names.join(', ')}.` : ''
+}
+
+/** The name that an unknown one was likely meant to be. */
+export function nearestName(given: string, names: readonly string[]): string | undefined {
   const byFolded = new Map(names.map((name) => [folded(name), name]))
   const sought = folded(given)
   // Two swapped letters are a distance of two.
   const maxDistance = sought.length <= 3 ? 1 : Math.max(2, Math.floor(sought.length / 3))
-  const near = closestMatch(sought, [...byFolded.keys()], { maxDistance })
-  if (near !== undefined) return ` Did you mean "${byFolded.get(near)}"?`
-  return names.length > 0 && names.length <= MOST_NAMES ? ` Choose from ${names.join(', ')}.` : ''
+  return byFolded.get(closestMatch(sought, [...byFolded.keys()], { maxDistance }) ?? '')
 }
 
 const folded = (name: string): string => name.toLowerCase().replace(/[_-]/g, '')

@@ -175,7 +175,7 @@ async function authenticateToken(
   if (!auth.includes(owner_kind)) {
     if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
     const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
-    throw problem(wrongCaller(auth), { detail })
+    throw problem(wrongCaller(auth), { detail, facts: { token_of: owner_kind } })
   }
   return principal
 }

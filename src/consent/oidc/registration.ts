@@ -130,17 +130,18 @@ function showClient(row: OidcClientRow, token: string, context: Context) {
   }
 }
 
-const metadataProblem = (detail: string) => problem('invalid_client_metadata', { detail })
+const metadataProblem = (detail: string, ...fields: string[]) =>
+  problem('invalid_client_metadata', { detail, facts: { fields } })
 
 /** Checks metadata and fills in what is missing. Throws like `registerOidcClient`. */
 export function checkMetadata(sent: SentMetadata): ClientMetadata {
   const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
-  if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.')
-  if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.')
+  if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.', 'subject_type')
+  if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.', 'jwks', 'jwks_uri')
   const redirect_uris = checkRedirects(sent)
   for (const name of ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri'] as const)
     if (sent[name] !== undefined && !isWebAddress(sent[name]))
-      throw metadataProblem(`\`${name}\` must be an https or http URL.`)
+      throw metadataProblem(`\`${name}\` must be an https or http URL.`, name)
   const metadata = {
     ...withoutUndefined(rest),
     redirect_uris,
@@ -162,7 +163,7 @@ const MAX_URIS = 32
 
 function checkKeys(jwks: object): { readonly keys: readonly object[] } {
   const checked = checkPublicKeys(jwks)
-  if ('wrong' in checked) throw metadataProblem(checked.wrong)
+  if ('wrong' in checked) throw metadataProblem(checked.wrong, 'jwks')
   return checked
 }
 
@@ -181,13 +182,19 @@ function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: 
 function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
   const known = authMethods.find((each) => each === method)
   if (known) return known
-  throw metadataProblem(`\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`)
+  throw metadataProblem(
+    `\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`,
+    'token_endpoint_auth_method',
+  )
 }
 
 function checkAlgorithm(algorithm: string = signingAlgorithms[0]): SigningAlgorithm {
   const known = signingAlgorithms.find((each) => each === algorithm)
   if (known) return known
-  throw metadataProblem(`\`id_token_signed_response_alg\` must be one of ${signingAlgorithms.join(', ')}.`)
+  throw metadataProblem(
+    `\`id_token_signed_response_alg\` must be one of ${signingAlgorithms.join(', ')}.`,
+    'id_token_signed_response_alg',
+  )
 }
 
 function checkGrants({
@@ -196,16 +203,20 @@ function checkGrants({
 }: SentMetadata) {
   const known = grant_types.every((type) => type === 'authorization_code' || type === 'refresh_token')
   if (!known || !grant_types.includes('authorization_code'))
-    throw metadataProblem('`grant_types` must contain authorization_code, and may contain refresh_token.')
+    throw metadataProblem(
+      '`grant_types` must contain authorization_code, and may contain refresh_token.',
+      'grant_types',
+    )
   if (response_types.length !== 1 || response_types[0] !== 'code')
-    throw metadataProblem('`response_types` must be ["code"].')
+    throw metadataProblem('`response_types` must be ["code"].', 'response_types')
   return { grant_types, response_types }
 }
 
 /** The supported scopes among those sent. Default: all. */
 function checkScope(scope = scopesSupported.join(' ')): string {
   const known = splitOnSpaces(scope).filter(isScope)
-  if (known.length === 0) throw metadataProblem(`\`scope\` must contain some of ${scopesSupported.join(', ')}.`)
+  if (known.length === 0)
+    throw metadataProblem(`\`scope\` must contain some of ${scopesSupported.join(', ')}.`, 'scope')
   return known.join(' ')
 }
 

@@ -1,10 +1,17 @@
 import type { Evidence } from '../../base/evidence.js'
-import { docsOf, type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../base/problem.js'
-import { fieldsOfCode, problemFields } from '../../base/problem-fields.js'
+import {
+  docsOf,
+  fieldsOfCode,
+  type ProblemCode,
+  problemCodes,
+  problemSentence,
+  problemStatus,
+} from '../../base/problem.js'
+import { problemFields } from '../../base/problem-fields.js'
 import { routesThatAnswer } from '../openapi/document.js'
 import type { Route } from '../route.js'
 import { errorsOf } from '../routing/errors.js'
-import { errorTexts } from './texts/error-texts.js'
+import { errorText } from './error-texts.js'
 
 /** An error code in a list. */
 export interface ListedError {
@@ -45,14 +52,14 @@ const listedError = (code: ProblemCode, service: Pick<ExplainingService, 'baseUr
 })
 
 export function explainError(code: ProblemCode, service: ExplainingService): ExplainedError {
-  const { meaning, causes, fixes } = errorTexts[code]
+  const { meaning, causes, fixes } = errorText(code)
   const answering = routesThatAnswer(service.routes, service.evidence).filter(
     ({ route, version }) => version === route.versions?.[0] && errorsOf(route).includes(code),
   )
   return {
     ...listedError(code, service),
     ...{ meaning, causes, fixes },
-    fields: (fieldsOfCode[code] ?? []).map((name) => {
+    fields: fieldsOfCode(code).map((name) => {
       const { type, description } = problemFields[name]
       return { name, type: typeof type === 'string' ? type : type.join(' or '), description }
     }),

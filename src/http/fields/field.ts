@@ -1,18 +1,22 @@
 import type * as z from 'zod/mini'
 import { type Problem, problem } from '../../base/problem.js'
-import { suggestName } from '../../base/text/nearest-name.js'
+import { nearestName, suggestName } from '../../base/text/nearest-name.js'
 import { type FieldSchema, fieldNames, partsOf, type SchemaPlace } from './marks.js'
 
 /** Problems of invalid fields, which name the field and say what it must be. */
 
-export const fieldRefused = (field: string, what: string, hint = ''): Problem =>
-  problem('field_invalid', { detail: `"${field}" ${what}.${hint}`, fields: { field } })
+export const fieldRefused = (field: string, what: string, hint = '', facts: FieldFacts = {}): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${what}.${hint}`, fields: { field }, facts })
+
+/** What the field must be, its type, or the name of the field that it was meant to be. */
+type FieldFacts = { readonly [Name in 'must' | 'type' | 'meant']?: string | undefined }
 
 /** What is wrong with a value. `what` completes a sentence that begins with the path, and `hint` follows it. */
 export interface FieldFault {
   readonly path: readonly PropertyKey[]
   readonly what: string
   readonly hint: string
+  readonly facts?: FieldFacts
 }
 
 /** Checks a value against a schema. Throws `field_invalid`, which names the field. */
@@ -44,9 +48,11 @@ export function fieldProblem(
   value: unknown,
   within?: string,
 ): Problem {
-  const { path, what, hint } = faultOf(schema, issues, value)
+  const { path, what, hint, facts } = faultOf(schema, issues, value)
   const field = [...(within === undefined ? [] : [within]), ...path.map(String)].join('.')
-  return field === '' ? problem('field_invalid', { detail: `The fields ${what}.` }) : fieldRefused(field, what, hint)
+  return field === ''
+    ? problem('field_invalid', { detail: `The fields ${what}.` })
+    : fieldRefused(field, what, hint, facts)
 }
 
 /** An unknown name comes first, because a misspelled field is also a missing one. */
@@ -54,13 +60,17 @@ function faultOf(schema: z.ZodMiniType, issues: readonly z.core.$ZodIssue[], val
   for (const { code, path, ...unknown } of issues) {
     if (code !== 'unrecognized_keys' || !('keys' in unknown)) continue
     const [name = ''] = unknown.keys
-    return { path: [...path, name], what: 'is not a field', hint: suggestName(name, namesAt(schema, path)) }
+    const names = namesAt(schema, path)
+    const facts = { meant: nearestName(name, names) }
+    return { path: [...path, name], what: 'is not a field', hint: suggestName(name, names), facts }
   }
   const [issue] = issues
   if (!issue) return { path: [], what: 'are invalid', hint: '' }
   const { path } = issue
   const isMissing = path.length > 0 && valueAt(value, path) === undefined
-  return { path, what: `${isMissing ? 'is missing: it ' : ''}must be ${expected(issue)}`, hint: '' }
+  const must = expected(issue)
+  const facts = { must, type: issue.code === 'invalid_type' ? issue.expected : undefined }
+  return { path, what: `${isMissing ? 'is missing: it ' : ''}must be ${must}`, hint: '', facts }
 }
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>

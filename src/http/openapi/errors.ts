@@ -1,6 +1,6 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
-import { type ProblemCode, problemSentence, problemStatusIn } from '../../base/problem.js'
-import { fieldsOfCode, problemFields } from '../../base/problem-fields.js'
+import { fieldsOfCode, type ProblemCode, problemSentence, problemStatusIn } from '../../base/problem.js'
+import { problemFields } from '../../base/problem-fields.js'
 import type { Route } from '../route.js'
 import { errorsOf } from '../routing/errors.js'
 import { refusalHeaders } from './headers.js'
@@ -108,7 +108,7 @@ function errorSchema(
   const oauthCode = refused?.oauthCode
   const statuses = [...new Set(codes.map((code) => problemStatusIn(least, code)))].sort((a, b) => a - b)
   const shown = showsCode(least)
-  const extra = [...new Set(codes.flatMap((code) => fieldsOfCode[code] ?? []))]
+  const extra = [...new Set(codes.flatMap((code) => fieldsOfCode(code)))]
   const shownCodes = shown ? codes : codes.filter((code) => strictCodes.has(code))
   const grade = shown && { 'x-evidence': 'designed' }
   const own: DocumentPart = {

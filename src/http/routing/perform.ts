@@ -178,7 +178,7 @@ function checkAccess(endpoint: Endpoint, incoming: Incoming, { sandbox }: Servic
   const { route, evidence, isGraded } = endpoint
   if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
   if (incoming.leastEvidence !== 'designed' && isWeaker(evidence, incoming.leastEvidence))
-    throw evidenceRefused('This operation', evidence, incoming)
+    throw evidenceRefused('This operation', route.id, evidence, incoming)
   if (sandbox) sandbox.requests.guard(endpoint, incoming)
   else if (route.scope === 'sandbox') throw problem('no_such_path')
 }
@@ -187,23 +187,27 @@ function checkAccess(endpoint: Endpoint, incoming: Incoming, { sandbox }: Servic
 function refuseWeakFields(route: Route, incoming: Incoming, { params, query, body }: Fields): void {
   const { headers, leastEvidence, source } = incoming
   if (route.idempotent && headers.has('idempotency-key'))
-    throw evidenceRefused('The header "Idempotency-Key"', 'designed', { leastEvidence })
+    throw evidenceRefused('The header "Idempotency-Key"', 'Idempotency-Key', 'designed', incoming)
   if (route.deviceToken && headers.has('x-device-token'))
-    throw evidenceRefused('The header "X-Device-Token"', 'designed', { leastEvidence })
+    throw evidenceRefused('The header "X-Device-Token"', 'X-Device-Token', 'designed', incoming)
   const weak =
     (route.query && weakField(route.query, query, leastEvidence)) ??
     (route.body && weakField(route.body, body, leastEvidence))
-  if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.evidence, { leastEvidence })
+  if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.path, weak.evidence, incoming)
   for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
     if (isWeaker(evidence, leastEvidence) && form.test(String(decodedText(params[name]))))
-      throw evidenceRefused(`This form of "${name}"`, evidence, { leastEvidence })
+      throw evidenceRefused(`This form of "${name}"`, name, evidence, incoming)
   const queried = Object.keys(incoming.query).find((name) => route.query && name in route.query.shape)
   if (route.queryInBody && source.takesGetBody && queried !== undefined)
-    throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, 'designed', { leastEvidence })
+    throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, queried, 'designed', incoming)
 }
 
-const evidenceRefused = (what: string, evidence: Evidence, { leastEvidence }: Pick<Incoming, 'leastEvidence'>) =>
-  problem('evidence_refused', { detail: `${what} is ${evidence}, and the mode is ${leastEvidence}.` })
+/** `what` begins the sentence, and `refused` is its name alone. */
+const evidenceRefused = (what: string, refused: string, grade: Evidence, { leastEvidence }: Incoming): Problem =>
+  problem('evidence_refused', {
+    detail: `${what} is ${grade}, and the mode is ${leastEvidence}.`,
+    facts: { what, refused, grade },
+  })
 
 interface Fields {
   readonly params: Record<string, unknown>

@@ -158,7 +158,9 @@ async function start(ready: () => Promise<void>, path: string): Promise<undefine
 
 /** The URL contains the Host header, so an invalid Host makes an invalid URL. */
 const shownError = (error: unknown, { url }: Incoming): unknown =>
-  URL.canParse(url) ? error : problem('header_malformed', { detail: 'The invalid header is Host.', cause: error })
+  URL.canParse(url)
+    ? error
+    : problem('header_malformed', { detail: 'The invalid header is Host.', facts: { header: 'Host' }, cause: error })
 
 function incomingOf(request: Request, service: ServiceContext, source: FetchSource): Incoming {
   const { method } = request

@@ -49,6 +49,7 @@ export async function spendCalls(
     throw problem('too_many_calls', {
       detail: `This makes ${all} calls, and one payment makes at most ${MOST_CALLS}. Pay for a part of it first.`,
       fields: { limit: MOST_CALLS },
+      facts: { most: MOST_CALLS },
     })
   const free = new Map<string, number>()
   const paid = new Map<string, number>()
@@ -77,6 +78,7 @@ async function spendPaid(tx: Writer, { times, ...counted }: PaidCalls, { sandbox
   throw problem('too_many_calls', {
     detail: `One payer causes at most ${MOST_PAID} calls of one host a day. ${waitText(seconds, { sandbox })}`,
     fields: { limit: MOST_PAID },
+    facts: { most: MOST_PAID },
     headers: { 'retry-after': String(seconds) },
   })
 }

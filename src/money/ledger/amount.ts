@@ -13,7 +13,8 @@ export function toUnits(amount: number, decimals: number): bigint {
   if (amount < 0) throw problem('amount_invalid', { detail: 'It must not be negative.' })
   const { digits, scale } = decimalOf(amount)
   const shift = decimals - scale
-  if (shift < 0) throw problem('amount_invalid', { detail: `It must have at most ${decimals} decimals.` })
+  if (shift < 0)
+    throw problem('amount_invalid', { detail: `It must have at most ${decimals} decimals.`, facts: { decimals } })
   // 1e308 would be a bigint of 300 digits, so check the length first.
   if (digits.length + shift > 17) throw tooLarge(decimals)
   const units = BigInt(digits) * 10n ** BigInt(shift)
@@ -50,4 +51,4 @@ function decimalOf(amount: number): { digits: string; scale: number } {
 }
 
 const tooLarge = (decimals: number) =>
-  problem('amount_invalid', { detail: `It must be at most ${toAmount(MAX_UNITS, decimals)}.` })
+  problem('amount_invalid', { detail: `It must be at most ${toAmount(MAX_UNITS, decimals)}.`, facts: { decimals } })

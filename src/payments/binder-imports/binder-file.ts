@@ -30,6 +30,7 @@ export const binderFault = (line: number, column: BinderColumn, expected: string
   problem('binder_invalid', {
     detail: `Line ${line}, ${column}: it must be ${expected}${given === undefined ? '' : `, not ${quotedCell(given)}`}.`,
     fields: { line, column, expected },
+    facts: { given: given === undefined ? undefined : quotedCell(given) },
   })
 
 /** The problem of a line that has no column of its own. `what` completes the sentence "line 7 …". */

@@ -78,7 +78,10 @@ async function inCurrentSchema(state: State, history: SchemaHistory): Promise<St
   try {
     return await migrateState(state, history, { what: 'This snapshot' })
   } catch (cause) {
-    if (cause instanceof SchemaNewer) throw problem('snapshot_newer', { detail: cause.message, cause })
+    if (cause instanceof SchemaNewer) {
+      const { message: detail, schema, known } = cause
+      throw problem('snapshot_newer', { detail, facts: { schema, known }, cause })
+    }
     throw problem('snapshot_refused', {
       detail: `The snapshot has schema ${schemaOf(state)} and cannot be migrated: ${messageOf(cause)}.`,
       cause,

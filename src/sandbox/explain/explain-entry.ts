@@ -4,7 +4,7 @@ import type { Reader } from '../../storage/storage.js'
 import { sandboxOf } from '../onion/context.js'
 import type { Entry } from '../onion/entry.js'
 import { explainAnswer } from './explain.js'
-import type { Explanation } from './facts/explanation.js'
+import type { Explanation, FactsByName } from './facts/explanation.js'
 
 /** An entry of the journal. `after`: the last commit when it ended. Undefined while it runs. */
 export interface ExplainedEntry extends Entry {
@@ -12,6 +12,8 @@ export interface ExplainedEntry extends Entry {
   readonly tokenDigest?: string
   /** The delegate that its path or a field names. */
   readonly delegate?: string | undefined
+  /** What was thrown. */
+  readonly facts?: FactsByName
   readonly after: number | undefined
 }
 

@@ -15,7 +15,10 @@ export function readFaultHeader(text: string): Fault {
   const fault = { match: {}, at, do: { [name]: value === undefined ? true : Number(value) } }
   const wrong = name === '' ? GRAMMAR : describeFault(FaultShape, fault)
   if (wrong !== undefined)
-    throw problem('header_malformed', { detail: `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.` })
+    throw problem('header_malformed', {
+      detail: `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.`,
+      facts: { header: 'X-Sandbox-Fault' },
+    })
   return FaultShape.parse(fault)
 }
 

@@ -45,6 +45,8 @@ export class KeptEntry implements Entry {
   /** The path as it was sent. Undefined once its secrets are hidden. */
   #sentPath: string | undefined
   #path = ''
+  /** What decided about a refusal, as JSON. */
+  #facts: string | undefined
   bytes = 0
   /** The last commit when it ended. Undefined while it runs, and without a history. */
   after: number | undefined
@@ -88,6 +90,15 @@ export class KeptEntry implements Entry {
     return this.delegateInPath ?? (this.request && this.sent?.delegate)
   }
 
+  keepFacts(facts: object): void {
+    this.#facts = JSON.stringify(facts)
+  }
+
+  /** What decided about a refusal, without its secrets, for its explanation. */
+  get facts(): Readonly<Record<string, unknown>> {
+    return JSON.parse(redact(this.#facts ?? '{}'))
+  }
+
   get storage(): StorageCalls {
     return { transactions: this.#transactions, reads: this.#reads, writes: this.#writes, retries: this.#retries }
   }
@@ -128,6 +139,7 @@ export class KeptEntry implements Entry {
   measure(): number {
     const named = [this.method, this.principal, this.client_address, this.code, this.caused_by]
     let characters = (this.#sentPath ?? this.#path).length + (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
+    characters += this.#facts?.length ?? 0
     for (const text of named) characters += text?.length ?? 0
     this.bytes = ENTRY_BYTES + 2 * characters + 16 * this.#effects.length
     return this.bytes

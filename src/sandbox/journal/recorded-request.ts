@@ -47,9 +47,10 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     this.journal.ended(entry)
   }
 
-  #keepAnswer({ status, headers, body }: RenderedAnswer): void {
+  #keepAnswer({ status, headers, body, facts }: RenderedAnswer): void {
     const { entry } = this
     entry.status = status
+    if (facts) entry.keepFacts(facts)
     // Pages, files and streams are not kept.
     const isKept = headers['content-type']?.includes('json') ?? true
     entry.answered = new KeptMessage(headerLines(Object.entries(headers)), isKept ? body : null)

@@ -89,7 +89,8 @@ function isKnownHost(url: string, { baseUrl, sandbox }: GuardedService): boolean
 function hostRefused(url: string): Problem {
   const [, host = ''] = AUTHORITY.exec(url) ?? []
   const shown = /^[\w.:[\]-]{1,255}$/.test(host) ? host : 'HOST'
-  return problem('host_refused', { detail: `To allow it, start the sandbox with --allow-host ${shown}.` })
+  const detail = `To allow it, start the sandbox with --allow-host ${shown}.`
+  return problem('host_refused', { detail, facts: { host: shown } })
 }
 
 /** Trusts the service's own pages, pages on this machine at any port, and origins in `allowOrigins`. */

@@ -27,7 +27,7 @@ export async function actAsCaller({ principal, by }: ActingOrder, service: Servi
     return { principal, headers }
   } catch (cause) {
     if (!(cause instanceof Problem) || cause.code !== 'not_replayable') throw cause
-    throw problem('not_found', { detail: cause.message.replace(/^.*?`: /, ''), cause })
+    throw problem('not_found', { detail: String(cause.facts.why), cause })
   }
 }
 

@@ -2,7 +2,7 @@ import MiniSearch from 'minisearch'
 import guides from '../../../docs/guides?files'
 import { docsOf, type ProblemCode, problemCodes, problemSentence } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import { errorTexts } from '../../http/error-pages/texts/error-texts.js'
+import { errorText } from '../../http/error-pages/error-texts.js'
 import { cutText } from './brief.js'
 
 /** A part of the documentation. */
@@ -93,7 +93,7 @@ const docsOfRoute = ({ id, method, path, versions, summary }: SearchedOperation)
 })
 
 function docsOfCode(code: ProblemCode): Omit<Docs, 'id'> {
-  const { meaning, causes, fixes } = errorTexts[code]
+  const { meaning, causes, fixes } = errorText(code)
   return {
     kind: 'error',
     title: code,

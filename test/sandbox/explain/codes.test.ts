@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { routeList } from '../../../scripts/route-table.js'
 import { type ProblemCode, problemCodes, problemSentence, problemStatus } from '../../../src/base/problem.js'
-import { errorTexts } from '../../../src/http/error-pages/texts/error-texts.js'
+import { errorText } from '../../../src/http/error-pages/error-texts.js'
 import { defaultLimits } from '../../../src/http/limits.js'
 import type { Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
@@ -11,7 +11,7 @@ import type { Explanation } from '../../../src/sandbox/explain/facts/explanation
 import type { Entry } from '../../../src/sandbox/onion/entry.js'
 
 const generic = new Set(
-  Object.values(errorTexts).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),
+  problemCodes.map(errorText).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),
 )
 
 /** An entry in which a route refused a request with a code. */

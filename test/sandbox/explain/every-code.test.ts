@@ -1,9 +1,49 @@
-import { describe, expect, it } from 'vitest'
-import { isProblemCode, problemCodes, problemStatus } from '../../../src/base/problem.js'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  isProblemCode,
+  type ProblemCode,
+  problemCodes,
+  problemSentence,
+  problemStatus,
+} from '../../../src/base/problem.js'
+import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
+import { KeptEntry } from '../../../src/sandbox/journal/kept-entry.js'
 import { newShop } from './scenes/scene.js'
 import { excused, scenes } from './scenes/scenes.js'
 
 const codeOf = (name: string): string => name.split(' ')[0] ?? ''
+
+const OTHER_WORDS = { error: 'In other words.', error_description: 'In other words.' }
+
+/** Explains while every refusal has another sentence, as if someone had rewritten it. */
+async function inOtherWords<T>(explain: () => Promise<T>): Promise<T> {
+  const getterOf = (name: 'response' | 'facts') =>
+    Object.getOwnPropertyDescriptor(KeptEntry.prototype, name)?.get ?? expect.unreachable(name)
+  const [response, facts] = [getterOf('response'), getterOf('facts')]
+  const spies = [
+    vi.spyOn(KeptEntry.prototype, 'response', 'get').mockImplementation(function (this: KeptEntry) {
+      const { body, ...shown } = response.call(this)
+      return { ...shown, body: body?.startsWith('{') ? JSON.stringify({ ...JSON.parse(body), ...OTHER_WORDS }) : body }
+    }),
+    vi.spyOn(KeptEntry.prototype, 'facts', 'get').mockImplementation(function (this: KeptEntry) {
+      const { detail, ...others } = facts.call(this)
+      return detail === undefined ? others : { ...others, detail: OTHER_WORDS.error }
+    }),
+  ]
+  return explain().finally(() => {
+    for (const spy of spies) spy.mockRestore()
+  })
+}
+
+/** An explanation without its entry, in which a mark stands for each sentence of the refusal that it quotes. */
+function quotesIn({ entry, ...why }: Explanation, { error, error_description = error }: { [name: string]: string }) {
+  const own = String(error_description)
+    .replace(problemSentence(String(why.facts.code) as ProblemCode), '')
+    .trim()
+  const said = [String(error_description), own, OTHER_WORDS.error].filter((text) => text !== '')
+  const marked = (text: string) => said.reduce((all, part) => all.replaceAll(part, '…'), text)
+  return JSON.parse(JSON.stringify(why), (_, value) => (typeof value === 'string' ? marked(value) : value))
+}
 
 describe('every error code', () => {
   it('has a scene that provokes it, or an excuse', () => {
@@ -29,6 +69,7 @@ describe('every error code', () => {
     const shown = JSON.stringify(why)
     for (const secret of [...shop.secrets, sent.session]) if (secret) expect(shown).not.toContain(secret)
     expect(why.fix === null, shown).toBe(fix === 'none')
+    expect(quotesIn(await inOtherWords(() => shop.explained(answer)), answer.body)).toEqual(quotesIn(why, answer.body))
     await meanwhile?.()
     if (why.fix !== null) {
       const fixed = await shop.fixed({ why, sent }, fill ? { fill } : {})

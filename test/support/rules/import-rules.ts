@@ -121,9 +121,13 @@ const owners: Record<string, readonly string[]> = {
 const sdk = 'src/agents/mcp/sdk.ts'
 /** What the search of the documentation reads, alone. */
 const searched: Record<string, readonly string[]> = {
-  'src/sandbox/tools/docs-search.ts': ['docs/guides?files', 'src/http/error-pages/texts/error-texts.ts'],
+  'src/sandbox/tools/docs-search.ts': ['docs/guides?files', 'src/http/error-pages/error-texts.ts'],
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
+
+/** What a group declares of its errors, for the one list in `base/` and that of their pages. It is data, and imports nothing. */
+const declarations = /^src\/.+\/problem(s|-pages)\.ts$/
+const lists = ['src/base/problem.ts', 'src/http/error-pages/error-texts.ts']
 
 /** What breaks the rules of who may import whom: `file:line: rule n: what is wrong`. */
 export function violations(modules: readonly Module[]): string[] {
@@ -157,6 +161,9 @@ function pathFault(from: string, path: string, imported: Import): string | undef
   if (/^(sandbox|test)\//.test(path) && place !== 'sandbox') return `rule 5: nothing imports ${top(path)}/`
   if (/^adapters\//.test(path) && from.startsWith('src/')) return 'rule 3: src/ never imports adapters/'
   if (searched[from]?.includes(path)) return undefined
+  if (declarations.test(from) && !imported.typeOnly)
+    return `rule 0: declarations of errors are data, and may not import ${path}`
+  if (declarations.test(path) && (lists.includes(from) || folderOf(from) === folderOf(path))) return undefined
   if (place === 'adapter') return adapterFault(from, path, imported.typeOnly)
   if (place === 'sandbox' || place === 'composition') return undefined
   if (to === 'composition') return `rule 1: only the modules that compose the service import ${path}`
@@ -246,7 +253,7 @@ function clientFaults(from: string, { path, typeOnly }: Import, all: ReadonlyMap
 }
 
 const isPure = ({ path, imports }: Module): boolean =>
-  ['base', 'ledger', 'noun'].includes(placeOf(path)) &&
+  (['base', 'ledger', 'noun'].includes(placeOf(path)) || declarations.test(path)) &&
   imports.every((imported) => imported.typeOnly || imported.path !== undefined)
 
 /** A module with all it imports, types aside. */

@@ -30,7 +30,8 @@ export class ServedForks implements HttpForks {
     if (this.#isClosed) throw new StorageClosed()
     if (this.#forks.size >= MOST_FORKS) {
       const [oldest] = this.#forks.keys()
-      throw problem('sandbox_full', { detail: `At most ${MOST_FORKS} forks. The oldest is ${oldest}.` })
+      const detail = `At most ${MOST_FORKS} forks. The oldest is ${oldest}.`
+      throw problem('sandbox_full', { detail, facts: { most: MOST_FORKS, what: 'forks', oldest } })
     }
     const id = this.#newId()
     const url = `${this.#service.baseUrl}${PLACE}${id}`

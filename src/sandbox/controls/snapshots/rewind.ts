@@ -12,7 +12,10 @@ export async function rewindSandbox(to: string, service: ServiceContext): Promis
   const { storage, background } = service
   const sandbox = sandboxOf(service)
   if (storage.isShared)
-    throw problem('rewind_refused', { detail: 'Other processes use this storage. Work in a fork instead.' })
+    throw problem('rewind_refused', {
+      detail: 'Other processes use this storage. Work in a fork instead.',
+      facts: { shared: true },
+    })
   const goBack = wayBack(to, service)
   // Until the clock is that of the former state, its waits would look as if they lay ahead.
   await background.rest(async () => {

@@ -29,7 +29,8 @@ export async function saveNamedState(
       throw problem('already_exists', { detail: 'Remove the snapshot first, or choose a new name.' })
     if (snapshots.size >= MOST_SNAPSHOTS) {
       const [oldest] = snapshots.keys()
-      throw problem('sandbox_full', { detail: `At most ${MOST_SNAPSHOTS} snapshots. The oldest is ${oldest}.` })
+      const detail = `At most ${MOST_SNAPSHOTS} snapshots. The oldest is ${oldest}.`
+      throw problem('sandbox_full', { detail, facts: { most: MOST_SNAPSHOTS, what: 'snapshots', oldest } })
     }
   }
   check()

@@ -1,196 +1,83 @@
+import { normalEmail } from '../../../base/text/email.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { sessions } from '../../../identity/sessions/session.js'
+import { codesOfNetwork, signInCodes, wrongCodes } from '../../../identity/sessions/sign-in-code.js'
 import { clientFailures, clients } from '../../../identity/tokens/client.js'
 import { tokens } from '../../../identity/tokens/token.js'
-import { attemptsOf } from '../../../jobs/rates/rate.js'
+import { networkAt } from '../../../identity/users/new-per-day.js'
+import { userByEmail, users } from '../../../identity/users/user.js'
+import { codesIn } from '../../../jobs/outbox/message-text.js'
+import { outbox } from '../../../jobs/outbox/outbox.js'
+import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
 import {
   clientIdOf,
+  createAccountFirst,
   credentialFirst,
   likelyAccount,
   likelyUser,
   signInFirst,
-  takes,
   tokenFirst,
 } from '../facts/credentials.js'
 import type { Explainers } from '../facts/explainer.js'
-import { callingConnection } from '../facts/price.js'
-import {
-  callerId,
-  corrected,
-  first,
-  later,
-  type RefusedRequest,
-  responseText,
-  schemeOf,
-  sentText,
-} from '../facts/refused-request.js'
-import { endText, listText, ownerText, plural, timeText } from '../facts/words.js'
+import type { Fix } from '../facts/explanation.js'
+import { callingConnection, userBehind } from '../facts/price.js'
+import type { RefusedRequest } from '../facts/refused-request.js'
+import { timeText } from '../facts/words.js'
 
-/** Who calls, and by what credential. */
+/** Who calls, by what credential, and how users sign in. */
 export const callerExplainers = {
-  async authorization_missing(asked) {
-    return {
-      sentences: [
-        `The request had no Authorization header${hasSession(asked) ? '' : ' and no session'}. ${asked.entry.operation_id ?? 'The operation'} takes ${listText(takes(asked))}.`,
-      ],
-      facts: { sent: credentialsIn(asked), accepted: asked.operation?.auth ?? [] },
-      fix: await credentialFirst(asked),
-    }
-  },
-
-  async credentials_missing(asked) {
-    const kind = kindOf(asked)
-    const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
-    const clientId = id === undefined ? undefined : await clientIdOf(asked, kind, id)
-    return {
-      sentences: [
-        'The request had no Authorization header, so the service does not know for whom to make a token.',
-        ...(clientId === undefined
-          ? []
-          : [`${kind}:${id} has the client id ${clientId}. Send it with its secret as Basic credentials.`]),
-      ],
-      facts: { owner: id === undefined ? null : `${kind}:${id}`, client_id: clientId ?? null },
-      fix:
-        id === undefined
-          ? first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
-          : { ...(await tokenFirst(asked, kind, id)), next: null },
-    }
-  },
-
-  async scheme_refused(asked) {
-    const kind = kindOf(asked)
-    const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
-    return {
-      sentences: [
-        `${asked.entry.path} takes Basic with client credentials, or Bearer with a refresh token. The request sent ${schemeOf(asked) === null ? 'no scheme' : `the scheme ${schemeOf(asked)}`}.`,
-      ],
-      facts: {
-        scheme: schemeOf(asked),
-        schemes: ['Basic', 'Bearer'],
-        owner: id === undefined ? null : `${kind}:${id}`,
-      },
-      fix: { ...(await tokenFirst(asked, kind, id)), next: null },
-    }
-  },
+  authorization_missing: needsCredential,
+  bearer_required: needsCredential,
+  wrong_principal: needsCredential,
+  credentials_missing: needsTokenOfKind,
+  scheme_refused: needsTokenOfKind,
 
   async client_unknown(asked) {
     const kind = kindOf(asked)
     const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
     const client = id === undefined ? undefined : await asked.tx.get(clients, id)
     const found = await asked.tx.find(clients, { index: 'byOwner', prefix: [kind], limit: 5, reverse: true })
-    const [known] = client?.deleted_at === null ? [client] : found.filter(({ deleted_at }) => deleted_at === null)
+    const valid = found.filter(({ deleted_at }) => deleted_at === null)
+    const known = client?.deleted_at === null ? client : valid[0]
     return {
-      sentences: [
-        await aboutClient(asked, id, client),
-        ...(known && known.id !== id
-          ? [
-              `The newest client id of its kind was ${known.id}, of ${await ownerText(asked.tx, `${kind}:${known.owner_id}`)}.`,
-            ]
-          : []),
-      ],
-      facts: {
-        client_id: id ?? null,
-        owner: client ? `${client.owner_kind}:${client.owner_id}` : null,
-        revoked_at: client?.deleted_at == null ? null : timeText(client.deleted_at),
-        client_ids: found.filter(({ deleted_at }) => deleted_at === null).map((row) => row.id),
-      },
-      fix: known
-        ? { ...(await tokenFirst(asked, kind, known.owner_id)), next: null }
-        : first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} }),
+      client_id: id,
+      owner: client && `${client.owner_kind}:${client.owner_id}`,
+      other_kind: client && client.owner_kind !== kind,
+      revoked_at: client?.deleted_at == null ? null : timeText(client.deleted_at),
+      newest: known?.id === id ? undefined : known?.id,
+      client_ids: valid.map((row) => row.id),
+      fix: known ? await tokenOnly(asked, kind, known.owner_id) : createAccountFirst(asked),
     }
   },
 
   async token_invalid(asked) {
-    const ended = await endedTokens(asked)
-    return {
-      sentences: [
-        ended.length === 0
-          ? 'No access token had ended in the day before, so the token is of another service, was revoked, or is from before a reset.'
-          : `${listText(await Promise.all(ended.map(async ({ owner, ended_at }) => `A token of ${await ownerText(asked.tx, owner)} had ended at ${ended_at}`)))}.`,
-        'Access tokens of accounts and users last an hour.',
-      ],
-      facts: { ended, accepted: asked.operation?.auth ?? [] },
-      fix: await credentialFirst(asked),
-    }
+    return { ...(await needsCredential(asked)), ended: await endedTokens(asked) }
   },
 
   async refresh_token_invalid(asked) {
-    const kind = kindOf(asked)
-    const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
     const rows = await asked.tx.find(tokens, { index: 'byEnd', prefix: [], limit: 20, reverse: true })
+    const kind = kindOf(asked)
     const used = rows.filter(({ owner_kind, refresh_digest }) => owner_kind === kind && refresh_digest === null)
-    return {
-      sentences: [
-        used.length > 0
-          ? `At that moment, ${plural(used.length, 'refresh token')} of this kind had been used. Each works once.`
-          : 'At that moment, no refresh token of this kind had been used, so this one was never issued here, or is older than 24 hours.',
-        'Get a new pair with the client credentials.',
-      ],
-      facts: { used: used.length, owner: id === undefined ? null : `${kind}:${id}` },
-      fix: { ...(await tokenFirst(asked, kind, id)), next: null },
-    }
-  },
-
-  async agent_token_required(asked) {
-    return {
-      sentences: [
-        `${await callerText(asked)} called, with a valid token. ${asked.entry.operation_id} takes ${listText(takes(asked))}.`,
-        'Register an app with POST /v4/oidc/reg, let a user connect it at /v4/oidc/auth, and exchange its code at POST /v4/oidc/token.',
-      ],
-      facts: { principal: asked.entry.principal, accepted: asked.operation?.auth ?? [] },
-    }
-  },
-
-  async bearer_required(asked) {
-    return {
-      sentences: [
-        `The Authorization header had no Bearer token${schemeOf(asked) === null ? '' : `: the request sent the scheme ${schemeOf(asked)}`}. ${asked.entry.operation_id} takes ${listText(takes(asked))}.`,
-      ],
-      facts: { sent: credentialsIn(asked), scheme: schemeOf(asked), accepted: asked.operation?.auth ?? [] },
-      fix: await credentialFirst(asked),
-    }
+    return { ...(await needsTokenOfKind(asked)), used: used.length }
   },
 
   async public_secret_unknown(asked) {
     const known = await asked.tx.find(accounts, { index: 'id', prefix: [], limit: 5, reverse: true })
-    const [account] = known
-    const change = { public_secret: account?.public_secret }
+    const change = { public_secret: known[0]?.public_secret }
     return {
-      sentences: [
-        `${known.length === 0 ? 'There was no account' : `The ${known.length} newest accounts were ${listText(await Promise.all(known.map(({ id }) => ownerText(asked.tx, `account:${id}`))))}, and none has this secret`}.`,
-      ],
-      facts: { public_secrets: known.map(({ id, public_secret }) => ({ account: id, public_secret })) },
-      fix: account && corrected(asked, 'public_secret' in asked.query ? { query: change } : { body: change }),
-    }
-  },
-
-  async session_conflict(asked) {
-    return {
-      sentences: [
-        'The header X-Session-ID and the cookie session_id named different sessions. The header alone is enough.',
-      ],
-      facts: { sent: credentialsIn(asked) },
-      fix: corrected(asked, { headers: { cookie: '' } }),
+      accounts: known.map(({ id }) => `account:${id}`),
+      public_secrets: known.map(({ id, public_secret }) => ({ account: id, public_secret })),
+      fix: known[0] && asked.corrected('public_secret' in asked.query ? { query: change } : { body: change }),
     }
   },
 
   async sign_in_required(asked) {
-    const user = await likelyUser(asked)
     const [last] = await asked.tx.find(sessions, { index: 'id', prefix: [], limit: 1, reverse: true })
     return {
-      sentences: [
-        `${hasSession(asked) ? 'The request came with a session in which nobody was signed in' : 'The request came without a session'}.`,
-        ...(last
-          ? [
-              `The newest session was of ${await ownerText(asked.tx, `user:${last.user_id}`)} and ${endText(last.expires_at, asked.at)}.`,
-            ]
-          : ['Nobody was signed in anywhere.']),
-      ],
-      facts: {
-        sent: credentialsIn(asked),
-        newest_session: last && { user: last.user_id, expires_at: last.expires_at },
-      },
-      fix: await signInFirst(asked, user),
+      owner: last && `user:${last.user_id}`,
+      session_ends_at: last && timeText(last.expires_at),
+      newest_session: last && { user: last.user_id, expires_at: last.expires_at },
+      fix: await signInFirst(asked),
     }
   },
 
@@ -198,127 +85,179 @@ export const callerExplainers = {
     const found = await asked.tx.find(sessions, { index: 'id', prefix: [], limit: 100, reverse: true })
     const origins = [...new Set(found.flatMap(({ page }) => (page ? [page.origin] : [])))]
     const [origin] = origins
-    const from = asked.entry.request.headers.origin ?? null
-    return {
-      sentences: [`The request came from ${from ?? 'no origin'}. The sessions of pages were for ${listText(origins)}.`],
-      facts: { origin: from, origins },
-      fix: origin === undefined ? undefined : corrected(asked, { headers: { origin } }),
-    }
-  },
-
-  async wrong_principal(asked) {
-    return {
-      sentences: [`${await callerText(asked)} called. ${asked.entry.operation_id} takes ${listText(takes(asked))}.`],
-      facts: { principal: asked.entry.principal, accepted: asked.operation?.auth ?? [] },
-      fix: await credentialFirst(asked),
-    }
+    const fix = origin === undefined ? undefined : asked.corrected({ headers: { origin } })
+    return { origin: asked.entry.request.headers.origin, origins, fix }
   },
 
   async not_an_account(asked) {
     const account = await likelyAccount(asked)
-    return {
-      sentences: [
-        `${await callerText(asked)} called, and only an account may do this.`,
-        ...(account === undefined ? [] : [`Call as ${await ownerText(asked.tx, `account:${account}`)}.`]),
-      ],
-      facts: { principal: asked.entry.principal, account: account ?? null },
-      fix: await tokenFirst(asked, 'account', account),
-    }
-  },
-
-  async cross_site(asked) {
-    const origin = asked.entry.request.headers.origin ?? null
-    return {
-      sentences: [
-        `The request came from ${origin ?? 'a page that names no origin'} with only the session cookie. Send the session as X-Session-ID.`,
-      ],
-      facts: { origin, base_url: asked.service.baseUrl },
-      fix: corrected(asked, { headers: { 'x-session-id': '[redacted]', cookie: '' } }),
-    }
+    const owner = account === undefined ? undefined : `account:${account}`
+    return { account, owner, fix: await tokenFirst(asked, 'account', account) }
   },
 
   async insufficient_scope(asked) {
     const connection = await callingConnection(asked)
     const needed = asked.operation?.agentScope ?? 'twin'
     const granted = connection?.scopes ?? []
-    const by = connection ? await ownerText(asked.tx, `user:${connection.user_id}`) : 'The user'
     const parameters = new URLSearchParams({
       response_type: 'code',
       ...(connection && { client_id: connection.client_id }),
       scope: [...new Set([...granted, 'openid', needed])].join(' '),
     })
-    return {
-      sentences: [
-        `${asked.entry.operation_id} needs the scope \`${needed}\`. ${by} granted ${granted.length === 0 ? 'none that the journal shows' : listText(granted.map((scope) => `\`${scope}\``))}.`,
-        `Send the user to /v4/oidc/auth?${parameters} with your redirect URI, and exchange the new code for a token.`,
-      ],
-      facts: { needed, granted, client_id: connection?.client_id ?? null, user: connection?.user_id ?? null },
-    }
+    const owner = connection && `user:${connection.user_id}`
+    const { client_id, user_id: user } = connection ?? {}
+    return { needed, granted, client_id, user, owner, authorize: `/v4/oidc/auth?${parameters}` }
   },
 
   async too_many_failures(asked) {
-    const wait = Number(asked.entry.response.headers['retry-after'] ?? 60)
     const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
-    const clientId = sentText(asked, 'client_id') ?? id
-    const counted = { subject: clientId ?? '', at: asked.at }
-    const wrong = await attemptsOf(asked.tx, clientFailures, counted)
-    const client = clientId === undefined ? undefined : await asked.tx.get(clients, clientId)
+    const client_id = asked.sentText('client_id') ?? id
+    const wrong = await attemptsOf(asked.tx, clientFailures, { subject: client_id ?? '', at: asked.at })
+    const client = client_id === undefined ? undefined : await asked.tx.get(clients, client_id)
+    const fix = client ? await tokenOnly(asked, client.owner_kind, client.owner_id) : asked.later(asked.waitOf(60))
+    return { client_id, wrong, fix }
+  },
+
+  async session_required(asked) {
+    const { email, codes } = await codesOf(asked)
     return {
-      sentences: [
-        `${plural(wrong, 'wrong secret')} came for ${clientId ?? 'the client id'} within a minute, and this one was wrong too.`,
-        `The right secret is accepted at once. Another wrong one is checked after ${wait} seconds.`,
-      ],
-      facts: { client_id: clientId ?? null, wrong, retry_after: wait },
-      fix: client
-        ? { ...(await tokenFirst(asked, client.owner_kind, client.owner_id)), next: null }
-        : later(asked, wait),
+      email,
+      codes: codes.length,
+      mailed_at: timeText(codes[0]?.created_at ?? 0),
+      fix: newCodeFirst(asked, email),
     }
+  },
+
+  async code_wrong(asked) {
+    const { email, last } = await codesOf(asked)
+    const code = await mailedCode(asked, email)
+    return {
+      email,
+      ...(last && {
+        tries: last.tries,
+        tries_left: TRIES - last.tries,
+        most: TRIES,
+        mailed_at: timeText(last.created_at),
+      }),
+      expires_at: last && timeText(last.expires_at),
+      outbox_code: code,
+      fix: code === undefined ? newCodeFirst(asked, email) : asked.corrected({ body: { code } }),
+    }
+  },
+
+  async code_expired(asked) {
+    const { email, last } = await codesOf(asked)
+    const times = last && { expires_at: timeText(last.expires_at), mailed_at: timeText(last.created_at) }
+    return { email, used: last?.used, ...times, fix: newCodeFirst(asked, email) }
+  },
+
+  async too_many_tries(asked) {
+    const { email, last } = await codesOf(asked)
+    const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
+    // Only the limit of the day refuses to mail a code, however often the last one was tried.
+    const isOfCode = asked.sent('code') !== undefined && (last?.tries ?? 0) >= TRIES
+    if (!isOfCode && wrong >= wrongCodes.most) return { email, wrong, most: wrongCodes.most }
+    return { email, tries: last?.tries ?? TRIES, most: TRIES, fix: newCodeFirst(asked, email) }
+  },
+
+  async too_many_codes(asked) {
+    const { email, codes } = await codesOf(asked)
+    const { codes: most } = asked.service.limits
+    const unused = codes.filter(({ used, created_at }) => !used && created_at > asked.at - 15 * 60_000).length
+    const { client_address } = asked.entry
+    const network = unused < most ? networkAt(client_address) : undefined
+    if (network === undefined) return { email, unused, most }
+    const all = await attemptsOf(asked.tx, codesOfNetwork, { subject: network, at: asked.at })
+    return { client_address, unused: all, most: codesOfNetwork.most }
+  },
+
+  async too_many_mails(asked) {
+    const rows = await asked.tx.find(rates, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
+    const full = rows.filter(({ times }) => times.length >= 5)
+    const full_limits = full.map(({ id, times }) => ({ kind: id.split(':')[0], messages: times.length }))
+    return { user: await userBehind(asked), full_limits }
+  },
+
+  async email_unproven(asked) {
+    const id = asked.callerId('user')
+    const user = id === undefined ? await likelyUser(asked) : await asked.tx.get(users, id)
+    const { email, email_verified_at, made_by } = user ?? {}
+    const maker = made_by == null ? undefined : `account:${made_by}`
+    return { user: user?.id, email, email_verified_at, made_by, maker, fix: await signInFirst(asked, user) }
+  },
+
+  async email_taken(asked) {
+    const email = asked.sentText('email') ?? ''
+    const user = await userByEmail(asked.tx, normalEmail(email))
+    const other = email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`)
+    return {
+      ...{ email, user: user?.id, owner: user && `user:${user.id}`, created_at: user && timeText(user.created_at) },
+      maker: user?.made_by == null ? null : `account:${user.made_by}`,
+      fix: asked.corrected({ body: { email: other } }),
+    }
+  },
+
+  account_creation_refused({ service: { accountCreation } }) {
+    const example = { method: 'POST', path: '/_sandbox/seed', body: { accounts: [{ name: 'Shop' }] } }
+    return { accountCreation, fix: { operation_id: 'seedSandbox', example, next: null } }
   },
 } satisfies Explainers
 
+const TRIES = 5
+
 const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
 
-/** Whether a client id was unknown, revoked, of another kind, or sent with a wrong secret. */
-async function aboutClient(
-  asked: RefusedRequest,
-  id: string | undefined,
-  client: { owner_kind: 'account' | 'user'; owner_id: number; deleted_at: number | null } | undefined,
-): Promise<string> {
-  if (id === undefined) return 'The Basic credentials are no base64 of an id, a colon and a secret.'
-  if (!client) return `No client had the id ${id} at that moment.`
-  const owner = await ownerText(asked.tx, `${client.owner_kind}:${client.owner_id}`)
-  if (client.deleted_at !== null) return `The client ${id} of ${owner} was revoked at ${timeText(client.deleted_at)}.`
-  if (client.owner_kind !== kindOf(asked))
-    return `The client ${id} is of ${owner}, and ${asked.entry.path} is for another kind.`
-  return `The client ${id} is of ${owner}, so its secret was wrong.`
+/** The operation takes another credential. */
+async function needsCredential(asked: RefusedRequest) {
+  return { scheme: asked.schemeOf(), fix: await credentialFirst(asked) }
 }
 
-const hasSession = ({ entry: { request } }: RefusedRequest): boolean =>
-  'x-session-id' in request.headers || 'cookie' in request.headers
+/** Tokens come from client credentials of an account or a user. */
+async function needsTokenOfKind(asked: RefusedRequest) {
+  const kind = kindOf(asked)
+  const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
+  return {
+    ...{ scheme: asked.schemeOf(), schemes: ['Basic', 'Bearer'], owner: id === undefined ? null : `${kind}:${id}` },
+    client_id: id === undefined ? null : await clientIdOf(asked, kind, id),
+    fix: await tokenOnly(asked, kind, id),
+  }
+}
 
-/** The names of the headers with which the request said who calls. */
-const credentialsIn = ({ entry: { request } }: RefusedRequest): string[] =>
-  ['authorization', 'x-session-id', 'cookie', 'x-device-token'].filter((name) => name in request.headers)
-
-async function callerText(asked: RefusedRequest): Promise<string> {
-  const { principal } = asked.entry
-  const [, said] = /It is the token of (a user|an account)/.exec(responseText(asked, 'error') ?? '') ?? []
-  if (principal === null) return said ?? 'Someone whom the journal does not name'
-  const agent = callerId(asked, 'agent')
-  return agent === undefined ? ownerText(asked.tx, principal) : `The app of connection ${agent}`
+/** Gets a token, in place of the refused request. */
+async function tokenOnly(asked: RefusedRequest, kind: 'account' | 'user', id: number | undefined): Promise<Fix> {
+  const fix = await tokenFirst(asked, kind, id)
+  return id === undefined ? fix : { ...fix, next: null }
 }
 
 /** Tokens that had ended in the day before. A refused one may be among them. */
 async function endedTokens({ tx, at, operation }: RefusedRequest) {
   const rows = await tx.find(tokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
-  return rows
-    .filter(
-      ({ access_expires_at, owner_kind }) =>
-        access_expires_at <= at && access_expires_at > at - 86_400_000 && operation?.auth.includes(owner_kind),
-    )
-    .slice(0, 3)
-    .map(({ owner_kind, owner_id, access_expires_at }) => ({
-      owner: `${owner_kind}:${owner_id}`,
-      ended_at: timeText(access_expires_at),
-    }))
+  const isLikely = (end: number, kind: 'account' | 'user') =>
+    end <= at && end > at - 86_400_000 && operation?.auth.includes(kind)
+  const ended = rows.filter(({ access_expires_at, owner_kind }) => isLikely(access_expires_at, owner_kind))
+  return ended.slice(0, 3).map(({ owner_kind, owner_id, access_expires_at }) => ({
+    owner: `${owner_kind}:${owner_id}`,
+    ended_at: timeText(access_expires_at),
+  }))
 }
+
+/** The codes that were mailed to the address of a request, the newest first. */
+async function codesOf(asked: RefusedRequest) {
+  const email = normalEmail(asked.sentText('email') ?? '')
+  const codes = await asked.tx.find(signInCodes, { index: 'byEmail', prefix: [email], limit: 20, reverse: true })
+  return { email, codes, last: codes[0] }
+}
+
+/** The code in the last mail to an address, which the outbox of the sandbox shows too. */
+async function mailedCode({ tx }: RefusedRequest, email: string): Promise<string | undefined> {
+  const mails = await tx.find(outbox, { index: 'byToAndKind', prefix: [email, 'mail'], limit: 5, reverse: true })
+  return mails.flatMap(codesIn)[0]
+}
+
+/** Asks for a new code, which the outbox shows, and then verifies it in the session that asked. */
+const newCodeFirst = (asked: RefusedRequest, email: string): Fix =>
+  asked.first(
+    'sendSessionCode',
+    { method: 'POST', path: '/v4/session/code', body: { email } },
+    asked.again({ headers: { 'x-session-id': '{x-session-id}' } }),
+  )

@@ -2,7 +2,7 @@ import { memberships } from '../../../identity/accounts/account.js'
 import { clients } from '../../../identity/tokens/client.js'
 import { type UserRow, userByEmail, users } from '../../../identity/users/user.js'
 import type { ExampleCall, Fix } from './explanation.js'
-import { again, callerId, first, type RefusedRequest, sentText } from './refused-request.js'
+import type { RefusedRequest } from './refused-request.js'
 
 /** The kinds of caller that an operation takes, for sentences. */
 export const takes = ({ operation }: RefusedRequest): string[] =>
@@ -22,7 +22,7 @@ const CALLERS: Readonly<Record<string, string>> = {
 
 /** The user that a request is about, or else the newest one. Undefined if there is no user. */
 export async function likelyUser(asked: RefusedRequest): Promise<UserRow | undefined> {
-  const email = sentText(asked, 'email')
+  const email = asked.sentText('email')
   const named = email === undefined ? undefined : await userByEmail(asked.tx, email)
   return named ?? (await newestUser(asked))
 }
@@ -34,7 +34,7 @@ async function newestUser({ tx }: RefusedRequest): Promise<UserRow | undefined> 
 
 /** The account that a request is likely about: of the calling user, or the newest one with credentials. */
 export async function likelyAccount(asked: RefusedRequest): Promise<number | undefined> {
-  const user = callerId(asked, 'user')
+  const user = asked.callerId('user')
   if (user !== undefined) {
     const [member] = await asked.tx.find(memberships, { index: 'byUser', prefix: [user], limit: 1 })
     if (member) return member.account_id
@@ -62,13 +62,15 @@ export async function signInFirst(asked: RefusedRequest, user?: Pick<UserRow, 'i
     path: '/_sandbox/sign-in',
     body: { email: signed?.email ?? 'reader@example.test' },
   }
-  return first(
-    asked,
+  return asked.first(
     'signInAsUser',
     example,
-    again(asked, { headers: { 'x-session-id': '{session_id}' }, ...(signed && { as: `user:${signed.id}` }) }),
+    asked.again({ headers: { 'x-session-id': '{session_id}' }, ...(signed && { as: `user:${signed.id}` }) }),
   )
 }
+
+export const createAccountFirst = (asked: RefusedRequest): Fix =>
+  asked.first('createAccount', { method: 'POST', path: '/v4/account', body: {} })
 
 /** Gets an access token for client credentials, and then makes the request with it. */
 export async function tokenFirst(
@@ -76,16 +78,16 @@ export async function tokenFirst(
   kind: 'account' | 'user',
   id: number | undefined,
 ): Promise<Fix> {
-  if (id === undefined) return first(asked, 'createAccount', { method: 'POST', path: '/v4/account', body: {} })
+  if (id === undefined) return createAccountFirst(asked)
   const as = `${kind}:${id}`
-  const next = again(asked, { as, headers: { authorization: 'Bearer {access_token}' } })
+  const next = asked.again({ as, headers: { authorization: 'Bearer {access_token}' } })
   const operation = kind === 'account' ? 'createAccountToken' : 'createUserToken'
-  return first(asked, operation, { method: 'POST', path: `/v4/${kind}/oauth/token`, as }, next)
+  return asked.first(operation, { method: 'POST', path: `/v4/${kind}/oauth/token`, as }, next)
 }
 
 /** Registers an app, which a user then connects. */
 export const connectFirst = (asked: RefusedRequest): Fix =>
-  first(asked, 'registerOidcClient', {
+  asked.first('registerOidcClient', {
     method: 'POST',
     path: '/v4/oidc/reg',
     body: { redirect_uris: ['http://localhost/callback'], token_endpoint_auth_method: 'none' },

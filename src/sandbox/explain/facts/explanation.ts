@@ -44,8 +44,14 @@ export interface ExampleCall {
   readonly body?: unknown
 }
 
-/** What an explainer finds out about one answer. */
+/** What an explainer finds out about one refusal: facts by their names, and what fixes it. */
 export interface Finding {
+  readonly fix?: Fix | undefined
+  readonly [fact: string]: unknown
+}
+
+/** Why an answer came about, in sentences and as data. */
+export interface Explained {
   readonly sentences: readonly string[]
   readonly facts?: FactsByName
   readonly fix?: Fix | undefined

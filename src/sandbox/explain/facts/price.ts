@@ -8,7 +8,7 @@ import { type CommodityRow, commodities } from '../../../money/commodities/commo
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
-import { callerId, callerOwner, type RefusedRequest, sentDelegate, sentNumber, sentText } from './refused-request.js'
+import type { RefusedRequest } from './refused-request.js'
 
 /** What a request would have moved, as the rules read it at that moment. */
 export interface Price {
@@ -24,14 +24,14 @@ export interface Price {
 
 /** The commodity that a request names, itself or by its item. */
 export async function commodityIn(asked: RefusedRequest): Promise<CommodityRow | undefined> {
-  const hash = asked.params.hash ?? sentText(asked, 'hash') ?? (await itemIn(asked))?.hash
+  const hash = asked.params.hash ?? asked.sentText('hash') ?? (await itemIn(asked))?.hash
   return hash === undefined ? undefined : asked.tx.get(commodities, hash)
 }
 
 /** The catalog item that a request names, in its path or its fields. */
 export async function itemIn(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
   const isInPath = /\/(items|tools)\/:id/.test(asked.operation?.path ?? '')
-  const id = isInPath ? Number(asked.params.id) : sentNumber(asked, 'catalog_item_id')
+  const id = isInPath ? Number(asked.params.id) : asked.sentNumber('catalog_item_id')
   return id === undefined ? undefined : asked.tx.get(catalogItems, id)
 }
 
@@ -45,19 +45,19 @@ export async function checkoutIn(asked: RefusedRequest): Promise<CheckoutRow | u
 
 /** The connection of the agent that called. */
 export async function callingConnection(asked: RefusedRequest): Promise<ConnectionRow | undefined> {
-  const id = callerId(asked, 'agent')
+  const id = asked.callerId('agent')
   return id === undefined ? undefined : findConnection(asked.tx, id)
 }
 
 /** The user behind a call: the user who called, or whose agent did. */
 export async function userBehind(asked: RefusedRequest): Promise<number | undefined> {
-  return callerId(asked, 'user') ?? (await callingConnection(asked))?.user_id
+  return asked.callerId('user') ?? (await callingConnection(asked))?.user_id
 }
 
 /** The twin that a call pays from: of its delegate, its hostname, its agent, or the caller's primary one. */
 export async function payerIn(asked: RefusedRequest, commodity?: CommodityRow): Promise<TwinRow | undefined> {
   const { tx } = asked
-  const delegate = sentDelegate(asked)
+  const delegate = asked.sentDelegate()
   if (delegate !== undefined) {
     const row = await tx.get(delegates, delegate)
     const persona = row && (await tx.get(personas, row.persona))
@@ -68,16 +68,16 @@ export async function payerIn(asked: RefusedRequest, commodity?: CommodityRow): 
     const row = await tx.get(agentTwins, connection.user_id)
     return row && tx.get(twins, row.twin_id)
   }
-  const hostname = sentText(asked, 'hostname')
+  const hostname = asked.sentText('hostname')
   if (hostname !== undefined && hostname !== commodity?.hostname) return twinByHostname(tx, hostname)
-  const owner = callerOwner(asked)
+  const owner = asked.callerOwner()
   return owner === null ? undefined : primaryTwin(tx, owner)
 }
 
 /** What a request would have moved. Undefined if the request moves nothing, or if the journal does not show enough. */
 export async function priceOf(asked: RefusedRequest): Promise<Price | undefined> {
   if (asked.entry.operation_id === 'payCart') return cartPrice(asked)
-  if (sentNumber(asked, 'amount') !== undefined) return amountPrice(asked)
+  if (asked.sentNumber('amount') !== undefined) return amountPrice(asked)
   const checkout = await checkoutIn(asked)
   if (checkout) {
     const payer = await payerIn(asked)
@@ -114,18 +114,18 @@ async function cartPrice(asked: RefusedRequest): Promise<Price> {
 
 /** The digital quantity of the limit of the delegate that a call sent. */
 async function limitedDq(asked: RefusedRequest): Promise<string | undefined> {
-  const delegate = sentDelegate(asked)
+  const delegate = asked.sentDelegate()
   return delegate === undefined ? undefined : (await asked.tx.get(delegates, delegate))?.spend?.dq
 }
 
 async function amountPrice(asked: RefusedRequest): Promise<Price | undefined> {
   const { tx } = asked
   const payer = await payerIn(asked)
-  const dq = sentText(asked, 'dq') ?? sentText(asked, 'paymentTypeHash') ?? (await limitedDq(asked)) ?? payer?.dq
+  const dq = asked.sentText('dq') ?? asked.sentText('paymentTypeHash') ?? (await limitedDq(asked)) ?? payer?.dq
   const quantity = dq === undefined ? undefined : await tx.get(digitalQuantities, dq)
   if (!quantity) return undefined
-  const to = sentText(asked, 'destination') ?? sentText(asked, 'address') ?? sentText(asked, 'destinationUrl')
+  const to = asked.sentText('destination') ?? asked.sentText('address') ?? asked.sentText('destinationUrl')
   const payee = to === undefined ? undefined : await twinByHostname(tx, to.replace(/^https?:\/\//, ''))
-  const sums = new Map([[quantity.id, toUnits(sentNumber(asked, 'amount') ?? 0, quantity.decimals)]])
+  const sums = new Map([[quantity.id, toUnits(asked.sentNumber('amount') ?? 0, quantity.decimals)]])
   return { payer, payee, sums, what: to === undefined ? 'this call' : `the payment to ${to}` }
 }

@@ -14,8 +14,12 @@ export type Operation = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
 
 /** Where an entry of the journal and the state of its moment are read from. */
 export interface Sources {
-  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides of its path or fields. */
-  readonly entry: Entry & { readonly tokenDigest?: string; readonly delegate?: string | undefined }
+  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides. `facts`: what was thrown. */
+  readonly entry: Entry & {
+    readonly tokenDigest?: string
+    readonly delegate?: string | undefined
+    readonly facts?: Fields
+  }
   /** The state as it was when the request was answered. */
   readonly tx: Reader
   readonly service: ExplainedService
@@ -25,7 +29,12 @@ export interface Sources {
 }
 
 /** A request of the journal, taken apart. */
-export interface RefusedRequest extends Sources {
+export class RefusedRequest {
+  readonly entry: Sources['entry']
+  readonly tx: Reader
+  readonly service: ExplainedService
+  readonly operations: readonly Operation[]
+  readonly findEarlier: Sources['findEarlier']
   /** When the request was made, in Unix milliseconds. */
   readonly at: number
   /** The operation. Undefined for an unknown path. */
@@ -37,32 +46,159 @@ export interface RefusedRequest extends Sources {
   readonly body: Fields
   /** Whether the body is fields, and not another text or a part of one. */
   readonly hasFields: boolean
-  /** The fields of the refusal. */
-  readonly refusal: Fields
+  /** What the refusal says beside its sentence, and what decided where it was thrown. */
+  readonly facts: Fields
+
+  constructor({ entry, tx, service, operations, findEarlier }: Sources) {
+    this.entry = entry
+    this.tx = tx
+    this.service = service
+    this.operations = operations
+    this.findEarlier = findEarlier
+    this.at = Date.parse(entry.at)
+    this.operation = operations.find(({ id }) => id === entry.operation_id)
+    const url = new URL(entry.path, 'http://service.invalid')
+    this.params = this.operation ? paramsOf(this.operation, url.pathname) : {}
+    this.query = Object.fromEntries(url.searchParams)
+    const body = fieldsOf(entry.request.body, entry.request.headers['content-type'])
+    this.body = body ?? {}
+    this.hasFields = body !== undefined
+    this.facts = { ...fieldsBesideSentence(entry), ...entry.facts }
+  }
+
+  /** A field of the request, by its name: of the body, then the query, then the path. */
+  sent(name: string): unknown {
+    return this.body[name] ?? this.query[name] ?? this.params[name]
+  }
+
+  /** A text of the request that the journal shows. */
+  sentText(name: string): string | undefined {
+    const value = this.sent(name)
+    return typeof value === 'string' && value !== REDACTED ? value : undefined
+  }
+
+  /** A number of the request, also one that was sent as digits. */
+  sentNumber(name: string): number | undefined {
+    const value = this.sent(name)
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+    return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+  }
+
+  /** The hash of the delegate of the request. No explanation shows it. */
+  sentDelegate(): string | undefined {
+    return this.entry.delegate ?? this.sentText('persona_delegate')
+  }
+
+  /** A fact of the refusal that is a text. */
+  textFact(name: string): string | undefined {
+    const fact = this.facts[name]
+    return typeof fact === 'string' ? fact : undefined
+  }
+
+  numberFact(name: string): number | undefined {
+    const fact = this.facts[name]
+    return typeof fact === 'number' ? fact : undefined
+  }
+
+  /** How many seconds to wait before a retry. `usual`: if the answer does not say. */
+  waitOf(usual: number): number {
+    return Number(this.entry.response.headers['retry-after'] ?? usual)
+  }
+
+  /** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and guests. */
+  callerOwner(): `account:${number}` | `user:${number}` | null {
+    const { principal } = this.entry
+    return principal !== null && /^(account|user):\d+$/.test(principal) ? (principal as `user:${number}`) : null
+  }
+
+  /** The number of a principal of this kind, such as the connection of an agent. */
+  callerId(kind: string): number | undefined {
+    const [named, id] = this.entry.principal?.split(':') ?? []
+    return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
+  }
+
+  /** The scheme of the Authorization header. */
+  schemeOf(): string | null {
+    return /^(\S+) /.exec(this.entry.request.headers.authorization ?? '')?.[1] ?? null
+  }
+
+  /** The header with a device's token, for requests that had it. The developer fills it in. */
+  deviceToken(): Readonly<Record<string, string>> {
+    return 'x-device-token' in this.entry.request.headers ? { 'x-device-token': REDACTED } : {}
+  }
+
+  /** The request again, with other fields. A field that is undefined is left out. */
+  again({ body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
+    const { request, principal, path, method } = this.entry
+    const fields = Object.fromEntries(
+      Object.entries({ ...this.#meantFields(), ...body }).filter(([, each]) => each !== undefined),
+    )
+    const isText = !this.hasFields && request.body !== null
+    // The journal keeps JSON and forms.
+    const type = this.operation?.text && request.body === null ? request.headers['content-type'] : undefined
+    const caller = as ?? principal ?? undefined
+    const key = request.headers['idempotency-key']
+    const kept = {
+      ...(key !== undefined && { 'idempotency-key': key.startsWith(HIDDEN_KEY) ? REDACTED : key }),
+      ...this.deviceToken(),
+      ...(type !== undefined && { 'content-type': type }),
+      ...headers,
+    }
+    return {
+      method,
+      path: withQuery(rest.path ?? path, query),
+      ...(caller !== undefined && { as: caller }),
+      ...(Object.keys(kept).length > 0 && { headers: kept }),
+      ...((this.hasFields || Object.keys(fields).length > 0) && { body: fields }),
+      ...(isText && !body && { body: request.body }),
+      ...(type !== undefined && { body: REDACTED }),
+      ...rest.whole,
+    }
+  }
+
+  /** The fields of the body. Some programs, such as `curl -d`, send JSON as a form with one field, whose name is all of it. */
+  #meantFields(): Fields {
+    const { body } = this.entry.request
+    const meant = body === null ? undefined : parsedJson(body)
+    return isFields(meant) ? meant : this.body
+  }
+
+  /** A fix that replaces the refused request: the same request with other fields. */
+  corrected(change: Partial<Again>): Fix {
+    return { operation_id: this.entry.operation_id ?? '', example: this.again(change), next: null }
+  }
+
+  /** A fix after which the request succeeds. `next`: the request, if it changes. */
+  first(operation_id: string, example: ExampleCall, next: ExampleCall = this.again()): Fix {
+    return { operation_id, example, next }
+  }
+
+  /** A fix of two calls, after which the request succeeds. */
+  firstBoth(
+    operation_id: string,
+    [example, between]: readonly [ExampleCall, ExampleCall],
+    next: ExampleCall = this.again(),
+  ): Fix {
+    return { operation_id, example, between, next }
+  }
+
+  /** Advances the clock until the request succeeds. */
+  later(seconds: number): Fix {
+    return this.first('updateClock', advanced(seconds))
+  }
+
+  /** Reads the events of the caller, which show what happened. */
+  thenListEvents(next: ExampleCall | null): Fix {
+    const as = this.entry.principal
+    const example = { method: 'GET', path: '/v4/events', ...(as !== null && { as }) }
+    return { operation_id: 'listEvents', example, next }
+  }
 }
 
 export type Fields = Readonly<Record<string, unknown>>
 
 /** What the journal shows in place of a secret. */
 export const REDACTED = '[redacted]'
-
-/** Takes a request of the journal apart. */
-export function askedOf(sources: Sources): RefusedRequest {
-  const { entry, operations } = sources
-  const operation = operations.find(({ id }) => id === entry.operation_id)
-  const url = new URL(entry.path, 'http://service.invalid')
-  const body = fieldsOf(entry.request.body, entry.request.headers['content-type'])
-  return {
-    ...sources,
-    at: Date.parse(entry.at),
-    operation,
-    params: operation ? paramsOf(operation, url.pathname) : {},
-    query: Object.fromEntries(url.searchParams),
-    body: body ?? {},
-    hasFields: body !== undefined,
-    refusal: fieldsOf(entry.response.body, 'application/json') ?? {},
-  }
-}
 
 /** The pattern of an operation's paths, with a group for each parameter. */
 const patternOf = ({ path, versions }: Pick<Operation, 'path' | 'versions'>): RegExp => {
@@ -93,6 +229,19 @@ function fieldsOf(body: string | null, type: string | undefined): Fields | undef
   return isFields(value) ? value : undefined
 }
 
+/** The sentence of a refusal. */
+export function refusalText({ response }: Entry): string {
+  const { error, error_description = error } = fieldsOf(response.body, 'application/json') ?? {}
+  return typeof error_description === 'string' ? error_description : ''
+}
+
+/** The fields of a refusal. Its sentence is for people, and nothing reads it. */
+function fieldsBesideSentence({ response }: Entry): Fields {
+  const { error, error_description, error_uri, message, status, code, docs, ...fields } =
+    fieldsOf(response.body, 'application/json') ?? {}
+  return fields
+}
+
 function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -103,83 +252,6 @@ function parsedJson(text: string): unknown {
 
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** A field of the request, by its name: of the body, then the query, then the path. */
-export const sent = ({ body, query, params }: RefusedRequest, name: string): unknown =>
-  body[name] ?? query[name] ?? params[name]
-
-/** A text of the request that the journal shows. */
-export function sentText(asked: RefusedRequest, name: string): string | undefined {
-  const value = sent(asked, name)
-  return typeof value === 'string' && value !== REDACTED ? value : undefined
-}
-
-/** The hash of the delegate of the request. No explanation shows it. */
-export const sentDelegate = (asked: RefusedRequest): string | undefined =>
-  asked.entry.delegate ?? sentText(asked, 'persona_delegate')
-
-/** A number of the request, also one that was sent as digits. */
-export function sentNumber(asked: RefusedRequest, name: string): number | undefined {
-  const value = sent(asked, name)
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
-}
-
-/** A text or a number that the refusal says. */
-export const responseText = ({ refusal }: RefusedRequest, name: string): string | undefined =>
-  typeof refusal[name] === 'string' ? refusal[name] : undefined
-
-export const saidNumber = ({ refusal }: RefusedRequest, name: string): number | undefined =>
-  typeof refusal[name] === 'number' ? refusal[name] : undefined
-
-/** How many seconds to wait before a retry. `usual`: if the journal does not show it. */
-export const askedWait = ({ entry }: RefusedRequest, usual: number): number =>
-  Number(entry.response.headers['retry-after'] ?? usual)
-
-/** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and nobody. */
-export const callerOwner = ({ entry: { principal } }: RefusedRequest): `account:${number}` | `user:${number}` | null =>
-  principal !== null && /^(account|user):\d+$/.test(principal) ? (principal as `user:${number}`) : null
-
-/** The number of a principal of this kind, such as the connection of an agent. */
-export function callerId({ entry: { principal } }: RefusedRequest, kind: string): number | undefined {
-  const [named, id] = principal?.split(':') ?? []
-  return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
-}
-
-/** The request again, with other fields. A field that is undefined is left out. */
-export function again(asked: RefusedRequest, { body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
-  const { entry } = asked
-  const fields = Object.fromEntries(
-    Object.entries({ ...meantFields(asked), ...body }).filter(([, each]) => each !== undefined),
-  )
-  const isText = !asked.hasFields && entry.request.body !== null
-  // The journal keeps JSON and forms.
-  const type = asked.operation?.text && entry.request.body === null ? entry.request.headers['content-type'] : undefined
-  const principal = as ?? entry.principal ?? undefined
-  const key = entry.request.headers['idempotency-key']
-  const kept = {
-    ...(key !== undefined && { 'idempotency-key': key.startsWith(HIDDEN_KEY) ? REDACTED : key }),
-    ...deviceToken(asked),
-    ...(type !== undefined && { 'content-type': type }),
-    ...headers,
-  }
-  return {
-    method: entry.method,
-    path: withQuery(rest.path ?? entry.path, query),
-    ...(principal !== undefined && { as: principal }),
-    ...(Object.keys(kept).length > 0 && { headers: kept }),
-    ...((asked.hasFields || Object.keys(fields).length > 0) && { body: fields }),
-    ...(isText && !body && { body: entry.request.body }),
-    ...(type !== undefined && { body: REDACTED }),
-    ...rest.whole,
-  }
-}
-
-/** The fields of the body. Some programs, such as `curl -d`, send JSON as a form with one field, whose name is all of it. */
-function meantFields({ body, entry: { request } }: RefusedRequest): Fields {
-  const meant = request.body === null ? undefined : parsedJson(request.body)
-  return isFields(meant) ? meant : body
-}
 
 interface Again {
   readonly path: string
@@ -201,45 +273,6 @@ function withQuery(path: string, query: Again['query'] | undefined): string {
   // A place to fill in stays readable.
   return url.pathname + url.search.replace(/%7B([\w-]+)%7D/g, '{$1}')
 }
-
-/** A fix that replaces the refused request: the same request with other fields. */
-export const corrected = (asked: RefusedRequest, change: Partial<Again>): Fix => ({
-  operation_id: asked.entry.operation_id ?? '',
-  example: again(asked, change),
-  next: null,
-})
-
-/** A fix after which the request succeeds. `next`: the request, if it changes. */
-export const first = (
-  asked: RefusedRequest,
-  operation_id: string,
-  example: ExampleCall,
-  next: ExampleCall = again(asked),
-): Fix => ({
-  operation_id,
-  example,
-  next,
-})
-
-/** A fix of two calls, after which the request succeeds. */
-export const firstBoth = (
-  asked: RefusedRequest,
-  operation_id: string,
-  [example, between]: readonly [ExampleCall, ExampleCall],
-  next: ExampleCall = again(asked),
-): Fix => ({ operation_id, example, between, next })
-
-/** The header with a device's token, for requests that had it. The developer fills it in. */
-export const deviceToken = ({ entry: { request } }: RefusedRequest): Readonly<Record<string, string>> =>
-  'x-device-token' in request.headers ? { 'x-device-token': REDACTED } : {}
-
-/** The scheme of the Authorization header. */
-export const schemeOf = ({ entry: { request } }: RefusedRequest): string | null =>
-  /^(\S+) /.exec(request.headers.authorization ?? '')?.[1] ?? null
-
-/** Advances the clock until the request succeeds. */
-export const later = (asked: RefusedRequest, seconds: number, next?: ExampleCall): Fix =>
-  first(asked, 'updateClock', advanced(seconds), next)
 
 /** Advances the clock. */
 export const advanced = (seconds: number): ExampleCall => ({

@@ -1,9 +1,9 @@
 import type { Entry } from '../../onion/entry.js'
-import type { Finding } from './explanation.js'
+import type { Explained } from './explanation.js'
 import type { RefusedRequest } from './refused-request.js'
 
 /** Says what a retry does if the answer of this call was lost, and whether this call did again what one before it did. */
-export async function describeRetries({ entry, operation, findEarlier }: RefusedRequest): Promise<Finding> {
+export async function describeRetries({ entry, operation, findEarlier }: RefusedRequest): Promise<Explained> {
   if (!operation?.idempotent || entry.caused.length === 0) return { sentences: [] }
   const key = keyOf(entry)
   if (isLost(entry)) return { sentences: [key === undefined ? LOST_WITHOUT_KEY : LOST] }

@@ -17,6 +17,7 @@ import { twinByHostname, twins } from '../../../money/twins/twin.js'
 import { payments } from '../../../payments/payments/payment.js'
 import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Collection, Key, Reader, Row } from '../../../storage/storage.js'
+import type { Fix } from './explanation.js'
 import type { RefusedRequest } from './refused-request.js'
 
 /** Something that a request names. */
@@ -36,164 +37,72 @@ export interface Thing {
 interface Kind {
   readonly name: string
   read(tx: Reader, value: string): Promise<readonly string[] | undefined>
-  /** Ids of this kind that an owner has. */
-  list?(tx: Reader, owner: string): Promise<readonly string[]>
+  /** Up to five ids of this kind that an owner has, the newest first. */
+  list(tx: Reader, owner: string): Promise<readonly string[]>
 }
 
-/** Up to five ids under a prefix, the newest first. */
-async function newest<R extends Row, I extends string>(
-  tx: Reader,
-  from: Collection<R, I>,
-  { index, prefix, show = (row) => String(row.id) }: { index: I; prefix: readonly Key[]; show?: (row: R) => string },
-): Promise<string[]> {
-  return (await tx.find(from, { index, prefix, limit: 5, reverse: true })).map(show)
+/** Rows of a collection by their id, and those that an index has for an owner. */
+function kind<R extends Row, I extends string>(
+  name: string,
+  rows: Collection<R, I>,
+  ownersOf: (row: R) => readonly (string | null | undefined)[],
+  [index, keyOf, show = ({ id }) => String(id)]: readonly [I?, ((owner: string) => Key)?, ((row: R) => string)?] = [],
+  find?: (tx: Reader, value: string) => Promise<R | undefined>,
+): Kind {
+  // Ids of ledgers are numbers, and the others are texts that no number is.
+  const read =
+    find ?? ((tx: Reader, value: string) => tx.get(rows, (isNumber(value) ? Number(value) : value) as R['id']))
+  return {
+    name,
+    async read(tx, value) {
+      const row = await read(tx, value)
+      return row && ownersOf(row).filter((owner) => typeof owner === 'string')
+    },
+    async list(tx, owner) {
+      if (index === undefined || !keyOf) return []
+      return (await tx.find(rows, { index, prefix: [keyOf(owner)], limit: 5, reverse: true })).map(show)
+    },
+  }
 }
 
-const numberOf = (value: string): number => (/^\d{1,15}$/.test(value) ? Number(value) : -1)
-
-const userOf = (owner: string): number => numberOf(/^user:(\d+)$/.exec(owner)?.[1] ?? '')
-const accountOf = (owner: string): number => numberOf(/^account:(\d+)$/.exec(owner)?.[1] ?? '')
+const isNumber = (value: string): boolean => /^\d{1,15}$/.test(value)
+const numbered = (prefix: string) => (owner: string) =>
+  owner.startsWith(prefix) ? Number(owner.slice(prefix.length)) : -1
+const [whole, userOf, accountOf] = [(owner: string) => owner, numbered('user:'), numbered('account:')]
+const ofUser = ({ user_id }: { readonly user_id: number }) => [`user:${user_id}`]
+const ofAccount = ({ account_id }: { readonly account_id: number }) => [`account:${account_id}`]
+const ofOwner = ({ owner }: { readonly owner: string }) => [owner]
 
 const kinds = {
-  twin: {
-    name: 'twin',
-    async read(tx, value) {
-      const twin = (await twinByHostname(tx, value)) ?? (await tx.get(twins, numberOf(value)))
-      return twin && [twin.owner]
-    },
-    list: (tx, owner) => newest(tx, twins, { index: 'byOwner', prefix: [owner], show: ({ hostname }) => hostname }),
-  },
-  commodity: {
-    name: 'commodity',
-    async read(tx, value) {
-      const row = await tx.get(commodities, value)
-      return row && [row.owner]
-    },
-    list: (tx, owner) => newest(tx, commodities, { index: 'byOwner', prefix: [owner] }),
-  },
-  quantity: {
-    name: 'digital quantity',
-    read: async (tx, value) => ((await tx.get(digitalQuantities, value)) ? [] : undefined),
-  },
-  payment: {
-    name: 'payment',
-    async read(tx, value) {
-      const row = await tx.get(payments, numberOf(value))
-      return row && [row.payer_owner, row.payee_owner]
-    },
-    list: (tx, owner) => newest(tx, payments, { index: 'byPayer', prefix: [owner] }),
-  },
-  transfer: {
-    name: 'transfer',
-    async read(tx, value) {
-      const row = await tx.get(transfers, numberOf(value))
-      return row && [row.sender_owner, ...(row.recipient_owner ? [row.recipient_owner] : [])]
-    },
-    list: (tx, owner) => newest(tx, transfers, { index: 'bySender', prefix: [owner] }),
-  },
-  item: {
-    name: 'catalog item',
-    async read(tx, value) {
-      const row = await tx.get(catalogItems, numberOf(value))
-      return row && [`account:${row.account_id}`]
-    },
-    list: (tx, owner) => newest(tx, catalogItems, { index: 'byAccount', prefix: [accountOf(owner)] }),
-  },
-  purchase: {
-    name: 'purchase',
-    async read(tx, value) {
-      const row = await tx.get(purchases, numberOf(value))
-      return row && [row.buyer, row.seller_owner]
-    },
-    list: (tx, owner) => newest(tx, purchases, { index: 'byBuyer', prefix: [owner] }),
-  },
-  cart: {
-    name: 'cart',
-    async read(tx, value) {
-      const row = await tx.get(carts, numberOf(value))
-      return row && [row.holder]
-    },
-    list: (tx, owner) => newest(tx, carts, { index: 'byHolder', prefix: [owner] }),
-  },
-  invoice: {
-    name: 'invoice',
-    async read(tx, value) {
-      const row = await tx.get(invoices, numberOf(value))
-      return row && [`account:${row.account_id}`]
-    },
-    list: (tx, owner) => newest(tx, invoices, { index: 'byAccount', prefix: [accountOf(owner)] }),
-  },
-  refund: {
-    name: 'refund',
-    async read(tx, value) {
-      const row = await tx.get(checkoutCharges, numberOf(value))
-      return row && [`account:${row.seller_id}`]
-    },
-  },
-  approval: {
-    name: 'approval',
-    async read(tx, value) {
-      const row = await tx.get(approvals, value)
-      return row && [`user:${row.user_id}`, `agent:${row.connection_id}`]
-    },
-    list: (tx, owner) => newest(tx, approvals, { index: 'byUser', prefix: [userOf(owner)] }),
-  },
-  request: {
-    name: 'authentication request',
-    async read(tx, value) {
-      const row = await tx.get(authenticationRequests, numberOf(value))
-      return row && [`user:${row.user_id}`]
-    },
-    list: (tx, owner) => newest(tx, authenticationRequests, { index: 'byUser', prefix: [userOf(owner)] }),
-  },
-  device: {
-    name: 'device',
-    async read(tx, value) {
-      const row = await tx.get(devices, numberOf(value))
-      return row && [`user:${row.user_id}`]
-    },
-    list: (tx, owner) => newest(tx, devices, { index: 'byUser', prefix: [userOf(owner)] }),
-  },
-  connection: {
-    name: 'connection',
-    async read(tx, value) {
-      const row = await findConnection(tx, numberOf(value))
-      return row && [`user:${row.user_id}`]
-    },
-    list: (tx, owner) => newest(tx, oidcConnections, { index: 'byUser', prefix: [userOf(owner)] }),
-  },
-  event: {
-    name: 'event',
-    async read(tx, value) {
-      const row = await tx.get(events, numberOf(value))
-      return row && [row.owner, ...(row.other ? [row.other] : [])]
-    },
-    list: (tx, owner) => newest(tx, events, { index: 'byOwner', prefix: [owner] }),
-  },
-  user: {
-    name: 'user',
-    async read(tx, value) {
-      const row = await tx.get(users, numberOf(value))
-      return row && [`user:${row.id}`, ...(row.made_by === null ? [] : [`account:${row.made_by}`])]
-    },
-    list: (tx, owner) => newest(tx, users, { index: 'byMaker', prefix: [accountOf(owner)] }),
-  },
-  persona: {
-    name: 'persona',
-    async read(tx, value) {
-      const row = await tx.get(personas, value)
-      return row && [row.owner]
-    },
-    list: (tx, owner) => newest(tx, personas, { index: 'byOwner', prefix: [owner] }),
-  },
-  delegate: {
-    name: 'delegate',
-    async read(tx, value) {
-      const row = await tx.get(delegates, value)
-      return row && [row.persona_owner]
-    },
-  },
-} satisfies Record<string, Kind>
+  twin: kind('twin', twins, ofOwner, ['byOwner', whole, ({ hostname }) => hostname], async (tx, value) =>
+    isNumber(value) ? tx.get(twins, Number(value)) : twinByHostname(tx, value),
+  ),
+  commodity: kind('commodity', commodities, ofOwner, ['byOwner', whole]),
+  quantity: kind('digital quantity', digitalQuantities, () => []),
+  payment: kind('payment', payments, (row) => [row.payer_owner, row.payee_owner], ['byPayer', whole]),
+  transfer: kind('transfer', transfers, (row) => [row.sender_owner, row.recipient_owner], ['bySender', whole]),
+  item: kind('catalog item', catalogItems, ofAccount, ['byAccount', accountOf]),
+  purchase: kind('purchase', purchases, (row) => [row.buyer, row.seller_owner], ['byBuyer', whole]),
+  cart: kind('cart', carts, (row) => [row.holder], ['byHolder', whole]),
+  invoice: kind('invoice', invoices, ofAccount, ['byAccount', accountOf]),
+  refund: kind('refund', checkoutCharges, (row) => [`account:${row.seller_id}`]),
+  approval: kind('approval', approvals, (row) => [`user:${row.user_id}`, `agent:${row.connection_id}`], [
+    'byUser',
+    userOf,
+  ]),
+  request: kind('authentication request', authenticationRequests, ofUser, ['byUser', userOf]),
+  device: kind('device', devices, ofUser, ['byUser', userOf]),
+  connection: kind('connection', oidcConnections, ofUser, ['byUser', userOf], (tx, value) =>
+    findConnection(tx, Number(value)),
+  ),
+  event: kind('event', events, (row) => [row.owner, row.other], ['byOwner', whole]),
+  user: kind('user', users, (row) => [`user:${row.id}`, row.made_by === null ? null : `account:${row.made_by}`], [
+    'byMaker',
+    accountOf,
+  ]),
+  persona: kind('persona', personas, ofOwner, ['byOwner', whole]),
+  delegate: kind('delegate', delegates, (row) => [row.persona_owner]),
+}
 
 /** What the parameter of a path names, by the part of the path before it. */
 const byPath: Readonly<Record<string, Kind>> = {
@@ -250,8 +159,37 @@ export async function thingsIn(asked: RefusedRequest): Promise<Thing[]> {
     if (!kind || (typeof named !== 'string' && typeof named !== 'number')) continue
     const value = String(named)
     const owners = await kind.read(tx, kind === kinds.delegate ? (entry.delegate ?? value) : value)
-    const callers = entry.principal === null ? [] : ((await kind.list?.(tx, entry.principal)) ?? [])
+    const callers = entry.principal === null ? [] : await kind.list(tx, entry.principal)
     things.push({ field, value, kind: kind.name, exists: owners !== undefined, owners: owners ?? [], callers })
   }
   return things
+}
+
+/** The first thing that belongs to others than the caller. What has no owner is public. */
+export const foreignThing = ({ entry: { principal } }: RefusedRequest, things: readonly Thing[]): Thing | undefined =>
+  things.find(({ exists, owners }) => exists && owners.length > 0 && !owners.includes(principal ?? ''))
+
+/** What is wrong about a thing that a request names, and the request by its owner, or for another thing of the caller. */
+export function rightCall(asked: RefusedRequest, named: readonly Thing[], wrong: Thing | undefined) {
+  const owner = wrong?.owners.find((each) => /^(account|user):/.test(each))
+  return {
+    ...{ named: named.map(({ callers, ...thing }) => thing), wrong, missing: !wrong?.exists, owner },
+    token_from: owner && `POST /v4/${owner.split(':')[0]}/oauth/token`,
+    fix: wrong && rightFix(asked, wrong, owner),
+  }
+}
+
+function rightFix(
+  asked: RefusedRequest,
+  { exists, field, value, callers }: Thing,
+  owner: string | undefined,
+): Fix | undefined {
+  const [own] = callers
+  if (exists && field === 'hostname' && 'hostname' in asked.body)
+    return asked.corrected({ body: { hostname: undefined } })
+  if (exists) return owner === undefined ? undefined : asked.corrected({ as: owner })
+  if (own === undefined) return undefined
+  if (field in asked.params)
+    return asked.corrected({ path: asked.entry.path.replace(encodeURIComponent(value), encodeURIComponent(own)) })
+  return asked.corrected({ body: { [field]: isNumber(own) ? Number(own) : own } })
 }

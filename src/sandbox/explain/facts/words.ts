@@ -35,7 +35,8 @@ const SPANS = [
   ['minute', 60],
 ] as const
 
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+export const plural = (count: number, noun: string): string =>
+  `${count} ${count === 1 ? noun : noun.replace(/([^aeiou])y$/, '$1ie')}${count === 1 ? '' : 's'}`
 
 /** Whether something is over or still to come: `It ended 3 minutes before the request.` */
 export const endText = (endsAt: number, at: number): string =>
@@ -68,11 +69,8 @@ export async function holdings(tx: Reader, twin: TwinRow, dq: string) {
   }
 }
 
-/** A list for a sentence: `a, b and c`. `nothing` if it is empty. */
-export function listText(parts: readonly string[]): string {
-  return parts.length < 2 ? (parts[0] ?? 'nothing') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
+/** A list for a sentence: `a, b and c`. `nothing` if it is empty. `tick` stands before and after the list. */
+export function listText(parts: readonly string[], tick = ''): string {
+  const all = parts.slice(0, -1).join(`${tick}, ${tick}`)
+  return parts.length < 2 ? (parts[0] ?? 'nothing') : `${all}${tick} and ${tick}${parts.at(-1)}`
 }
-
-/** Something by its kind and id, at the start of a sentence: `The approval ap_1`. Without the id if it is unknown. */
-export const named = (kind: string, id: string | number | null | undefined): string =>
-  id === undefined || id === null || id === '' ? `The ${kind}` : `The ${kind} ${id}`

@@ -15,7 +15,7 @@ export function bodyOfAnswer({ method, response }: Entry): unknown {
 export function ofEntry({ id }: Entry, refusal: unknown): unknown {
   if (!(refusal instanceof Problem) || refusal.code !== 'not_replayable' || 'id' in refusal.fields) return refusal
   return problem('not_replayable', {
-    detail: `${refusal.message.replace(problem('not_replayable').message, '').trim()} The entry is ${id}.`,
+    detail: `${refusal.facts.detail} The entry is ${id}.`,
     fields: { ...refusal.fields, id },
     cause: refusal,
   })

@@ -1,0 +1,125 @@
+import { parsedUrl } from '../../../base/text/foreign-url.js'
+import { rates } from '../../../jobs/rates/rate.js'
+import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
+import type { Explainers } from '../facts/explainer.js'
+import type { Fix } from '../facts/explanation.js'
+import { itemIn } from '../facts/price.js'
+import type { RefusedRequest } from '../facts/refused-request.js'
+import { timeText } from '../facts/words.js'
+
+/** The controls of the sandbox, webhooks, streams, and limits. */
+export const controlExplainers = {
+  async already_exists(asked) {
+    const name = asked.sentText('name') ?? asked.sentText('id')
+    const { operation_id, request } = asked.entry
+    if (operation_id !== 'seedSandbox' && name !== undefined) return nameTaken(asked, name)
+    const seed = Object.entries(asked.body).flatMap(([list, all]) =>
+      Array.isArray(all) ? [`${all.length} ${list}`] : [],
+    )
+    const earlier = await asked.findEarlier(
+      (each) => each.operation_id === operation_id && each.status === 201 && each.request.body === request.body,
+    )
+    const fix = asked.first('resetSandbox', { method: 'POST', path: '/_sandbox/reset' })
+    return { seed, planted_by: earlier?.id, fix }
+  },
+
+  snapshot_invalid(asked) {
+    const fields = Object.keys(asked.body)
+    const missing = ['counters', 'rows'].filter((name) => !fields.includes(name))
+    const { cut = false } = asked.entry.request
+    return { fields, missing, said: asked.textFact('detail'), cut, fix: snapshotFirst(asked) }
+  },
+
+  snapshot_refused: (asked) => ({ fix: snapshotFirst(asked) }),
+
+  async rewind_refused(asked) {
+    const to = asked.sentText('to')
+    const target = await asked.findEarlier(({ id }) => id === to)
+    const example = { method: 'POST', path: '/_sandbox/forks' }
+    return {
+      ...{ to, reason: asked.textFact('detail') },
+      target: target && { operation_id: target.operation_id, at: timeText(Date.parse(target.at)) },
+      fix: asked.facts.shared === true ? { operation_id: 'createFork', example, next: null } : undefined,
+    }
+  },
+
+  sandbox_full(asked) {
+    const { what, oldest } = asked.facts
+    const path = `/_sandbox/${what}/${encodeURIComponent(String(oldest))}`
+    const operation = what === 'forks' ? 'removeFork' : 'removeNamedState'
+    return {
+      ...{ operation_id: asked.entry.operation_id, name: asked.sentText('name') },
+      fix: oldest === undefined ? undefined : asked.first(operation, { method: 'DELETE', path }),
+    }
+  },
+
+  async too_many_webhooks(asked) {
+    const account = asked.callerId('account')
+    const own = await asked.tx.find(webhooks, { index: 'byAccount', prefix: [account ?? 0], limit: 100 })
+    const path = `/v4/webhooks/${own[0]?.id}`
+    return {
+      ...{ account, most: 20, webhooks: own.map(({ id, url, status }) => ({ id, url, status })) },
+      fix: own[0] && asked.first('deleteWebhook', { method: 'DELETE', path, as: `account:${account}` }),
+    }
+  },
+
+  async webhook_disabled(asked) {
+    const id = asked.sentNumber('id') ?? 0
+    const webhook = await asked.tx.get(webhooks, id)
+    const reason = webhook?.disabled_reason
+    const as = asked.callerOwner()
+    const example = { method: 'PUT', path: `/v4/webhooks/${id}`, ...(as && { as }), body: { status: 'enabled' } }
+    return {
+      ...{ webhook: webhook?.id, url: webhook?.url, disabled_reason: reason },
+      why: reason === 'owner' ? 'its owner disabled it' : reason?.replaceAll('_', ' '),
+      fix: asked.first('updateWebhook', example),
+    }
+  },
+
+  too_many_streams: (asked) => ({ owner: asked.callerOwner(), most: asked.numberFact('limit'), fix: undefined }),
+
+  async upstream_refused(asked) {
+    const field = ['external_endpoint', 'serviceUrl', 'service_url'].find((name) => name in asked.body)
+    const url = asked.sentText(field ?? '') ?? (await itemIn(asked))?.external_endpoint
+    const host = url === undefined ? undefined : parsedUrl(url)?.hostname
+    const served = asked.service.sandbox?.isServed ?? false
+    return {
+      ...{ url, host, served, flag: host && `--allow-upstream ${host}` },
+      rule: served ? 'public hosts and this machine' : 'every host that this process can reach',
+      fix: field === undefined ? undefined : asked.corrected({ body: { [field]: 'https://api.example.test/' } }),
+    }
+  },
+
+  too_many_new(asked) {
+    const of = (asked.textFact('of') ?? 'things').replaceAll('_', ' ')
+    const isBytes = of === 'stored bytes'
+    const { newPerDay } = asked.service.limits
+    const most = asked.numberFact('limit') ?? newPerDay
+    const option = isBytes ? 'limits.storedBytesPerDay' : most === newPerDay ? 'limits.newPerDay' : null
+    const owner = asked.callerOwner() ?? 'The address of the caller'
+    return { of, what: isBytes ? of : `new ${of}`, most, option, owner, fix: undefined }
+  },
+
+  async too_many_declines(asked) {
+    const rows = await asked.tx.find(rates, { index: 'byEnd', prefix: [], limit: 100, reverse: true })
+    const counts = rows.flatMap(({ id, times }) => (id.startsWith('card_declines:') ? [times.length] : []))
+    const payer = asked.entry.principal ?? 'this link'
+    return { payer, payment_method_id: asked.sentText('payment_method_id'), declined: Math.max(...counts, 0) }
+  },
+} satisfies Explainers
+
+/** A named snapshot or a fault that is there already. */
+function nameTaken(asked: RefusedRequest, name: string) {
+  const isSnapshot = asked.entry.operation_id === 'saveNamedState'
+  const path = `/_sandbox/${isSnapshot ? 'snapshots' : 'faults'}/${encodeURIComponent(name)}`
+  const fix = asked.first(isSnapshot ? 'removeNamedState' : 'disarmFault', { method: 'DELETE', path })
+  return { name, what: isSnapshot ? 'snapshot' : 'fault', fix }
+}
+
+/** Reads a snapshot of the present state, which can be restored. */
+const snapshotFirst = (asked: RefusedRequest): Fix =>
+  asked.first(
+    'readSnapshot',
+    { method: 'GET', path: '/_sandbox/snapshot' },
+    asked.again({ whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
+  )

@@ -1,0 +1,72 @@
+import type { Reader } from '../../../storage/storage.js'
+import type { FactsByName } from './explanation.js'
+import { REDACTED } from './refused-request.js'
+import { endText, listText, ownerText, plural } from './words.js'
+
+/**
+ * Fills texts with facts, and leaves out those of which a fact is unknown. `{name}` and `{name.part}` stand for a fact,
+ * `{count payment}` for a number of payments, `{=name}` for JSON, `{#name}` for an owner without its name, `{@name}` for a time that is over or to come, `{?name}` and `{!name}` for nothing if the fact is so or is not, and
+ * `[…]` encloses what only is there if its facts are.
+ */
+export async function filledTexts(texts: readonly string[], facts: FactsByName, tx: Reader): Promise<string[]> {
+  const filled = await Promise.all(texts.map((text) => filledText(text, facts, tx)))
+  return filled.flatMap((text) => text || [])
+}
+
+async function filledText(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
+  // What is optional is at the odd places.
+  const parts = await Promise.all(
+    text
+      .split(/\[([^[\]]*)\]/)
+      .map(async (part, i) => (await filledPart(part, facts, tx)) ?? (i % 2 === 1 ? '' : undefined)),
+  )
+  return parts.includes(undefined) ? undefined : parts.join('').trim()
+}
+
+async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
+  let filled = ''
+  for (const [i, part] of text.split(/\{([^{}]*)\}/).entries()) {
+    const shown = i % 2 === 0 ? part : await factText(part, facts, { tx, tick: filled.endsWith('`') ? '`' : '' })
+    if (shown === undefined) return undefined
+    filled += shown
+  }
+  return filled
+}
+
+interface Place {
+  readonly tx: Reader
+  /** What encloses each part of a list. */
+  readonly tick: string
+}
+
+async function factText(place: string, facts: FactsByName, { tx, tick }: Place): Promise<string | undefined> {
+  const [, sign, name = '', noun] = /^([?!=@#]?)([\w.]+)(?: (.+))?$/.exec(place) ?? []
+  const fact = name
+    .split('.')
+    .reduce<unknown>((value, part) => (value as FactsByName | null | undefined)?.[part], facts)
+  if (sign === '=') return fact === undefined || fact === null ? undefined : valueText(fact)
+  if (sign === '#') return isKnown(fact) ? String(fact) : undefined
+  if (sign === '@') return isKnown(fact) ? endText(timeOf(fact), timeOf(facts.at)) : undefined
+  const isSo = isKnown(fact) && fact !== false && fact !== 0
+  if (sign) return isSo === (sign === '?') ? '' : undefined
+  if (noun !== undefined) return isKnown(fact) || Array.isArray(fact) ? plural(countOf(fact), noun) : undefined
+  if (!isKnown(fact)) return undefined
+  if (!Array.isArray(fact)) return wordsOf(fact, tx)
+  return listText(await Promise.all(fact.map((each) => wordsOf(each, tx))), tick)
+}
+
+const isKnown = (fact: unknown): boolean =>
+  fact !== undefined && fact !== null && fact !== '' && !(Array.isArray(fact) && fact.length === 0)
+
+const countOf = (fact: unknown): number => (Array.isArray(fact) ? fact.length : Number(fact))
+
+async function wordsOf(fact: unknown, tx: Reader): Promise<string> {
+  if (typeof fact !== 'string') return JSON.stringify(fact)
+  return /^(account|user):\d+$/.test(fact) ? ownerText(tx, fact) : fact
+}
+
+const valueText = (value: unknown): string =>
+  value === REDACTED ? 'a value that the journal does not keep' : JSON.stringify(value)
+
+/** A time as `timeText` or ISO 8601 writes it. */
+const timeOf = (time: unknown): number => Date.parse(String(time).replace(' UTC', 'Z').replace(' ', 'T'))
