@@ -1,9 +1,9 @@
 import type { ChargedCard } from '../../base/ports.js'
-import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { formatAmount } from '../../money/ledger/amount.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { BillingPeriod } from '../plans/period.js'
@@ -110,11 +110,8 @@ export const cardName = ({ brand, last4 }: ChargedCard): string =>
 export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
 
 /** Returns an account's invoice. Throws `not_found`. */
-export async function ownInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
-  const invoice = await tx.get(invoices, id)
-  if (invoice?.account_id !== accountId) throw problem('not_found')
-  return invoice
-}
+export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
+  getOrNotFound(tx, invoices, id, { account_id: accountId })
 
 /** Returns the invoice that is owed or being charged. */
 export const unpaidInvoice = async (

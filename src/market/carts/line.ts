@@ -1,4 +1,5 @@
 import { problem } from '../../base/problem.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
@@ -89,9 +90,7 @@ export async function deleteCartItem(tx: Writer, place: CartPlace, line: number)
 
 async function openLine(tx: Reader, place: CartPlace, line: number) {
   const cart = await openCart(tx, place)
-  const row = await tx.get(cartLines, `${cart.id}:${line}`)
-  if (!row) throw problem('not_found')
-  return { cart, row }
+  return { cart, row: await getOrNotFound(tx, cartLines, `${cart.id}:${line}`) }
 }
 
 /** Deletes an open cart with its lines. Throws `not_found`, `cart_closed`. */

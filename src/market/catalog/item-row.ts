@@ -1,5 +1,7 @@
+import { problem } from '../../base/problem.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { collection } from '../../storage/storage.js'
+import { collection, type Reader } from '../../storage/storage.js'
 import type { SellerSchema } from './schema.js'
 
 /** Something that is sold to agents. Its commodity has its price, twin and descriptor. */
@@ -51,3 +53,10 @@ export const catalogItems = collection<CatalogItemRow>()(
     retention: { forever: 'Receipts name it, and its owner can restore it.' },
   },
 )
+
+/** Returns an item that everyone sees, or that is private to the account `within`. Throws `not_found`. */
+export async function visibleItem(tx: Reader, id: number, within: number | undefined): Promise<CatalogItemRow> {
+  const row = await getOrNotFound(tx, catalogItems, id)
+  if (row.private && row.account_id !== within) throw problem('not_found')
+  return row
+}

@@ -8,12 +8,13 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { allRows, newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/usage.js'
 import { checkEndpoint } from './endpoint.js'
-import { type CatalogItemRow, catalogItems } from './item-row.js'
+import { type CatalogItemRow, catalogItems, visibleItem } from './item-row.js'
 import { indexItem, itemWords } from './item-words.js'
 import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
@@ -153,11 +154,8 @@ const recordItemEvent = (
   })
 
 /** Returns an item of this account. Throws `not_found`. */
-export async function ownItem(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
-  const row = await tx.get(catalogItems, id)
-  if (row?.account_id !== accountId) throw problem('not_found')
-  return row
-}
+export const ownItem = (tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> =>
+  getOrNotFound(tx, catalogItems, id, { account_id: accountId })
 
 /** Changes an item. Throws what `createItem` throws, and `not_found`, `item_archived`. */
 export async function updateCatalogItem(
@@ -214,10 +212,8 @@ export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at:
  * different account.
  */
 export async function readCatalogItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
-  const row = await tx.get(catalogItems, id)
-  const isOwn = row?.account_id === accountId
-  if (!row || (row.private && !isOwn)) throw problem('not_found')
-  return isOwn ? showOwnItem(tx, row) : showItem(tx, row)
+  const row = await visibleItem(tx, id, accountId)
+  return row.account_id === accountId ? showOwnItem(tx, row) : showItem(tx, row)
 }
 
 /** Returns every item of an account, newest first. Throws `cursor_invalid`. */

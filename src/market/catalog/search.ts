@@ -144,15 +144,6 @@ async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Pr
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
 
-/**
- * Returns an item that the catalog sells, or the own server of the account `within`. Throws `not_found`.
- */
-export async function itemForSale(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
-  const row = await tx.get(catalogItems, id)
-  if (!row || (row.private && row.account_id !== within)) throw problem('not_found')
-  return showItem(tx, row)
-}
-
 /** The items in whose text each word begins a word, and that were created in time. */
 async function matching(
   tx: Reader,

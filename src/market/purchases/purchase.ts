@@ -11,7 +11,7 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type CatalogItemRow, catalogItems } from '../catalog/item-row.js'
+import { type CatalogItemRow, visibleItem } from '../catalog/item-row.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import { type EndpointRequest, endpointRequest } from './dispatch.js'
@@ -46,8 +46,7 @@ export interface QuoteRequest {
  * `arguments_refused`, `schema_refused`.
  */
 export async function quoteItem(tx: Reader, { itemId, args, within }: QuoteRequest): Promise<Quote> {
-  const item = await tx.get(catalogItems, itemId)
-  if (!item || (item.private && item.account_id !== within)) throw problem('not_found')
+  const item = await visibleItem(tx, itemId, within)
   if (!item.active || item.archived) throw problem('item_inactive')
   checkArguments(item.service_schema, args)
   const commodity = await commodityOf(tx, item.hash)

@@ -5,6 +5,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestOfAll } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -88,8 +89,7 @@ export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<
 
 /** Returns the receipt of a purchase. Throws `not_found`. */
 export async function showReceipt(tx: Reader, id: number, view: ReceiptView): Promise<ShownReceipt> {
-  const row = await tx.get(purchases, id)
-  if (!row) throw problem('not_found')
+  const row = await getOrNotFound(tx, purchases, id)
   const status = purchaseStatus(await tx.get(payments, id))
   const { decimals } = await quantityOf(tx, row.dq)
   return receiptOf(row, { status, decimals, response: await showResponse(tx, id, view) })
@@ -132,8 +132,8 @@ async function showResponse(
 
 /** Returns a receipt for its buyer or seller. The seller gets no body. Throws `not_found`, also for everyone else. */
 export async function readPurchase(tx: Reader, caller: Owner, id: number, { keys }: Encryption): Promise<ShownReceipt> {
-  const row = await tx.get(purchases, id)
-  if (!row || (row.buyer !== caller && row.seller_owner !== caller)) throw problem('not_found')
+  const row = await getOrNotFound(tx, purchases, id)
+  if (row.buyer !== caller && row.seller_owner !== caller) throw problem('not_found')
   return showReceipt(tx, id, { keys, for: row.buyer === caller ? 'buyer' : 'others' })
 }
 

@@ -3,6 +3,7 @@ import { problem } from '../../base/problem.js'
 import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
@@ -114,11 +115,7 @@ export async function updatePayback(
 }
 
 /** Returns the commodity of this hash. Throws `not_found`. */
-export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
-  const row = await tx.get(commodities, hash)
-  if (!row) throw problem('not_found')
-  return row
-}
+export const commodityOf = (tx: Reader, hash: string): Promise<CommodityRow> => getOrNotFound(tx, commodities, hash)
 
 /** Reads the commodities of a page's rows and their digital quantities in two calls. Returns those that exist. */
 export async function readCommodities(

@@ -14,6 +14,7 @@ import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
 import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -331,14 +332,9 @@ function shownPaymentOf(payment: PaymentRow, hostname: string, payee_hostname: s
 
 /** A payment of which the caller is payer or payee. Throws `not_found`, also for any other payment. */
 export async function readPayment(tx: Reader, caller: Owner, id: number) {
-  const payment = await ownPayment(tx, caller, id)
-  if (!payment) throw problem('not_found')
+  const payment = await getOrNotFound(tx, payments, id)
+  if (payment.payer_owner !== caller && payment.payee_owner !== caller) throw problem('not_found')
   return showPayment(tx, payment)
-}
-
-async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<PaymentRow | undefined> {
-  const payment = await tx.get(payments, id)
-  return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
 }
 
 /** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
