@@ -8,7 +8,6 @@ import {
   showApproval,
 } from '../../consent/approvals/approval.js'
 import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
-import { agentTwinOf } from '../../consent/approvals/permit.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
@@ -17,10 +16,10 @@ import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
 import { quoteLines } from '../../market/carts/quote.js'
 import { paywallTerms } from '../../market/paywall/approval.js'
-import { callerFields } from '../../market/paywall/caller.js'
 import { paywallQuote } from '../../market/paywall/order.js'
 import { purchaseTerms } from '../../market/purchases/approval.js'
 import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
+import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
@@ -138,10 +137,9 @@ async function termsOfPaywall(
   { kind: _, ...wish }: ApprovalWish & { kind: 'paywall' },
   service: ServiceContext,
 ): Promise<ApprovalTerms> {
-  const { amount, dq, destination, serviceUrl } = wish
-  const right = callerFields(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, request: wish })
+  const { serviceUrl } = wish
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
-  const order = { amount, dq, destination, url, ...right }
+  const order = { request: wish, url, sellerId: undefined }
   return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }
 

@@ -1,4 +1,5 @@
 import { Problem, problem, problemSentence } from '../../base/problem.js'
+import type { Sums } from '../../payments/payments/payer.js'
 import type { Reader } from '../../storage/storage.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
 import { type CartLineRow, type CartPlace, type CartRow, linesOf } from './cart.js'
@@ -32,9 +33,6 @@ export async function withLine<T>({ line, name }: CartLineRow, step: Promise<T>)
     throw problem(code, { detail, fields: { ...fields, line }, cause })
   }
 }
-
-/** Smallest units by digital quantity. */
-export type Sums = ReadonlyMap<string, bigint>
 
 export function sumsOf(lines: readonly QuotedLine[]): Sums {
   const sums = new Map<string, bigint>()

@@ -88,7 +88,7 @@ async function merchantQuote(tx: Reader, order: MerchantOrder): Promise<Merchant
   const payer = await primaryTwin(tx, order.payer)
   if (!payer) throw problem('not_found', { detail: 'You have no twin to pay from.' })
   const { payee, merchantUrl } = await merchantAt(tx, order.destinationUrl)
-  const { quantity, amount } = await paywallPrice(tx, order, order.dq)
+  const { quantity, amount } = await paywallPrice(tx, order.amount, order.dq)
   if (payee.id === payer.id) throw problem('same_twin')
   const quote = { payer, payee, quantity, amount, descriptor: 'PAYWALL' }
   await checkFunds(tx, quote)

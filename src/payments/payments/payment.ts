@@ -4,7 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { isAhead, seconds } from '../../base/time.js'
-import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
+import { actorOf } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
@@ -13,11 +13,12 @@ import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
-import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, paid by its seller. `purchase`: for an item of the catalog.
@@ -82,46 +83,34 @@ export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<
   return row
 }
 
-export interface PaymentOrder {
+export interface PaymentOrder extends Omit<PayingCaller, 'approvalId'> {
   readonly hash: string
-  /** The payer, or the spending authority with which the persona's twin pays. */
-  readonly payer: Owner | PaymentAuthority
-  /** One of the payer's twins. Default: the primary one. */
-  readonly hostname?: string | undefined
   readonly seen?: PriceQuote | undefined
   readonly at: number
 }
 
-/** A delegate's hash, and the party that spends with it. */
-export interface PaymentAuthority {
-  readonly delegate: string
-  readonly party: Party
-}
-
-/** The payer for a call. Users pay themselves unless they send a delegate. Throws `delegate_required`. */
-export function payerOf(party: Party, delegate: string | undefined): Owner | PaymentAuthority {
-  if (delegate !== undefined) return { delegate, party }
-  if (party.kind === 'user') return party.owner
-  throw problem('delegate_required')
-}
-
 /**
  * Pays for a commodity from the payer's twin to the seller's twin.
- * Throws `not_found`, `not_owner` (the twin is not the payer's), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
+ * Throws `delegate_required`, `not_found`, `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws.
  */
 export async function createPayment(
   tx: Writer,
-  { hash, payer, hostname, seen = {}, at }: PaymentOrder,
+  { hash, seen = {}, at, ...caller }: PaymentOrder,
   context: Pick<ServiceContext, 'random' | 'limits' | 'checkForSale'>,
 ) {
+  const { party, hostname } = caller
+  checkPayer(caller, false)
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
-  const isOwn = typeof payer === 'string'
-  await context.checkForSale(tx, commodity.id, isOwn ? undefined : sellerAccount(payer))
+  // An account may buy its own private items.
+  await context.checkForSale(tx, commodity.id, party.kind === 'account' ? party.id : undefined)
   const quantity = await checkSeenCost(tx, commodity, seen)
-  const from = isOwn ? await twinOfPayer(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
-  const actor = isOwn ? payer : actorOf(payer.party)
-  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
+  const cost = { sums: new Map([[commodity.dq, BigInt(commodity.cost)]]) }
+  // Some clients send the commodity's own hostname. It is ignored, and the primary twin pays.
+  const payer = hostname === commodity.hostname ? { ...caller, hostname: undefined } : caller
+  const { twin: from } = await spendPayer(tx, payer, at, () => cost)
+  const to = sellerTwin(commodity)
+  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to, actor: actorOf(party), at }, context)
 }
 
 /** Checks the quote that the payer saw. Returns the digital quantity of the price. Throws `price_changed`. */
@@ -134,10 +123,6 @@ export async function checkSeenCost(
   checkQuote(seen, { quantity, amount: BigInt(cost) })
   return quantity
 }
-
-/** The account that pays with a delegate. It can buy its own private items. */
-const sellerAccount = ({ party }: PaymentAuthority): number | undefined =>
-  party.kind === 'account' ? party.id : undefined
 
 /** A side of a payment: a twin and its owner. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
@@ -213,17 +198,6 @@ interface PaymentEvent {
   /** Default: a new id. */
   readonly eventId?: number | undefined
 }
-
-/** Some clients send the commodity's own hostname. It is ignored, and the primary twin pays. */
-const twinOfPayer = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
-  payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
-
-const spendPrice = (
-  tx: Writer,
-  authority: PaymentAuthority,
-  { dq, cost }: CommodityRow,
-  at: number,
-): Promise<TwinRow> => spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
 
 interface PostedPrice {
   /** The payment's. */

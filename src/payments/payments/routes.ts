@@ -19,7 +19,6 @@ import {
   createPayment,
   listCommodityTransactions,
   listPayments,
-  payerOf,
   readPayment,
   readPaymentNonce,
   validatePayment,
@@ -69,8 +68,9 @@ export const paymentRoutes = defineRoutes('payments', {
         tx,
         {
           hash: params.hash,
+          party: principal,
+          delegate: body.persona_delegate,
           hostname: body.hostname,
-          payer: payerOf(principal, body.persona_delegate),
           seen: { price: body.cost, dq: body.dq },
           at: service.clock.now(),
         },
