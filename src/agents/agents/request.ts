@@ -3,22 +3,22 @@ import { problem } from '../../base/problem.js'
 import {
   type Agent,
   type ApprovalTerms,
+  approvalOfAgent,
+  approvalOfUser,
   createPendingApproval,
   type ShownApproval,
   showApproval,
+  showToUser,
 } from '../../consent/approvals/approval.js'
 import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
-import { quoteLines } from '../../market/carts/quote.js'
-import { paywallTerms } from '../../market/paywall/approval.js'
-import { paywallQuote } from '../../market/paywall/order.js'
-import { purchaseTerms } from '../../market/purchases/approval.js'
-import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
+import { cartTerms, quoteLines } from '../../market/carts/line.js'
+import { paywallQuote, paywallTerms } from '../../market/paywall/order.js'
+import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/purchase.js'
 import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -166,4 +166,15 @@ export function wishOf(
         fields: { field },
       })
   return wishFields.parse(fields)
+}
+
+/** Returns an approval for its agent or its user. Throws `not_found`. */
+export async function readApproval(
+  tx: Reader,
+  caller: (Agent & { readonly kind: 'agent' }) | { readonly kind: 'user'; readonly id: number },
+  id: string,
+  context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+) {
+  if (caller.kind === 'agent') return showApproval(await approvalOfAgent(tx, caller, id), context)
+  return showToUser(await approvalOfUser(tx, caller.id, id), context)
 }

@@ -4,7 +4,7 @@ import { seconds } from '../../base/time.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { getOrNotFound } from '../../storage/existing.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { BillingPeriod } from '../plans/period.js'
 import { toDollars } from '../plans/plan.js'
@@ -12,7 +12,6 @@ import { recordBillingEvent, type SubscriptionRow, subscriptionOf, subscriptions
 import { type InvoiceLine, type InvoiceRow, invoices } from './invoice-row.js'
 import { profileOf } from './profile.js'
 
-/** Creates an invoice line for a period. */
 export const invoiceLine = (description: string, cents: bigint, { start, end }: BillingPeriod): InvoiceLine => ({
   description,
   amount: String(cents),
@@ -109,22 +108,16 @@ export const cardName = ({ brand, last4 }: ChargedCard): string =>
 /** Dollars for people: `-12.50 USD`. */
 export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
 
-/** Returns an account's invoice. Throws `not_found`. */
 export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
   getOrNotFound(tx, invoices, id, { account_id: accountId })
 
-/** Returns the invoice that is owed or being charged. */
 export const unpaidInvoice = async (
   tx: Reader,
   { unpaid_invoice_id }: SubscriptionRow,
 ): Promise<InvoiceRow | undefined> => (unpaid_invoice_id === null ? undefined : tx.get(invoices, unpaid_invoice_id))
 
 /** Returns an account's invoices, newest first. Throws `cursor_invalid`. */
-export async function listInvoices(
-  tx: Reader,
-  accountId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listInvoices(tx: Reader, accountId: number, page: PageBounds) {
   const { rows, next } = await newestFirst(tx, invoices, { index: 'byAccount', prefix: [accountId], ...page })
   return { invoices: rows.map(showInvoice), next }
 }

@@ -8,15 +8,10 @@ import { cardName, formatDollars, invoiceName } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
-interface BillingMail {
-  readonly subject: string
-  readonly paragraphs: readonly string[]
-}
-
 async function mailTo(
   tx: Writer,
   accountId: number,
-  { subject, paragraphs }: BillingMail,
+  { subject, paragraphs }: { subject: string; paragraphs: readonly string[] },
   { baseUrl, at }: Mailing,
 ): Promise<void> {
   const owner = `account:${accountId}` as const
@@ -27,7 +22,6 @@ async function mailTo(
 const invoiceLink = ({ id }: InvoiceRow, baseUrl: string): string =>
   `Your invoice, with the account's credentials: ${baseUrl}/v4/billing/invoices/${id}.pdf`
 
-/** Mails that an invoice is paid. */
 export function mailReceipt(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
   const { card, total } = invoice
   const lines = invoice.lines.map(({ description, amount }) => `${description}: ${formatDollars(amount)}`)
@@ -87,7 +81,6 @@ export function mailFailure(
   )
 }
 
-/** Mails that a plan ended over an unpaid invoice. */
 export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
   const { plan, total } = invoice
   const { name } = plans[plan]

@@ -15,9 +15,8 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { callOf, spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
-import { cartTerms } from './approval.js'
 import { type CartPlace, cartLines, carts, ownCart, paidCartExpiry } from './cart.js'
-import { type QuotedLine, quoteLines, sumsOf, withLine } from './quote.js'
+import { cartTerms, type QuotedLine, quoteLines, sumsOf, withLine } from './line.js'
 import { type ShownCart, showCart } from './shown-cart.js'
 
 /** A principal that can pay for a cart. A guest must sign in first. */
@@ -30,7 +29,6 @@ export interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly acceptPrices: boolean
   /** The lines that the payer saw, each with its price. Default: the lines as quoted. */
   readonly seen?: readonly SeenLine[] | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   /** Called before anything is held. Throwing refuses the cart; writes are part of the payment's transaction. */
   readonly admit?: Admission | undefined

@@ -9,13 +9,12 @@ import { firstQuantity, quantityOf } from '../../money/digital-quantities/digita
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
 import { getOrNotFound } from '../../storage/existing.js'
-import { allRows, newestFirst } from '../../storage/page.js'
+import { allRows, newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/usage.js'
 import { checkEndpoint } from './endpoint.js'
-import { type CatalogItemRow, catalogItems, visibleItem } from './item-row.js'
-import { indexItem, itemWords } from './item-words.js'
+import { type CatalogItemRow, catalogItems, indexItem, itemWords, visibleItem } from './item-row.js'
 import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
 
@@ -41,7 +40,6 @@ export interface ItemFields {
 
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-/** Whose item it is, and when it is created or changed. */
 interface Seller {
   readonly accountId: number
   /** Whoever makes the change. Default: the account itself. */
@@ -107,14 +105,12 @@ async function freeToolName(tx: Reader, accountId: number, name: string): Promis
 const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
   checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
 
-/** Counts the active items of an account. */
 export async function countActiveItems(tx: Reader, accountId: number): Promise<number> {
   let count = 0
   for await (const _ of allRows(tx, catalogItems, { index: 'activeByAccount', prefix: [accountId] })) count++
   return count
 }
 
-/** Upper-case words with dots between them. */
 const descriptorOf = (name: string): string =>
   name
     .toUpperCase()
@@ -153,7 +149,6 @@ const recordItemEvent = (
     at,
   })
 
-/** Returns an item of this account. Throws `not_found`. */
 export const ownItem = (tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> =>
   getOrNotFound(tx, catalogItems, id, { account_id: accountId })
 
@@ -201,7 +196,6 @@ export async function setArchived(
   return showOwnItem(tx, row)
 }
 
-/** Records that an item's dispatch parameters were changed. */
 export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
   tx.put(catalogItems, { ...row, updated_at: at })
   await recordItemEvent(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
@@ -217,11 +211,7 @@ export async function readCatalogItem(tx: Reader, id: number, accountId: number 
 }
 
 /** Returns every item of an account, newest first. Throws `cursor_invalid`. */
-export async function listOwnCatalogItems(
-  tx: Reader,
-  accountId: number,
-  place: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listOwnCatalogItems(tx: Reader, accountId: number, place: PageBounds) {
   const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
   const page = await readItemsTogether(tx, rows)
   const items = []
@@ -239,7 +229,10 @@ export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRo
   return page
 }
 
-export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {
+/** `external_endpoint`: only for the item's own account. */
+export type ShownItem = Awaited<ReturnType<typeof showItem>> & { external_endpoint?: string }
+
+export async function showItem(tx: Reader, row: CatalogItemRow) {
   const commodity = await commodityOf(tx, row.hash)
   const { dq, descriptor, hostname } = commodity
   const price = toAmount(commodity.cost, (await quantityOf(tx, dq)).decimals)
@@ -271,28 +264,3 @@ const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> 
   ...(await showItem(tx, row)),
   external_endpoint: row.external_endpoint,
 })
-
-export interface ShownItem {
-  id: number
-  name: string
-  description: string
-  price: number
-  dq: string
-  commodity_hash: string
-  commodity_name: string
-  commodity_description: string
-  commodity_cost: number
-  descriptor: string
-  hostname: string
-  seller: string
-  service_method: CatalogItemRow['service_method']
-  service_schema: SellerSchema
-  active: boolean
-  private: boolean
-  featured: boolean
-  archived: boolean
-  /** Only for its own account. */
-  external_endpoint?: string
-  created_at: number
-  updated_at: number
-}

@@ -4,8 +4,7 @@ import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
-import { type CatalogItemRow, catalogItems } from './item-row.js'
-import { catalogWords, countListed } from './item-words.js'
+import { type CatalogItemRow, catalogItems, catalogWords, countListed } from './item-row.js'
 
 export interface CatalogQuery {
   /**
@@ -102,7 +101,6 @@ async function idsOf(tx: Reader, word: string): Promise<Set<number>> {
 const longest = (words: readonly string[], most: number): string[] =>
   words.toSorted((a, b) => b.length - a.length).slice(0, most)
 
-/** The ids that every word has. */
 async function idsOfAll(
   words: readonly string[],
   idsFor: (word: string) => Promise<Set<number>>,

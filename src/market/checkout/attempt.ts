@@ -105,7 +105,6 @@ export const checkoutAttempts: FlowClaims<CheckoutRow> = {
   beatOf: ({ attempt_beat }) => attempt_beat,
 }
 
-/** Shows that the process of an attempt lives. */
 export async function showAlive(tx: Writer, attempt: string): Promise<void> {
   const checkout = await checkoutOfAttempt(tx, attempt)
   if (checkout) tx.put(checkouts, { ...checkout, attempt_beat: (checkout.attempt_beat ?? 0) + 1 })

@@ -44,7 +44,6 @@ export interface Completion {
   readonly payer: Payer
   readonly method: PaymentMethod
   readonly seen?: PriceQuote | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly source: CallSource
 }

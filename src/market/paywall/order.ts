@@ -1,5 +1,8 @@
 import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { quoted } from '../../base/text/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Party } from '../../consent/personas/spending.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -145,5 +148,23 @@ export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { paye
     payee: payee.hostname,
     amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
     dq: quantity.id,
+  }
+}
+
+/** Returns what an agent's user approves: the call with its parameters, the payee and the amount. */
+export async function paywallTerms(
+  tx: Reader,
+  { serviceUrl, serviceMethod, additionalParams }: PaywallRequest,
+  { payee, quantity, amount }: PaywallQuote,
+): Promise<ApprovalTerms> {
+  const seller = await sellerOf(tx, payee)
+  const value = priceDetail(quantity, amount)
+  const called = serviceUrl === undefined ? {} : { serviceUrl, serviceMethod: serviceMethod ?? 'GET' }
+  const params = additionalParams === undefined ? {} : { additionalParams }
+  const service = serviceUrl === undefined ? '' : ` for ${quoted(serviceUrl)}`
+  return {
+    kind: 'paywall',
+    detail: { seller, payee: payee.hostname, ...value, ...called, ...params },
+    summary: `Pay ${value.price} to ${quoted(seller)}${service}`,
   }
 }

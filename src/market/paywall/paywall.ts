@@ -23,7 +23,6 @@ import { bearerOf, spendPayer } from '../../payments/payments/payer.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { spendCalls } from '../purchases/call-limits.js'
-import { paywallTerms } from './approval.js'
 import {
   checkFunds,
   detailOf,
@@ -32,9 +31,9 @@ import {
   type PaywallQuote,
   type PaywallRequest,
   paywallQuote,
+  paywallTerms,
 } from './order.js'
 
-/** How a call of the paywall ended. */
 export type PaywallOutcome =
   /** There was no upstream service to call. */
   | { readonly kind: 'approved'; readonly payment: ShownPayment }
@@ -50,7 +49,6 @@ export type PaywallOutcome =
 
 export interface PaywallCall extends PaywallCaller {
   readonly request: PaywallRequest
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   /** Whether the answer must be read completely because it will be stored. */
   readonly whole: boolean
@@ -183,7 +181,6 @@ function withParams(url: URL, params: Readonly<Record<string, unknown>>): URL {
   return filled
 }
 
-/** Settles the payment by the answer of the upstream service. */
 async function settle(
   tx: Writer,
   held: HeldPayment,

@@ -27,7 +27,6 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
 /** Whether the second plan is larger than the first. */
 export const isUpgrade = (from: PlanId, to: PlanId): boolean => PLAN_IDS.indexOf(to) > PLAN_IDS.indexOf(from)
 
-/** Converts cents to dollars as a JSON number. */
 export const toDollars = (cents: bigint | string): number => toAmount(cents, 2)
 
 /** Prices are in dollars. */

@@ -9,10 +9,9 @@ import { type HeldPayment, reversePayment } from '../../payments/payments/held-p
 import { bearerOf, type Cost, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
-import { purchaseTerms } from './approval.js'
 import { callOf, spendCalls } from './call-limits.js'
 import { callInFlow, settlePurchase } from './fulfilment.js'
-import { type Admission, beginPurchase, checkPrice, type Quote, quoteItem } from './purchase.js'
+import { type Admission, beginPurchase, checkPrice, purchaseTerms, type Quote, quoteItem } from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
 
 export interface PurchaseOrder extends PayingCaller {
@@ -23,7 +22,6 @@ export interface PurchaseOrder extends PayingCaller {
   /** Called before anything is held. Throwing refuses the purchase; writes are part of its transaction. */
   readonly admit?: Admission | undefined
   readonly seen?: PriceQuote | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
 }
 

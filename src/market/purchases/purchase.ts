@@ -1,5 +1,8 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { quoted } from '../../base/text/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
@@ -71,7 +74,6 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   /** The arguments that were quoted. */
   readonly args: Arguments
   readonly payer: TwinRow
-  /** The owner of the purchase. */
   readonly buyer: Owner
   /** The owner whose limits count what it causes. */
   readonly bearer: Owner
@@ -79,7 +81,6 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly actor: string
   /** Hash of the delegate whose spending authority was spent. */
   readonly delegate: string | null
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly at: number
 }
@@ -124,4 +125,14 @@ export async function beginPurchase(
   }
   tx.put(purchases, row)
   return { ...held, row, decimals: quantity.decimals, request, hops, bearer }
+}
+
+/** Returns what an agent's user approves: the item, its arguments, its price and the payee. */
+export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, args: Arguments): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'purchase',
+    detail: { catalog_item_id: item.id, name: item.name, seller, payee: payee.hostname, ...value, arguments: args },
+    summary: `Buy ${quoted(item.name)} from ${quoted(seller)} for ${value.price}`,
+  }
 }

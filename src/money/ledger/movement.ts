@@ -77,7 +77,6 @@ export async function post(tx: Writer, order: MovementOrder): Promise<MovementRo
   return postWith(tx, order, funds, await tx.nextIds(movementIds))
 }
 
-/** The balances of both sides. */
 export interface Funds {
   readonly payer: BalanceRow
   readonly payee: BalanceRow
@@ -143,7 +142,6 @@ export async function postHold(
   return settled
 }
 
-/** Gives a held amount back to the payer. */
 export async function reverseHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
   const movement = await openHold(tx, movementId)
   const settled: MovementRow = { ...movement, state: 'reversed', held_at: null, settled_at: at }
@@ -195,7 +193,6 @@ function newMovement<Payee extends number | null>(
 
 type KnownPayee = MovementRow & { readonly payee_twin_id: number }
 
-/** Writes both entries of a movement and the new balances. */
 function enter(
   tx: Writer,
   movement: KnownPayee,

@@ -37,7 +37,6 @@ export interface ImportProgress {
   readonly rows: number
 }
 
-/** What an import created. */
 export interface ImportedBinder {
   readonly hostname: string
   readonly rows: number
@@ -130,14 +129,6 @@ async function checkEmpty(tx: Reader, { id }: TwinRow): Promise<void> {
     })
 }
 
-/** A binder whose every row is checked and stored. */
-export interface CheckedBinder {
-  readonly tally: BinderTally
-  readonly rows: number
-  readonly delegates: number
-  readonly pieces: number
-}
-
 /** Checks the rows of a file one after the other, and stores them in pieces. */
 class Checking {
   readonly #twin: TwinRow
@@ -157,7 +148,7 @@ class Checking {
     this.#service = service
   }
 
-  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void): Promise<CheckedBinder> {
+  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void) {
     for await (const rows of binderRows(csv)) {
       for (const row of rows) await this.#check(row)
       while (this.#waiting.length >= PIECE_ROWS) await this.#store()

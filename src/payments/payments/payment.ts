@@ -58,7 +58,6 @@ interface ProvablePayment extends PaymentRow {
   readonly nonce_expires_at: number
 }
 
-/** A payment that no nonce proves. */
 export type PlainPayment = Omit<PaymentRow, 'id' | 'nonce_digest' | 'nonce_expires_at' | 'nonce_used_at'>
 
 export const payments = collection<PaymentRow>()(
@@ -124,22 +123,18 @@ export async function checkSeenCost(
   return quantity
 }
 
-/** A side of a payment: a twin and its owner. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
 
 export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side => ({ id, owner, hostname })
 
-/** A payment of a commodity's price. */
 export interface PricePayment {
   readonly kind: 'payment' | 'payback'
   readonly commodity: CommodityRow
-  /** The digital quantity of the price. */
   readonly quantity: DigitalQuantityRow
   readonly from: Side
   readonly to: Side
   readonly actor: string
   readonly at: number
-  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>>
 }
 
@@ -177,7 +172,6 @@ export async function movePrice(
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
-/** Records an event for both sides. */
 export async function recordPaymentEvent(
   tx: Writer,
   type: EventType,
@@ -193,23 +187,13 @@ export async function recordPaymentEvent(
 interface PaymentEvent {
   readonly actor: string
   readonly at: number
-  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>> | undefined
   /** Default: a new id. */
   readonly eventId?: number | undefined
 }
 
-interface PostedPrice {
-  /** The payment's. */
-  readonly id: number
-  /** The event's id. */
-  readonly eventId: number
-  /** Null if the payment is free. */
-  readonly movementId: number | null
-}
-
 /** Posts a price, and takes all ids for it at once. */
-async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<PostedPrice> {
+async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment) {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
   const funds = amount === 0n ? undefined : await fundsFor(tx, order)

@@ -1,4 +1,5 @@
 import { contentHash } from '../../base/hash.js'
+import type { Owner } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
@@ -7,10 +8,37 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
-import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
-import type { BinderRecord } from './binder-record.js'
+
+/** A record of value received or sent, or of a delegate received (Micro Payment Service Interface, section 2). */
+export interface BinderRecord {
+  readonly timestamp: string
+  readonly fileAction: 'receive' | 'send'
+  /** The hash of the delegate or the movement. A movement has the same hash in both binders. */
+  readonly fileIdentity: string
+  /** The digital quantity. Empty for a delegate. */
+  readonly fileType: string
+  /** Null for a delegate. */
+  readonly amount: number | null
+  /** On a `receive`, the whole address of the payer's or the persona's twin. Otherwise empty. */
+  readonly fromAddress: string
+  /** On a `send`, the whole address of the payee's twin. Otherwise empty. */
+  readonly destinationAddress: string
+}
+
+export type BinderColumn = keyof BinderRecord
+
+export const binderColumns = [
+  'timestamp',
+  'fileAction',
+  'fileIdentity',
+  'fileType',
+  'amount',
+  'fromAddress',
+  'destinationAddress',
+] as const satisfies readonly BinderColumn[]
 
 /** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
@@ -207,3 +235,10 @@ export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
     entryType: type,
   },
 })
+
+/** The caller's own twin, for a statement. Throws like `ownTwin`. */
+export const statedTwin = (
+  { storage }: Pick<ServiceContext, 'storage'>,
+  owner: Owner,
+  hostname: string,
+): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, owner, hostname))

@@ -11,9 +11,14 @@ import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import { isWithinCardMost } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeClaimMs, chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
+import {
+  chargeClaimMs,
+  chargeNow,
+  checkProcessor,
+  isWithinCardMost,
+  unchargedProblem,
+} from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
@@ -33,7 +38,6 @@ export interface TopupOrder {
   readonly dq?: string | undefined
 }
 
-/** A top-up whose card is not charged yet. */
 export interface PendingTopup {
   readonly payment: PaymentRow
   readonly message: CardRow
@@ -76,7 +80,6 @@ async function beginTopup(tx: Writer, order: TopupOrder, service: ServiceContext
   return createPendingPayment(tx, charge, service)
 }
 
-/** A charge whose amount is issued to a twin. */
 export interface ChargeOrder {
   readonly twin: TwinRow
   readonly quantity: DigitalQuantityRow
@@ -86,7 +89,6 @@ export interface ChargeOrder {
   readonly description: string
   /** Whose card it is: an email, or a twin's hostname. */
   readonly to: string
-  /** What the payment is for. */
   readonly purpose: CardRow['purpose']
   /** Whose limit a declined card counts against. */
   readonly subjects: readonly CardSubject[]
@@ -249,7 +251,6 @@ async function recordTopupEvent(
   })
 }
 
-/** The answer to a top-up. Returns a problem if nothing was issued. */
 async function answerOf(
   tx: Reader,
   { id, result }: { id: number; result: ChargeResult | undefined },

@@ -8,7 +8,7 @@ import { toAmount } from '../../money/ledger/amount.js'
 import { twins } from '../../money/twins/twin.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestOfAll } from '../../storage/page.js'
+import { newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -96,16 +96,11 @@ export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Pr
   return transfer
 }
 
-/** Reads a transfer that the caller sent, received or can claim. Throws `not_found`. */
 export const readTransfer = async (tx: Reader, caller: Owner, id: number, at: number) =>
   showTransfer(tx, await visibleTransfer(tx, caller, id), at)
 
 /** The transfers that the caller sent, received or can claim, newest first. Throws `cursor_invalid`. */
-export async function listTransfers(
-  tx: Reader,
-  caller: Owner,
-  { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
-) {
+export async function listTransfers(tx: Reader, caller: Owner, { at, ...page }: PageBounds & { at: number }) {
   const email = await provenEmailOf(tx, caller)
   const sources = [
     { index: 'bySender', prefix: [caller] },

@@ -5,8 +5,7 @@ import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { minuteText } from '../../base/time.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
-import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { amountText } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
@@ -38,12 +37,6 @@ export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<I
     memo,
     until: minuteText(required(expires_at, `the end of invitation ${transfer.id}`)),
   }
-}
-
-/** An amount in text for people: `2.500 USD`. */
-export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
-  const { decimals, shortcode } = await quantityOf(tx, dq)
-  return `${formatAmount(amount, decimals)} ${shortcode}`
 }
 
 async function senderName(tx: Reader, owner: Owner): Promise<string | undefined> {

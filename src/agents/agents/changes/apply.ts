@@ -50,7 +50,6 @@ export async function applyAccountChange(
   })
 }
 
-/** A change that is being applied. */
 interface Begun {
   readonly id: string
   readonly run: FlowRun
@@ -106,7 +105,6 @@ async function abandonedChange(tx: Reader, id: string, service: ServiceContext):
   return isElsewhere || isOngoing(holder, service) ? undefined : left
 }
 
-/** Makes the steps after the first. */
 async function finish(tx: Writer, begun: Begun, service: ServiceContext): Promise<AppliedChange> {
   const { id, run, change } = begun
   const known = await tx.get(accountChanges, id)

@@ -5,9 +5,8 @@ import { checkouts } from '../../../market/checkout/checkout-row.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
 import { listPurchases, readPurchase } from '../../../market/purchases/receipt.js'
 import { givenApproval } from './given-approval.js'
-import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
 import { countSales } from './sales.js'
-import { tool } from './tool.js'
+import { approvalId, count, itemArguments, itemId, limit, text, tool } from './tool.js'
 
 const catalogSearch = tool({
   name: 'catalog_search',

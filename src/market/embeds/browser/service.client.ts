@@ -1,7 +1,6 @@
 import { PAGE_CALL } from '../../../base/page-call.js'
 import { StoredValue } from './stored-value.client.js'
 
-/** Why a call failed. */
 export class Refused extends Error {
   /** The service's code, or `unreachable` if there was no answer. */
   readonly code: string
