@@ -118,8 +118,13 @@ async function termsOf(
       checkPrice(quote, wish)
       return purchaseTerms(quote, args)
     }
-    case 'paywall':
-      return termsOfPaywall(tx, agent, wish, service)
+    case 'paywall': {
+      const { kind: _, ...request } = wish
+      const { serviceUrl } = request
+      const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
+      const quote = await paywallQuote(tx, { request, url, sellerId: undefined }, await agentTwinOf(tx, agent))
+      return paywallTerms(tx, request, quote)
+    }
     case 'transfer':
       return transferTerms(tx, { ...wish, sender: agent.owner })
     case 'cart': {
@@ -129,18 +134,6 @@ async function termsOf(
     case 'account_change':
       return accountChangeTerms(tx, agent, wish.change, service)
   }
-}
-
-async function termsOfPaywall(
-  tx: Reader,
-  agent: CallingAgent,
-  { kind: _, ...wish }: ApprovalWish & { kind: 'paywall' },
-  service: ServiceContext,
-): Promise<ApprovalTerms> {
-  const { serviceUrl } = wish
-  const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
-  const order = { request: wish, url, sellerId: undefined }
-  return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }
 
 /** Required fields of each kind. */

@@ -1,14 +1,19 @@
 import type { ChargedCard } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
-import type { EventType } from '../../jobs/events/event-types.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { BillingPeriod } from '../plans/period.js'
 import { toDollars } from '../plans/plan.js'
-import { recordBillingEvent, type SubscriptionRow, subscriptionOf, subscriptions } from '../plans/subscription.js'
+import {
+  type BillingEvent,
+  recordBillingEvent,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+} from '../plans/subscription.js'
 import { type InvoiceLine, type InvoiceRow, invoices } from './invoice-row.js'
 import { profileOf } from './profile.js'
 
@@ -70,7 +75,7 @@ export async function issueInvoice(tx: Writer, draft: InvoiceRow, at: number): P
 export const recordInvoiceEvent = (
   tx: Writer,
   { id, account_id, number, total, reason, plan }: InvoiceRow,
-  { type, data, by = 'service', at }: InvoiceEvent,
+  { type, data, by = 'service', at }: Pick<BillingEvent, 'type' | 'data' | 'at'> & { by?: BillingEvent['by'] },
 ): Promise<void> =>
   recordBillingEvent(tx, account_id, {
     type,
@@ -85,13 +90,6 @@ export const recordInvoiceEvent = (
     },
     at,
   })
-
-interface InvoiceEvent {
-  readonly type: Extract<EventType, `billing.${string}`>
-  readonly data?: Readonly<Record<string, unknown>>
-  readonly by?: 'account' | 'service'
-  readonly at: number
-}
 
 /** The number on the document. It is unique among all accounts. */
 export const invoiceNumber = (accountId: number, number: number): string =>

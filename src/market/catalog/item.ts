@@ -38,9 +38,9 @@ export interface ItemFields {
   readonly featured?: boolean | undefined
 }
 
-type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-interface Seller {
+export interface ItemSeller {
   readonly accountId: number
   /** Whoever makes the change. Default: the account itself. */
   readonly actor?: string | undefined
@@ -53,7 +53,7 @@ interface Seller {
  */
 export async function createCatalogItem(
   tx: Writer,
-  { accountId, actor, at, ...fields }: ItemFields & Seller,
+  { accountId, actor, at, ...fields }: ItemFields & ItemSeller,
   service: ServiceContext,
 ) {
   const { name, description, service_method, external_endpoint, service_schema } = fields
@@ -155,7 +155,7 @@ export const ownItem = (tx: Reader, accountId: number, id: number): Promise<Cata
 /** Changes an item. Throws what `createItem` throws, and `not_found`, `item_archived`. */
 export async function updateCatalogItem(
   tx: Writer,
-  { accountId, actor, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
+  { accountId, actor, at, id, ...change }: Optional<ItemFields> & ItemSeller & { readonly id: number },
   service: ServiceContext,
 ) {
   const was = await ownItem(tx, accountId, id)
@@ -185,7 +185,7 @@ export async function updateCatalogItem(
  */
 export async function setArchived(
   tx: Writer,
-  { accountId, id, archived, actor, at }: Seller & { readonly id: number; readonly archived: boolean },
+  { accountId, id, archived, actor, at }: ItemSeller & { readonly id: number; readonly archived: boolean },
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')

@@ -1,8 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import type { Reader, Writer } from '../../storage/storage.js'
-import { collection } from '../../storage/storage.js'
+import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 export type ParameterKind = 'header' | 'query' | 'url'
 

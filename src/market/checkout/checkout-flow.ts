@@ -18,34 +18,16 @@ import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { primaryTwin } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import type { Quote } from '../purchases/purchase.js'
 import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { chargedFor } from './charge.js'
 import { checkoutByToken, checkoutStatus, receiptIdOf } from './checkout.js'
 import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.js'
-import type { CheckoutRow, Payer } from './checkout-row.js'
-import { payerOfSession } from './checkout-row.js'
+import { type CheckoutRow, type Payer, payerOfSession } from './checkout-row.js'
 import { completeCheckout, type PaymentMethod, quoteOf } from './complete.js'
 
 /** What is for sale, as people read it. */
-export interface Offer {
-  readonly name: string
-  readonly description: string
-  readonly seller: string
-  /** The price with its shortcode. */
-  readonly price: string
-  /** The same price, as the page's form sends it. */
-  readonly quote: { readonly price: number; readonly dq: string }
-  /** Text on receipts. */
-  readonly descriptor: string
-  /** Pairs of name and value. */
-  readonly arguments: readonly (readonly [string, string])[]
-  readonly canCancel: boolean
-  /** Whether a card can be charged this amount. */
-  readonly byCard: boolean
-  readonly sandbox: boolean
-  /** Test cards on the page. Empty outside of a sandbox, or if the card processor has none. */
-  readonly testMethods: readonly TestPaymentMethod[]
-}
+export type Offer = Awaited<ReturnType<typeof offerOf>>
 
 /** How the visitor pays, and the current step. */
 export type PaymentStep =
@@ -118,25 +100,35 @@ interface CheckoutState {
 
 async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promise<CheckoutStep> {
   const { checkout } = state
-  const canCancel = checkout.cancel_url !== null
   const quote = await quoteOf(tx, checkout)
-  if (quote instanceof Problem) return { step: 'over', name: checkout.name, why: quote, canCancel }
-  const offer: Offer = {
-    name: quote.item.name,
-    description: quote.item.description,
-    seller: quote.seller,
-    price: await amountText(tx, { dq: checkout.dq, amount: checkout.price }),
-    quote: { price: quote.price, dq: quote.quantity.id },
-    descriptor: quote.commodity.descriptor,
-    arguments: Object.entries(checkout.arguments).map(([name, value]) => [name, receiptText(value)]),
-    canCancel,
-    byCard:
-      isChargeable(quote.amount, quote.quantity) && isWithinCardMost(quote.amount, quote.quantity, context.limits),
-    sandbox: context.sandbox !== undefined,
-    testMethods: (context.sandbox && context.cards?.testMethods) ?? [],
-  }
+  if (quote instanceof Problem)
+    return { step: 'over', name: checkout.name, why: quote, canCancel: checkout.cancel_url !== null }
+  const offer = await offerOf(tx, checkout, quote, context)
   return { step: 'offer', offer, payment: await paymentStep(tx, { ...state, offer }, context) }
 }
+
+/**
+ * `quote`: the price as the page's form sends it. `byCard`: whether a card can be charged this amount. `testMethods`: test
+ * cards on the page, none outside of a sandbox, or if the card processor has none.
+ */
+const offerOf = async (
+  tx: Reader,
+  { dq, price, arguments: args, cancel_url }: CheckoutRow,
+  { item, seller, commodity, quantity, amount, price: shown }: Quote,
+  { sandbox, cards, limits }: Context,
+) => ({
+  name: item.name,
+  description: item.description,
+  seller,
+  price: await amountText(tx, { dq, amount: price }),
+  quote: { price: shown, dq: quantity.id },
+  descriptor: commodity.descriptor,
+  arguments: Object.entries(args).map(([name, value]) => [name, receiptText(value)] as const),
+  canCancel: cancel_url !== null,
+  byCard: isChargeable(amount, quantity) && isWithinCardMost(amount, quantity, limits),
+  sandbox: sandbox !== undefined,
+  testMethods: (sandbox && cards?.testMethods) ?? [],
+})
 
 /** Longer values are shortened. */
 const MAX_CHARACTERS = 500

@@ -75,17 +75,12 @@ export async function createCommodity(
   return showCommodity(tx, row)
 }
 
-/** New values of a commodity. Undefined leaves a value unchanged. */
-export interface CommodityChange {
-  readonly descriptor?: string | undefined
-  readonly dq?: string | undefined
-  /** In the digital quantity. */
-  readonly cost?: number | undefined
-  readonly twinId?: number | undefined
-}
-
-/** Changes a commodity for later payments. Throws like `createCommodity`. */
-export async function updateCommodity(tx: Writer, row: CommodityRow, change: CommodityChange): Promise<void> {
+/** Changes a commodity for later payments. Undefined leaves a value unchanged. Throws like `createCommodity`. */
+export async function updateCommodity(
+  tx: Writer,
+  row: CommodityRow,
+  change: { [K in 'descriptor' | 'dq' | 'cost' | 'twinId']?: NewCommodity[K] | undefined },
+): Promise<void> {
   const { descriptor = row.descriptor, dq = row.dq } = change
   const was = await quantityOf(tx, row.dq)
   const { decimals } = await quantityOf(tx, dq)

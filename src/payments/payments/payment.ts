@@ -177,14 +177,15 @@ export async function recordPaymentEvent(
   type: EventType,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
-  { eventId, actor, at, eventData }: PaymentEvent,
+  { eventId, actor, at, eventData, owners = [payer_owner, payee_owner] }: PaymentEvent,
 ): Promise<void> {
   const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...eventData }
-  const owners = [payer_owner, payee_owner] as const
   await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
 }
 
 interface PaymentEvent {
+  /** Default: both sides. */
+  readonly owners?: readonly [Owner, Owner?]
   readonly actor: string
   readonly at: number
   readonly eventData?: Readonly<Record<string, unknown>> | undefined

@@ -63,19 +63,11 @@ export const paymentRoutes = defineRoutes('payments', {
       'insufficient_funds',
     ],
     idempotent: true,
-    write: (tx, { params, body, principal }, service) =>
-      createPayment(
-        tx,
-        {
-          hash: params.hash,
-          party: principal,
-          delegate: body.persona_delegate,
-          hostname: body.hostname,
-          seen: { price: body.cost, dq: body.dq },
-          at: service.clock.now(),
-        },
-        service,
-      ),
+    write(tx, { params: { hash }, body, principal: party }, service) {
+      const { hostname, persona_delegate: delegate, cost: price, dq } = body
+      const order = { hash, party, delegate, hostname, seen: { price, dq } }
+      return createPayment(tx, { ...order, at: service.clock.now() }, service)
+    },
   }),
 
   createPayback: route({

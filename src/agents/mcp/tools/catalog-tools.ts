@@ -44,17 +44,8 @@ const agentCheckout = tool({
   async call({ catalog_item_id: itemId, arguments: args = {}, price, dq, approval_id }, visit) {
     const { agent, within, service, hops } = visit
     const approvalId = await givenApproval(visit, approval_id)
-    const order = {
-      itemId,
-      args,
-      party: agent,
-      seen: { price, dq },
-      hops,
-      approvalId,
-      within,
-      admit: countSales(visit),
-    }
-    return createPurchase(order, service)
+    const order = { itemId, args, party: agent, approvalId, seen: { price, dq } }
+    return createPurchase({ ...order, within, hops, admit: countSales(visit) }, service)
   },
 })
 

@@ -52,17 +52,8 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
       const { agent, within, service, hops } = visit
       const { [approval]: named, [quote]: seen, ...args } = given
       const approvalId = await givenApproval(visit, approvalIn(approval, named))
-      const order = {
-        itemId: id,
-        args,
-        party: agent,
-        approvalId,
-        seen: seenIn(quote, seen),
-        hops,
-        within,
-        admit: countSales(visit),
-      }
-      return createPurchase(order, service)
+      const order = { itemId: id, args, party: agent, approvalId, seen: seenIn(quote, seen) }
+      return createPurchase({ ...order, within, hops, admit: countSales(visit) }, service)
     },
   }
 }

@@ -3,6 +3,8 @@ import type { ServiceContext } from '../../../http/context.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import {
   createCatalogItem,
+  type ItemSeller,
+  type Optional,
   ownItem,
   readItemsTogether,
   type ShownItem,
@@ -35,12 +37,7 @@ export interface ToolFields {
   readonly input_schema?: SellerSchema | undefined
 }
 
-interface Seller {
-  readonly accountId: number
-  readonly at: number
-}
-
-type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+type Seller = Omit<ItemSeller, 'actor'>
 
 /**
  * Creates a tool. Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different
