@@ -1,5 +1,4 @@
 import { problem } from '../../base/problem.js'
-import { required } from '../../base/required.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable, unheld } from './balance.js'
 import { checkIssuable } from './reservation.js'
@@ -176,7 +175,7 @@ function newMovement<Payee extends number | null>(
   state: 'held' | 'posted',
 ) {
   const movement: MovementRow & { readonly payee_twin_id: Payee } = {
-    id: required(id, 'the number of a movement'),
+    id: taken(id),
     kind: order.kind,
     dq: order.dq,
     amount: String(order.amount),
@@ -202,19 +201,25 @@ function enter(
 ): void {
   const amount = BigInt(movement.amount)
   enterSide(tx, movement, {
-    id: required(payerEntry, 'the number of an entry'),
+    id: taken(payerEntry),
     balance: payer,
     counterpart: payee.twin_id,
     change: -amount,
     at,
   })
   enterSide(tx, movement, {
-    id: required(payeeEntry, 'the number of an entry'),
+    id: taken(payeeEntry),
     balance: payee,
     counterpart: payer.twin_id,
     change: amount,
     at,
   })
+}
+
+/** Checks that the storage returned enough numbers. Throws an Error. */
+function taken(id: number | undefined): number {
+  if (id === undefined) throw new Error('a movement needs three numbers')
+  return id
 }
 
 interface Side {
