@@ -1,4 +1,4 @@
-import { loseInvoiceCharge, settleInvoiceCharge } from '../market/billing/settle.js'
+import { loseInvoiceCharge, settleInvoiceCharge } from '../market/billing/renewal.js'
 import { loseCheckoutCharge, settleCheckoutCharge } from '../market/checkout/card.js'
 import { endCheckoutRefund, loseCheckoutRefund } from '../market/checkout/refund.js'
 import { cardDeliveryHandler, refundDeliveryHandler } from '../money/cards/charge.js'

@@ -8,7 +8,7 @@ import { rejectRequestsOf } from '../consent/second-factor/request.js'
 import { endStandingApprovalsOf } from '../consent/second-factor/standing-approval.js'
 import type { OnDisconnect, OnFirstProof, OnSignIn } from '../http/context.js'
 import { moveCartsAtSignIn } from '../market/carts/cart.js'
-import { moveCheckoutsAtSignIn } from '../market/checkout/payer.js'
+import { moveCheckoutsAtSignIn } from '../market/checkout/checkout-row.js'
 import { claimInvitations } from '../payments/transfers/invitation.js'
 
 /** What features do when someone signs in, in this order. */

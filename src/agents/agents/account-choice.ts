@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
-import { connectApp, findConnection, grantableAccounts } from '../../consent/oidc/connection.js'
+import { connectApp, findConnection, grantableAccounts, grantedAccount } from '../../consent/oidc/connection.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AccountRow } from '../../identity/accounts/account.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -41,7 +41,6 @@ export async function choiceByToken(tx: Reader, token: string, at: number): Prom
   return row
 }
 
-/** An account with the name that people know. */
 export interface NamedAccount {
   readonly id: number
   readonly name: string
@@ -67,3 +66,7 @@ export async function choose(
   await connectApp(tx, { userId, clientId, accountId, scopes: [], at }, service)
   tx.put(accountChoices, { ...row, chosen_at: at, account_id: accountId })
 }
+
+/** Returns the business account that the user granted the agent. Micro Payment Service Interface, section 4.7. */
+export const agentAccount = (tx: Reader, agent: { user_id: number; account_id: number | null }) =>
+  grantedAccount(tx, agent)

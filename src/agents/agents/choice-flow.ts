@@ -39,7 +39,6 @@ export type ShownChoice = { readonly app: ShownApp } & (
   | { readonly step: 'done'; readonly account: string | null }
 )
 
-/** A visit with the secret of the link. */
 type ChoiceVisit = Visit<{ readonly token: string }>
 
 /** Returns the current step of the page. Throws `not_found`, `link_expired`, `too_many_pending`. */

@@ -6,12 +6,6 @@ import { type CallingAgent, type OfferedApproval, offerApproval, wishOf } from '
 
 const REJECTED = { detail: 'The user rejected it. To ask again, request an approval.' }
 
-/** A refused call of an agent, and the approval that is offered for it. */
-export interface RefusalWithOffer {
-  readonly refusal: Problem
-  readonly approval: OfferedApproval | undefined
-}
-
 /**
  * Offers an approval for a call that was refused with `approval_required`: the refusal then has the `approval_id`, and
  * the `url` where the user approves. It becomes `approval_not_given` if the user has just rejected it, and stays as it is
@@ -23,7 +17,7 @@ export async function withOffer(
   agent: CallingAgent,
   service: ServiceContext,
   within?: number,
-): Promise<RefusalWithOffer> {
+): Promise<{ refusal: Problem; approval: OfferedApproval | undefined }> {
   const { approval: wish } = refusal.fields
   if (refusal.code !== 'approval_required' || !isObject(wish)) return { refusal, approval: undefined }
   const approval = await offered(wish as Parameters<typeof wishOf>[0], agent, service, within)
@@ -63,7 +57,6 @@ export function withUrl(refusal: Problem, service: Pick<ServiceContext, 'baseUrl
   return problem('approval_not_given', { detail, fields: { ...refusal.fields, url }, cause: refusal })
 }
 
-/** Completes a refusal over HTTP. */
 export const completeRefusal = async (
   refusal: Problem,
   agent: CallingAgent,

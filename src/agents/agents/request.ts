@@ -3,24 +3,23 @@ import { problem } from '../../base/problem.js'
 import {
   type Agent,
   type ApprovalTerms,
+  approvalOfAgent,
+  approvalOfUser,
   createPendingApproval,
   type ShownApproval,
   showApproval,
+  showToUser,
 } from '../../consent/approvals/approval.js'
 import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
-import { agentTwinOf } from '../../consent/approvals/permit.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { cartTerms } from '../../market/carts/approval.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
-import { quoteLines } from '../../market/carts/quote.js'
-import { paywallTerms } from '../../market/paywall/approval.js'
-import { callerFields } from '../../market/paywall/caller.js'
-import { paywallQuote } from '../../market/paywall/order.js'
-import { purchaseTerms } from '../../market/purchases/approval.js'
-import { checkPrice, quoteItem } from '../../market/purchases/purchase.js'
+import { cartTerms, quoteLines } from '../../market/carts/line.js'
+import { paywallQuote, paywallTerms } from '../../market/paywall/order.js'
+import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/purchase.js'
+import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
@@ -119,8 +118,13 @@ async function termsOf(
       checkPrice(quote, wish)
       return purchaseTerms(quote, args)
     }
-    case 'paywall':
-      return termsOfPaywall(tx, agent, wish, service)
+    case 'paywall': {
+      const { kind: _, ...request } = wish
+      const { serviceUrl } = request
+      const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
+      const quote = await paywallQuote(tx, { request, url, sellerId: undefined }, await agentTwinOf(tx, agent))
+      return paywallTerms(tx, request, quote)
+    }
     case 'transfer':
       return transferTerms(tx, { ...wish, sender: agent.owner })
     case 'cart': {
@@ -130,19 +134,6 @@ async function termsOf(
     case 'account_change':
       return accountChangeTerms(tx, agent, wish.change, service)
   }
-}
-
-async function termsOfPaywall(
-  tx: Reader,
-  agent: CallingAgent,
-  { kind: _, ...wish }: ApprovalWish & { kind: 'paywall' },
-  service: ServiceContext,
-): Promise<ApprovalTerms> {
-  const { amount, dq, destination, serviceUrl } = wish
-  const right = callerFields(agent, { sessionId: undefined, delegate: undefined, approvalId: undefined, request: wish })
-  const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
-  const order = { amount, dq, destination, url, ...right }
-  return paywallTerms(tx, wish, await paywallQuote(tx, order, await agentTwinOf(tx, agent)))
 }
 
 /** Required fields of each kind. */
@@ -168,4 +159,15 @@ export function wishOf(
         fields: { field },
       })
   return wishFields.parse(fields)
+}
+
+/** Returns an approval for its agent or its user. Throws `not_found`. */
+export async function readApproval(
+  tx: Reader,
+  caller: (Agent & { readonly kind: 'agent' }) | { readonly kind: 'user'; readonly id: number },
+  id: string,
+  context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+) {
+  if (caller.kind === 'agent') return showApproval(await approvalOfAgent(tx, caller, id), context)
+  return showToUser(await approvalOfUser(tx, caller.id, id), context)
 }

@@ -3,9 +3,8 @@ import { Problem, problem } from '../../base/problem.js'
 import type { Arguments } from '../../market/catalog/schema.js'
 import { isObject } from '../../storage/unknown.js'
 import { withOffer, withUrl } from '../agents/refusal.js'
-import { answeredApproval, ask, isDecided, leadsToUrls, urlRequired } from './ask.js'
+import { answeredApproval, ask, isDecided, leadsToUrls, opensUrls, urlRequired } from './ask.js'
 import type { Sdk } from './offer.js'
-import { opensUrls } from './session.js'
 import { plainAnswer } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
@@ -88,7 +87,6 @@ function callToolResult(answer: object): sdk.CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
 }
 
-/** Adds to a refusal which tool to call next. */
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
   const next = nextOf(code, fields)
   return { ...callToolResult({ ...body, ...(next !== undefined && { next }) }), isError: true }

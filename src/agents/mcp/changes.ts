@@ -80,7 +80,6 @@ export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
   }
 }
 
-/** What a visitor sees. */
 interface Seen {
   readonly own: Watched<OwnLists | undefined>
   readonly catalog: Watched<string>

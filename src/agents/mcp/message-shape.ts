@@ -1,6 +1,5 @@
 import { component, z } from '../../http/fields/schema.js'
 
-/** A JSON-RPC message: a request, a notification or an answer. */
 export const JsonRpcMessageShape = component('JsonRpcMessage', {
   jsonrpc: z.enum(['2.0']),
   id: z.optional(z.nullable(z.union([z.string(), z.number()]))),

@@ -3,12 +3,10 @@ import type { Log } from '../../base/ports.js'
 import { Problem, problemSentence } from '../../base/problem.js'
 import type { Json } from './tools/tool.js'
 
-/** The SDK, once it is loaded. */
 export type Sdk = typeof import('./sdk.js')
 
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
-/** What an MCP server offers for one request. */
 export interface McpOffer {
   readonly info: sdk.Implementation
   readonly instructions?: string
@@ -20,14 +18,12 @@ export interface McpOffer {
   openState?(state: string): Promise<unknown>
   /** Returns the session id for a client of 2025 by the parameters of its `initialize`, if it needs one. */
   startSession?(params: unknown): Promise<string | undefined>
-  /** Starts to watch for changes. */
   watch?(): Promise<ChangeFeed>
 }
 
 /** Reports changes until the returned function is called. Calls `end` when there can be no more. */
 export type ChangeFeed = (tell: (event: sdk.ServerEvent) => void, end: () => void) => () => void
 
-/** A JSON-RPC message from a POST request. */
 export interface SentMessage {
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
@@ -130,7 +126,6 @@ function followed(stream: ReadableStream<Uint8Array>, over: () => void): Readabl
   })
 }
 
-/** Creates a server for one message. */
 function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 'legacy'; log: Log }): sdk.Server {
   const { info, instructions, handlers, openState } = offer
   // The SDK lets a server notify by what the client declared in the same message. An offer knows it from the session.

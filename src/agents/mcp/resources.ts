@@ -1,6 +1,8 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
-import { itemForSale, listCatalogItems } from '../../market/catalog/search.js'
+import { showItem } from '../../market/catalog/item.js'
+import { visibleItem } from '../../market/catalog/item-row.js'
+import { listCatalogItems } from '../../market/catalog/search.js'
 import { listPurchases, readPurchase } from '../../market/purchases/receipt.js'
 import type { Reader } from '../../storage/storage.js'
 import { plainLine } from './tools/plain.js'
@@ -71,7 +73,7 @@ export async function readResource(tx: Reader, visit: McpVisit, uri: string): Pr
     return undefined
   try {
     if (kind === 'receipts') return await readPurchase(tx, visit.agent.owner, Number(id), visit.service)
-    if (id !== undefined) return await itemForSale(tx, Number(id), visit.within)
+    if (id !== undefined) return await showItem(tx, await visibleItem(tx, Number(id), visit.within))
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return undefined
     throw error

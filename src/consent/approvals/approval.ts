@@ -6,6 +6,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { currentGrant } from '../oidc/agent.js'
@@ -190,18 +191,12 @@ async function checkPending(tx: Reader, { connection_id }: Agent, at: number): P
 }
 
 /** An approval of the agent's connection. Throws `not_found`, also for an approval of a different agent. */
-export async function approvalOfAgent(tx: Reader, agent: Agent, id: string): Promise<ApprovalRow> {
-  const row = await tx.get(approvals, id)
-  if (row?.connection_id !== agent.connection_id) throw problem('not_found')
-  return row
-}
+export const approvalOfAgent = (tx: Reader, { connection_id }: Agent, id: string): Promise<ApprovalRow> =>
+  getOrNotFound(tx, approvals, id, { connection_id })
 
 /** An approval of the user. Throws `not_found`, also for an approval of a different user. */
-export async function approvalOfUser(tx: Reader, userId: number, id: string): Promise<ApprovalRow> {
-  const row = await tx.get(approvals, id)
-  if (row?.user_id !== userId) throw problem('not_found')
-  return row
-}
+export const approvalOfUser = (tx: Reader, userId: number, id: string): Promise<ApprovalRow> =>
+  getOrNotFound(tx, approvals, id, { user_id: userId })
 
 /** A user's approvals, newest first. `status` filters them. Throws `cursor_invalid`. */
 export async function listApprovals(

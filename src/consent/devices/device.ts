@@ -5,7 +5,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type DeviceMail, deviceMail } from './wording.js'
@@ -178,11 +178,8 @@ async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> 
 }
 
 /** A device of the user. Throws `not_found`, also for a device of a different user. */
-export async function ownDevice(tx: Reader, userId: number, id: number): Promise<DeviceRow> {
-  const device = await tx.get(devices, id)
-  if (device?.user_id !== userId) throw problem('not_found')
-  return device
-}
+export const ownDevice = (tx: Reader, userId: number, id: number): Promise<DeviceRow> =>
+  getOrNotFound(tx, devices, id, { user_id: userId })
 
 export async function listRegistrations(
   tx: Reader,

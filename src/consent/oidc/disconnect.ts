@@ -1,5 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { LaterRules, ProvenUser } from '../../http/context.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, isConnectionValid, oidcConnections, removeConnection } from './connection.js'
@@ -24,8 +25,8 @@ export async function deleteConnection(
   { id, userId, at }: { id: number; userId: number; at: number },
   context: { readonly rules: Pick<LaterRules, 'onDisconnect'> },
 ): Promise<void> {
-  const row = await tx.get(oidcConnections, id)
-  if (!row || row.user_id !== userId || !(await isConnectionValid(tx, row))) throw problem('not_found')
+  const row = await getOrNotFound(tx, oidcConnections, id, { user_id: userId })
+  if (!(await isConnectionValid(tx, row))) throw problem('not_found')
   await endConnection(tx, row, { actor: `user:${userId}`, at }, context)
 }
 

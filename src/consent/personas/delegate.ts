@@ -8,7 +8,7 @@ import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
@@ -91,8 +91,8 @@ export async function deleteDelegate(
   { persona, delegate, owner, at }: { persona: string; delegate: string; owner: Owner; at: number },
 ): Promise<void> {
   await ownPersona(tx, owner, persona)
-  const row = await tx.get(delegates, delegate)
-  if (row?.persona !== persona || !(await isDelegateValid(tx, row))) throw problem('not_found')
+  const row = await getOrNotFound(tx, delegates, delegate, { persona })
+  if (!(await isDelegateValid(tx, row))) throw problem('not_found')
   await revoke(tx, row, at)
 }
 

@@ -5,6 +5,7 @@ import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { twins } from '../../money/twins/twin.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -67,11 +68,7 @@ export async function createPersona(
 }
 
 /** The persona with this hash. Throws `not_found`. */
-export async function personaOf(tx: Reader, hash: string): Promise<PersonaRow> {
-  const row = await tx.get(personas, hash)
-  if (!row) throw problem('not_found')
-  return row
-}
+export const personaOf = (tx: Reader, hash: string): Promise<PersonaRow> => getOrNotFound(tx, personas, hash)
 
 /** The owner's persona with this hash. Throws `not_found`, `not_owner`. */
 export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promise<PersonaRow> {

@@ -21,11 +21,12 @@ export type Party =
   | (Agent & { readonly kind: 'agent'; readonly owner: Owner })
   | { readonly kind: 'embed'; readonly account_id: number }
 
+/** The owner of what a party buys. Pages and embeds buy for their account. */
+export const ownerOfParty = (party: Party): Owner =>
+  'owner' in party ? party.owner : `account:${party.kind === 'embed' ? party.account_id : party.id}`
+
 /** The `actor` of an event for a party. */
-export function actorOf(party: Party): string {
-  if (party.kind === 'agent') return party.client_id
-  return party.kind === 'user' ? party.owner : `account:${party.kind === 'embed' ? party.account_id : party.id}`
-}
+export const actorOf = (party: Party): string => (party.kind === 'agent' ? party.client_id : ownerOfParty(party))
 
 /** What a delegate's holder spent in one period. The id is the delegate's hash and the period's start, or `all`. */
 export interface DelegateSpendingRow {
@@ -52,7 +53,7 @@ export const delegateSpendings = collection<DelegateSpendingRow>()(
 )
 
 /** Who wants to spend by which delegate. */
-export interface AuthorityClaim {
+interface AuthorityClaim {
   /** The delegate's hash. */
   readonly delegate: string
   readonly party: Party
@@ -101,16 +102,6 @@ export async function countSpending(
     throw delegateRefused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
   }
   putSpent(tx, counter, BigInt(counter.spent) + amount)
-}
-
-/**
- * Counts an amount against a delegate's spending authority. Returns the persona's twin, which pays in the same transaction.
- * Throws `delegate_refused`.
- */
-export async function spendAuthority(tx: Writer, claim: AuthorityClaim & SpentAmount): Promise<TwinRow> {
-  const authority = await grantedAuthority(tx, claim)
-  await countSpending(tx, authority, claim)
-  return authority.twin
 }
 
 const delegateRefused = (detail: string) => problem('delegate_refused', { detail })

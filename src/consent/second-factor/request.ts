@@ -10,7 +10,7 @@ import { type UserRow, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { postPush } from '../../jobs/outbox/outbox.js'
 import { refundRequest, spendRequest } from '../../jobs/outbox/request-limit.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
@@ -212,8 +212,12 @@ export function checkOpen(request: AuthenticationRequestRow, at: number): void {
 /** Returns a request as it is now: one that ended with its user's generation is rejected, even if that is not stored yet. */
 export async function findRequest(tx: Reader, id: number): Promise<AuthenticationRequestRow | undefined> {
   const request = await tx.get(authenticationRequests, id)
-  const user = request && isOpen(request) ? await tx.get(users, request.user_id) : undefined
-  return request && user ? requestNow(request, user) : request
+  return request && readNow(tx, request)
+}
+
+async function readNow(tx: Reader, request: AuthenticationRequestRow): Promise<AuthenticationRequestRow> {
+  const user = isOpen(request) ? await tx.get(users, request.user_id) : undefined
+  return user ? requestNow(request, user) : request
 }
 
 /** The same, of requests of one user that are read already. */
@@ -240,11 +244,8 @@ function requestNow(
 }
 
 /** A request of the user. Throws `not_found`, also for a request of a different user. */
-export async function requestOf(tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> {
-  const request = await findRequest(tx, id)
-  if (request?.user_id !== userId) throw problem('not_found')
-  return request
-}
+export const requestOf = async (tx: Reader, userId: number, id: number): Promise<AuthenticationRequestRow> =>
+  readNow(tx, await getOrNotFound(tx, authenticationRequests, id, { user_id: userId }))
 
 /** Records a poll for the answer. Throws `slow_down` if it comes too soon after the last one. */
 export async function pollRequest(

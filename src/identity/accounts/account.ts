@@ -1,5 +1,4 @@
 import { accountIdOf, type Owner } from '../../base/owner.js'
-import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds, secondsDigits } from '../../base/time.js'
@@ -8,6 +7,7 @@ import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type ShownTwin, showTwin, type TwinContext } from '../../money/twins/twin.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { allRows } from '../../storage/page.js'
 import type { ReadOnce } from '../../storage/read-once.js'
@@ -133,11 +133,7 @@ export async function ownedAccountIds(tx: Reader, userId: number): Promise<numbe
   return ids
 }
 
-export async function accountOf(tx: Reader, id: number): Promise<AccountRow> {
-  const account = await tx.get(accounts, id)
-  if (!account) throw problem('not_found')
-  return account
-}
+export const accountOf = (tx: Reader, id: number): Promise<AccountRow> => getOrNotFound(tx, accounts, id)
 
 export async function accountByPublicSecret(tx: Reader, publicSecret: string): Promise<AccountRow | undefined> {
   const [account] = await tx.find(accounts, { index: 'byPublicSecret', prefix: [publicSecret], limit: 1 })

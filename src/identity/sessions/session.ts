@@ -5,7 +5,7 @@ import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { TwinContext } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
@@ -223,8 +223,8 @@ export async function deleteSessionById(
   tx: Writer,
   { userId, id, at }: { userId: number; id: number; at: number },
 ): Promise<SessionRow> {
-  const row = await tx.get(sessions, id)
-  if (row?.user_id !== userId || !(await isSessionValid(tx, row, at))) throw problem('not_found')
+  const row = await getOrNotFound(tx, sessions, id, { user_id: userId })
+  if (!(await isSessionValid(tx, row, at))) throw problem('not_found')
   await end(tx, row, at)
   return row
 }

@@ -3,6 +3,7 @@ import { problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type EventRow, events, putEvent } from '../events/event.js'
@@ -114,8 +115,8 @@ export async function redeliverWebhook(
   { accountId, at }: Acting,
 ) {
   const webhook = await enabledWebhook(tx, id, accountId)
-  const delivery = await tx.get(webhookDeliveries, deliveryId)
-  if (delivery?.webhook_id !== id || !(await tx.get(events, delivery.event_id))) throw problem('not_found')
+  const delivery = await getOrNotFound(tx, webhookDeliveries, deliveryId, { webhook_id: id })
+  await getOrNotFound(tx, events, delivery.event_id)
   const outboxId = await tx.nextId('outbox')
   const again: WebhookDeliveryRow = { ...delivery, status: 'pending', term: webhook.term, outbox_id: outboxId }
   tx.put(webhookDeliveries, again)

@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -117,11 +118,8 @@ export const webhooksOf = (tx: Reader, accountId: number): Promise<WebhookRow[]>
   tx.find(webhooks, { index: 'byAccount', prefix: [accountId], limit: MOST_WEBHOOKS })
 
 /** Reads a webhook of the account. Throws `not_found`, even if it belongs to another account. */
-export async function ownWebhook(tx: Reader, id: number, accountId: number): Promise<WebhookRow> {
-  const webhook = await tx.get(webhooks, id)
-  if (webhook?.account_id !== accountId) throw problem('not_found')
-  return webhook
-}
+export const ownWebhook = (tx: Reader, id: number, accountId: number): Promise<WebhookRow> =>
+  getOrNotFound(tx, webhooks, id, { account_id: accountId })
 
 /** A page of an account's webhooks, newest first. Throws `cursor_invalid`. */
 export async function listWebhooks(

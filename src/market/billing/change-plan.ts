@@ -17,10 +17,10 @@ import {
 } from '../plans/subscription.js'
 import { readBilling } from './billing.js'
 import { saveAccountCard, storeCard } from './card.js'
-import { postInvoiceCharge, unpaidProblem } from './charge.js'
 import { draftInvoice, invoiceLine, unpaidInvoice } from './invoice.js'
 import { type InvoiceLine, invoices } from './invoice-row.js'
-import { settlePaid } from './settle.js'
+import { postInvoiceCharge, unpaidProblem } from './pay.js'
+import { settlePaid } from './renewal.js'
 
 export interface PlanChange {
   readonly accountId: number

@@ -1,5 +1,4 @@
-import { BILLING_PERIOD_ENDS, BILLING_RETRY, invoices } from './invoice-row.js'
-import { billingProfiles } from './profile-row.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY, billingProfiles, invoices } from './invoice-row.js'
 
 export const billingFeature = {
   areas: ['billing'],

@@ -1,5 +1,5 @@
-import type { Parts } from '../../base/parts.js'
-import type { Fonts, Log } from '../../base/ports.js'
+import type { FixedOptions, ServiceContext } from '../../http/context.js'
+
 import type { InvoiceRow } from './invoice-row.js'
 import { type InvoiceText, invoiceText } from './invoice-text.js'
 import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
@@ -19,18 +19,10 @@ const PART = 30
 /** Width of the column of amounts, in points. */
 const AMOUNTS = 130
 
-interface Printing {
-  /** The service's base URL. */
-  readonly baseUrl: string
-  readonly fonts: Fonts | undefined
-  readonly log: Log
-  readonly parts: Parts
-}
-
 /** Prints an invoice as PDF. Its page shows the same in every script. */
 export async function invoicePdf(
   invoice: InvoiceRow,
-  { baseUrl, fonts, log, parts }: Printing,
+  { baseUrl, fonts, log, parts }: Pick<ServiceContext, 'baseUrl' | 'log'> & Pick<FixedOptions, 'fonts' | 'parts'>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const paper = invoiceText(invoice, new URL(baseUrl).host)
   const texts = [

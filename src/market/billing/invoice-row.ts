@@ -2,7 +2,6 @@ import type { ChargedCard } from '../../base/ports.js'
 import { collection } from '../../storage/storage.js'
 import type { PlanId } from '../plans/plan.js'
 import type { CardOnFile } from '../plans/subscription.js'
-import type { Profile } from './profile-row.js'
 
 /**
  * `draft`: for a change of plan whose card is being charged. It has no number. `open`: issued and owed. Then `paid`,
@@ -69,3 +68,24 @@ export const BILLING_PERIOD_ENDS = 'billing_period_ends'
 
 /** Kind of the timer that charges a card again. Its subject is the invoice's id. */
 export const BILLING_RETRY = 'billing_try_again'
+
+/** The part that is not stored with the account. */
+export interface ProfileRow extends Omit<Profile, 'business_name'> {
+  /** The account's id. */
+  readonly id: number
+}
+
+export const billingProfiles = collection<ProfileRow>()(
+  'billing_profiles',
+  {},
+  { growth: { by: 'an account', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
+)
+
+/** The name and addresses on an account's invoices. */
+export interface Profile {
+  /** Also shown to buyers. */
+  readonly business_name: string | null
+  readonly business_address: string | null
+  readonly billing_email: string | null
+  readonly tax_number: string | null
+}

@@ -3,22 +3,8 @@ import { plans } from '../plans/plan.js'
 import { cardName, formatDollars, invoiceName } from './invoice.js'
 import type { InvoiceRow, InvoiceStatus } from './invoice-row.js'
 
-/** The text of an invoice, for page and PDF. Times are days in UTC. */
-export interface InvoiceText {
-  readonly title: string
-  /** `Paid on 2031-05-01`. */
-  readonly status: string
-  readonly isSettled: boolean
-  /** Lines of text: the issuer and the payer. */
-  readonly from: readonly string[]
-  readonly to: readonly string[]
-  readonly facts: readonly (readonly [name: string, value: string])[]
-  readonly lines: readonly { readonly description: string; readonly period: string; readonly amount: string }[]
-  readonly total: string
-}
-
-/** Writes an invoice as text. `issuer`: the host of the service. */
-export function invoiceText(invoice: InvoiceRow, issuer: string): InvoiceText {
+/** Writes an invoice as text, for page and PDF. Times are days in UTC. `issuer`: the host of the service. */
+export function invoiceText(invoice: InvoiceRow, issuer: string) {
   const { status, total, lines } = invoice
   return {
     title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${invoiceName(invoice)}`,
@@ -35,6 +21,8 @@ export function invoiceText(invoice: InvoiceRow, issuer: string): InvoiceText {
     total: formatDollars(total),
   }
 }
+
+export type InvoiceText = ReturnType<typeof invoiceText>
 
 const statusTexts: Readonly<Record<InvoiceStatus, string>> = {
   draft: 'Draft: nothing is owed yet',

@@ -1,18 +1,22 @@
 import type { ChargedCard } from '../../base/ports.js'
-import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
-import type { EventType } from '../../jobs/events/event-types.js'
 import { formatAmount } from '../../money/ledger/amount.js'
-import { newestFirst } from '../../storage/page.js'
+import { getOrNotFound } from '../../storage/existing.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { BillingPeriod } from '../plans/period.js'
 import { toDollars } from '../plans/plan.js'
-import { recordBillingEvent, type SubscriptionRow, subscriptionOf, subscriptions } from '../plans/subscription.js'
+import {
+  type BillingEvent,
+  recordBillingEvent,
+  type SubscriptionRow,
+  subscriptionOf,
+  subscriptions,
+} from '../plans/subscription.js'
 import { type InvoiceLine, type InvoiceRow, invoices } from './invoice-row.js'
 import { profileOf } from './profile.js'
 
-/** Creates an invoice line for a period. */
 export const invoiceLine = (description: string, cents: bigint, { start, end }: BillingPeriod): InvoiceLine => ({
   description,
   amount: String(cents),
@@ -71,7 +75,7 @@ export async function issueInvoice(tx: Writer, draft: InvoiceRow, at: number): P
 export const recordInvoiceEvent = (
   tx: Writer,
   { id, account_id, number, total, reason, plan }: InvoiceRow,
-  { type, data, by = 'service', at }: InvoiceEvent,
+  { type, data, by = 'service', at }: Pick<BillingEvent, 'type' | 'data' | 'at'> & { by?: BillingEvent['by'] },
 ): Promise<void> =>
   recordBillingEvent(tx, account_id, {
     type,
@@ -86,13 +90,6 @@ export const recordInvoiceEvent = (
     },
     at,
   })
-
-interface InvoiceEvent {
-  readonly type: Extract<EventType, `billing.${string}`>
-  readonly data?: Readonly<Record<string, unknown>>
-  readonly by?: 'account' | 'service'
-  readonly at: number
-}
 
 /** The number on the document. It is unique among all accounts. */
 export const invoiceNumber = (accountId: number, number: number): string =>
@@ -109,25 +106,16 @@ export const cardName = ({ brand, last4 }: ChargedCard): string =>
 /** Dollars for people: `-12.50 USD`. */
 export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
 
-/** Returns an account's invoice. Throws `not_found`. */
-export async function ownInvoice(tx: Reader, accountId: number, id: number): Promise<InvoiceRow> {
-  const invoice = await tx.get(invoices, id)
-  if (invoice?.account_id !== accountId) throw problem('not_found')
-  return invoice
-}
+export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
+  getOrNotFound(tx, invoices, id, { account_id: accountId })
 
-/** Returns the invoice that is owed or being charged. */
 export const unpaidInvoice = async (
   tx: Reader,
   { unpaid_invoice_id }: SubscriptionRow,
 ): Promise<InvoiceRow | undefined> => (unpaid_invoice_id === null ? undefined : tx.get(invoices, unpaid_invoice_id))
 
 /** Returns an account's invoices, newest first. Throws `cursor_invalid`. */
-export async function listInvoices(
-  tx: Reader,
-  accountId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listInvoices(tx: Reader, accountId: number, page: PageBounds) {
   const { rows, next } = await newestFirst(tx, invoices, { index: 'byAccount', prefix: [accountId], ...page })
   return { invoices: rows.map(showInvoice), next }
 }

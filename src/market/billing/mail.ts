@@ -8,39 +8,27 @@ import { cardName, formatDollars, invoiceName } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
-interface BillingMail {
-  readonly subject: string
-  readonly paragraphs: readonly string[]
-}
-
-async function mailTo(
+/** Mails these paragraphs and the link to an invoice to its account. */
+async function mailInvoice(
   tx: Writer,
-  accountId: number,
-  { subject, paragraphs }: BillingMail,
-  { baseUrl, at }: Mailing,
+  { id, account_id }: InvoiceRow,
+  { subject, paragraphs, baseUrl, at }: Mailing & { subject: string; paragraphs: readonly string[] },
 ): Promise<void> {
-  const owner = `account:${accountId}` as const
-  const mail = { kind: 'billing', owner, causer: owner, subject, text: paragraphs.join('\n\n') } as const
-  for (const to of await billingEmails(tx, accountId)) await sendMail(tx, { ...mail, to, ownLinks: baseUrl, at })
+  const owner = `account:${account_id}` as const
+  const link = `Your invoice, with the account's credentials: ${baseUrl}/v4/billing/invoices/${id}.pdf`
+  const text = [...paragraphs, link].join('\n\n')
+  const mail = { kind: 'billing', owner, causer: owner, subject, text, ownLinks: baseUrl, at } as const
+  for (const to of await billingEmails(tx, account_id)) await sendMail(tx, { ...mail, to })
 }
 
-const invoiceLink = ({ id }: InvoiceRow, baseUrl: string): string =>
-  `Your invoice, with the account's credentials: ${baseUrl}/v4/billing/invoices/${id}.pdf`
-
-/** Mails that an invoice is paid. */
-export function mailReceipt(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
+export function mailReceipt(tx: Writer, invoice: InvoiceRow, mailing: Mailing): Promise<void> {
   const { card, total } = invoice
   const lines = invoice.lines.map(({ description, amount }) => `${description}: ${formatDollars(amount)}`)
   const paid = card
     ? `We charged ${formatDollars(total)} to your card, ${cardName(card)}.`
     : `There was nothing to charge: ${formatDollars(total)}.`
-  const paragraphs = [`Thank you. ${paid}`, lines.join('\n'), invoiceLink(invoice, baseUrl)]
-  return mailTo(
-    tx,
-    invoice.account_id,
-    { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs },
-    { baseUrl, at },
-  )
+  const paragraphs = [`Thank you. ${paid}`, lines.join('\n')]
+  return mailInvoice(tx, invoice, { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs, ...mailing })
 }
 
 interface Mailing {
@@ -56,7 +44,7 @@ export type FailedCharge = Exclude<ChargeResult, { status: 'succeeded' }>
 export function mailFailure(
   tx: Writer,
   invoice: InvoiceRow,
-  { result, isLast, baseUrl, at }: Mailing & { readonly result: FailedCharge; readonly isLast: boolean },
+  { result, isLast, ...mailing }: Mailing & { readonly result: FailedCharge; readonly isLast: boolean },
 ): Promise<void> {
   const { plan, total, next_try_at } = invoice
   const when = dayOf(required(next_try_at, `the next try of invoice ${invoice.id}`))
@@ -70,38 +58,18 @@ export function mailFailure(
   const sooner = isDeclined
     ? 'To pay sooner, pay the invoice with a different card'
     : 'To pay sooner, pay the invoice yourself'
-  return mailTo(
-    tx,
-    invoice.account_id,
-    {
-      subject: isLast
-        ? `Last try for invoice ${invoiceName(invoice)}`
-        : `Payment of invoice ${invoiceName(invoice)} failed`,
-      paragraphs: [
-        why,
-        `${outlook} ${sooner}: POST ${baseUrl}/v4/billing/invoices/${invoice.id}/pay.`,
-        invoiceLink(invoice, baseUrl),
-      ],
-    },
-    { baseUrl, at },
-  )
+  const name = invoiceName(invoice)
+  const subject = isLast ? `Last try for invoice ${name}` : `Payment of invoice ${name} failed`
+  const next = `${outlook} ${sooner}: POST ${mailing.baseUrl}/v4/billing/invoices/${invoice.id}/pay.`
+  return mailInvoice(tx, invoice, { subject, paragraphs: [why, next], ...mailing })
 }
 
-/** Mails that a plan ended over an unpaid invoice. */
-export function mailCancelled(tx: Writer, invoice: InvoiceRow, { baseUrl, at }: Mailing): Promise<void> {
+export function mailCancelled(tx: Writer, invoice: InvoiceRow, mailing: Mailing): Promise<void> {
   const { plan, total } = invoice
   const { name } = plans[plan]
-  return mailTo(
-    tx,
-    invoice.account_id,
-    {
-      subject: `Your ${name} plan is cancelled`,
-      paragraphs: [
-        `Invoice ${invoiceName(invoice)} for ${formatDollars(total)} was not paid, so we cancelled the ${name} plan. Your account is now on the free plan, and we charge nothing more.`,
-        `Everything you created stays. To continue, choose a plan with a different card: PUT ${baseUrl}/v4/billing/plan.`,
-        invoiceLink(invoice, baseUrl),
-      ],
-    },
-    { baseUrl, at },
-  )
+  const paragraphs = [
+    `Invoice ${invoiceName(invoice)} for ${formatDollars(total)} was not paid, so we cancelled the ${name} plan. Your account is now on the free plan, and we charge nothing more.`,
+    `Everything you created stays. To continue, choose a plan with a different card: PUT ${mailing.baseUrl}/v4/billing/plan.`,
+  ]
+  return mailInvoice(tx, invoice, { subject: `Your ${name} plan is cancelled`, paragraphs, ...mailing })
 }

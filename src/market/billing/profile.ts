@@ -3,7 +3,7 @@ import { accountOf, memberships, updateAccount } from '../../identity/accounts/a
 import { users } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { recordBillingEvent } from '../plans/subscription.js'
-import { billingProfiles, type Profile } from './profile-row.js'
+import { billingProfiles, type Profile } from './invoice-row.js'
 
 const NONE = { business_address: null, billing_email: null, tax_number: null }
 

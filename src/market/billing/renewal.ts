@@ -1,21 +1,24 @@
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import type { Writer } from '../../storage/storage.js'
 import { periodOf } from '../plans/period.js'
 import { type PlanId, plans } from '../plans/plan.js'
 import {
+  type CardOnFile,
   cardOf,
   FREE_PLAN,
   paidPeriod,
+  recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { postInvoiceCharge } from './charge.js'
-import { draftInvoice, invoiceLine, issueInvoice, unpaidInvoice } from './invoice.js'
-import { BILLING_PERIOD_ENDS, invoices } from './invoice-row.js'
-import { cancelSubscription, hasNoRetryLeft, recordPlanChange, setPeriodTimer } from './settle.js'
+import { draftInvoice, invoiceLine, issueInvoice, recordInvoiceEvent, unpaidInvoice } from './invoice.js'
+import { BILLING_PERIOD_ENDS, BILLING_RETRY, type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
+import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
+import { postInvoiceCharge } from './pay.js'
 
 const HOUR_MS = 3_600_000
 
@@ -69,4 +72,158 @@ export const retryInvoice: TimerJob = async (tx, subject, service) => {
   if (invoice?.status !== 'open' || invoice.charge || invoice.next_try_at === null || invoice.next_try_at > at) return
   const subscription = await subscriptionOf(tx, invoice.account_id)
   await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), claim: undefined, at }, service)
+}
+
+const DAY_MS = 86_400_000
+/** Delays between failed charges: 1, 3 and 7 days after the first one, or later if the service was not running. */
+const RETRY_DELAYS_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS]
+
+/** Whether the service has made all of its charges for an invoice: the first one and one after each delay. */
+export const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
+
+type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
+
+/** Records the outcome of an invoice's charge, once. */
+export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, service) => {
+  const invoice = await tx.get(invoices, id)
+  if (!invoice?.charge) return
+  const { charge } = invoice
+  const settled: InvoiceRow = { ...invoice, charge: null }
+  if (result.status === 'succeeded') {
+    const { charge_id, card = charge.card } = result
+    return settlePaid(tx, { ...settled, charge_id, card }, { onFile: charge, by: charge.by, ...service })
+  }
+  await settleFailed(tx, settled, { charge, result }, service)
+}
+
+/** Marks an invoice as paid and applies what it pays for. */
+export async function settlePaid(
+  tx: Writer,
+  invoice: InvoiceRow,
+  { onFile, by, clock, baseUrl }: Settling & { readonly onFile: CardOnFile; readonly by: PendingCharge['by'] },
+): Promise<void> {
+  const at = clock.now()
+  const issued = invoice.number === null ? await issueInvoice(tx, invoice, at) : invoice
+  const paid: InvoiceRow = { ...issued, status: 'paid', paid_at: at, next_try_at: null }
+  tx.put(invoices, paid)
+  const { charge_id, card } = paid
+  const data = charge_id === null ? {} : { charge_id, card: card && { ...card } }
+  await recordInvoiceEvent(tx, paid, { type: 'billing.invoice_paid', data, by, at })
+  const subscription = await subscriptionOf(tx, paid.account_id)
+  const current: SubscriptionRow = { ...subscription, status: 'active', unpaid_invoice_id: null }
+  // The account may have paid with a new card. The service's own charges never replace the card on file.
+  const kept = by === 'account' ? { ...current, card: cardFieldsOf(onFile) } : current
+  if (paid.reason === 'renewal') tx.put(subscriptions, kept)
+  else await upgrade(tx, kept, { to: paid.plan, from: paid.created_at, at })
+  await mailReceipt(tx, paid, { baseUrl, at })
+}
+
+const cardFieldsOf = ({ payment_method_id, card }: CardOnFile): CardOnFile => ({ payment_method_id, card })
+
+/** `from`: when the plan was requested. The first paid period begins then. */
+async function upgrade(
+  tx: Writer,
+  subscription: SubscriptionRow,
+  { to, from, at }: { readonly to: PlanId; readonly from: number; readonly at: number },
+): Promise<void> {
+  const anchor_at = subscription.anchor_at ?? from
+  tx.put(subscriptions, { ...subscription, plan: to, next_plan: null, anchor_at })
+  if (subscription.anchor_at === null) await setPeriodTimer(tx, subscription.id, periodOf(from, 0).end)
+  await recordPlanChange(tx, subscription, { to, by: 'account', at })
+}
+
+export const setPeriodTimer = (tx: Writer, accountId: number, at: number): Promise<number> =>
+  setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject: String(accountId), at })
+
+export const recordPlanChange = (
+  tx: Writer,
+  { id, plan: from }: SubscriptionRow,
+  { to, by, at }: { readonly to: PlanId; readonly by: 'account' | 'service'; readonly at: number },
+): Promise<void> => recordBillingEvent(tx, id, { type: 'billing.plan_changed', by, data: { from, to }, at })
+
+const reasonOf = (result: FailedCharge): string =>
+  result.status === 'declined' ? result.reason : 'the card processor was not available'
+
+async function settleFailed(
+  tx: Writer,
+  invoice: InvoiceRow,
+  { charge, result }: { readonly charge: PendingCharge; readonly result: FailedCharge },
+  service: Settling,
+): Promise<void> {
+  const at = service.clock.now()
+  const reason = reasonOf(result)
+  const data = { reason, card: { ...charge.card } }
+  await recordInvoiceEvent(tx, invoice, { type: 'billing.payment_failed', data, by: charge.by, at })
+  if (invoice.status === 'draft') await voidInvoice(tx, invoice, { at })
+  else if (charge.by === 'account') await keepOpen(tx, invoice, at)
+  else await settleOverdue(tx, invoice, result, service)
+}
+
+/**
+ * Keeps an invoice open after the account's own charge failed. The service's schedule stays. A charge that was due
+ * meanwhile comes now.
+ */
+async function keepOpen(tx: Writer, invoice: InvoiceRow, at: number): Promise<void> {
+  tx.put(invoices, invoice)
+  if (invoice.next_try_at !== null && invoice.next_try_at <= at)
+    await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at })
+}
+
+/** Handles a failed charge of a renewal: tries again later, and finally cancels the plan. */
+async function settleOverdue(
+  tx: Writer,
+  invoice: InvoiceRow,
+  result: FailedCharge,
+  { clock, baseUrl }: Settling,
+): Promise<void> {
+  const at = clock.now()
+  const isFirst = invoice.failed_at === null
+  const failed_at = invoice.failed_at ?? at
+  const failures = invoice.failures + 1
+  const isOver = hasNoRetryLeft({ ...invoice, failures })
+  if (isOver && result.status === 'declined') return cancelSubscription(tx, invoice, { clock, baseUrl })
+  // A processor that is unavailable never cancels a plan.
+  const next_try_at = at + (RETRY_DELAYS_MS[failures - 1] ?? DAY_MS)
+  const failed: InvoiceRow = { ...invoice, failures, failed_at, next_try_at }
+  tx.put(invoices, failed)
+  await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at: next_try_at })
+  const subscription = await subscriptionOf(tx, invoice.account_id)
+  tx.put(subscriptions, { ...subscription, status: 'past_due' })
+  if (isFirst) await recordInvoiceEvent(tx, failed, { type: 'billing.past_due', at })
+  // One mail is enough while a processor stays unavailable for days.
+  if (isOver) return
+  const isLast = failures === RETRY_DELAYS_MS.length
+  await mailFailure(tx, failed, { result, isLast, baseUrl, at })
+}
+
+/** Cancels a plan over an unpaid invoice. The account is on the free plan afterwards. */
+export async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
+  const at = clock.now()
+  const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
+  tx.put(invoices, lost)
+  const subscription = await subscriptionOf(tx, invoice.account_id)
+  tx.put(subscriptions, { ...subscription, ...FREE_PLAN, status: 'cancelled', unpaid_invoice_id: null })
+  await recordInvoiceEvent(tx, lost, { type: 'billing.cancelled', at })
+  await recordPlanChange(tx, subscription, { to: 'free', by: 'service', at })
+  await mailCancelled(tx, lost, { baseUrl, at })
+}
+
+/** Voids an invoice, so that nothing is owed. A draft keeps no number. */
+async function voidInvoice(tx: Writer, invoice: InvoiceRow, { data = {}, at }: { data?: object; at: number }) {
+  const voided: InvoiceRow = { ...invoice, status: 'void', charge: null, next_try_at: null }
+  tx.put(invoices, voided)
+  const subscription = await subscriptionOf(tx, invoice.account_id)
+  const status = subscription.status === 'past_due' ? 'active' : subscription.status
+  tx.put(subscriptions, { ...subscription, status, unpaid_invoice_id: null })
+  await recordInvoiceEvent(tx, voided, { type: 'billing.invoice_voided', data: { ...data }, at })
+}
+
+/**
+ * Voids an invoice whose charge has an unknown outcome for days. A new charge might charge the card twice, so the
+ * operator must look up the charge that the event names.
+ */
+export const loseInvoiceCharge: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
+  const invoice = await tx.get(invoices, id)
+  if (!invoice?.charge) return
+  await voidInvoice(tx, invoice, { data: { unknown_charge: chargeId }, at: clock.now() })
 }

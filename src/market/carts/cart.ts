@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import type { OnSignIn } from '../../http/context.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -116,8 +117,8 @@ export interface CartPlace {
 
 /** Returns the caller's cart. Throws `not_found`. */
 export async function ownCart(tx: Reader, { id, holder, at }: CartPlace): Promise<CartRow> {
-  const cart = await tx.get(carts, id)
-  if (cart?.holder !== holder || hasEnded(cart, at)) throw problem('not_found')
+  const cart = await getOrNotFound(tx, carts, id, { holder })
+  if (hasEnded(cart, at)) throw problem('not_found')
   return cart
 }
 

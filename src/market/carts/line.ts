@@ -1,4 +1,8 @@
-import { problem } from '../../base/problem.js'
+import { Problem, problem, problemSentence } from '../../base/problem.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
+import type { Sums } from '../../payments/payments/payer.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Arguments } from '../catalog/schema.js'
 import { type Quote, quoteItem } from '../purchases/purchase.js'
@@ -14,17 +18,15 @@ import {
   openCart,
 } from './cart.js'
 
-export interface NewLine {
-  readonly itemId: number
-  readonly args: Arguments
-  readonly quantity: number
-}
-
 /**
  * Adds an item to a cart. Throws `not_found`, also for an unknown item, `cart_closed`, `cart_full`, and what
  * `quoteItem` throws.
  */
-export async function addCartItem(tx: Writer, place: CartPlace, { itemId, args, quantity }: NewLine): Promise<CartRow> {
+export async function addCartItem(
+  tx: Writer,
+  place: CartPlace,
+  { itemId, args, quantity }: { itemId: number; args: Arguments; quantity: number },
+): Promise<CartRow> {
   const cart = await openCart(tx, place)
   if ((await linesOf(tx, cart)).length >= MAX_LINES) throw problem('cart_full')
   const quote = await quoteItem(tx, { itemId, args, within: place.within })
@@ -62,17 +64,12 @@ const quotedFields = ({
   dq: quantity.id,
 })
 
-export interface LineChange {
-  readonly args: Arguments | undefined
-  readonly quantity: number | undefined
-}
-
 /** Changes a line. Its quoted price stays. Throws `not_found`, `cart_closed`, and what `quoteItem` throws. */
 export async function updateCartItem(
   tx: Writer,
   place: CartPlace,
   line: number,
-  { args, quantity }: LineChange,
+  { args, quantity }: { args: Arguments | undefined; quantity: number | undefined },
 ): Promise<CartRow> {
   const { cart, row } = await openLine(tx, place, line)
   if (args !== undefined) await quoteItem(tx, { itemId: row.catalog_item_id, args, within: place.within })
@@ -89,9 +86,7 @@ export async function deleteCartItem(tx: Writer, place: CartPlace, line: number)
 
 async function openLine(tx: Reader, place: CartPlace, line: number) {
   const cart = await openCart(tx, place)
-  const row = await tx.get(cartLines, `${cart.id}:${line}`)
-  if (!row) throw problem('not_found')
-  return { cart, row }
+  return { cart, row: await getOrNotFound(tx, cartLines, `${cart.id}:${line}`) }
 }
 
 /** Deletes an open cart with its lines. Throws `not_found`, `cart_closed`. */
@@ -99,4 +94,74 @@ export async function deleteCart(tx: Writer, place: CartPlace): Promise<void> {
   const cart = await openCart(tx, place)
   for (const { id } of await linesOf(tx, cart)) tx.remove(cartLines, id)
   tx.remove(carts, cart.id)
+}
+
+/** A line with its current price. */
+export interface QuotedLine {
+  readonly row: CartLineRow
+  readonly quote: Quote
+}
+
+/** Quotes all lines. Throws `cart_empty`, and what `quoteItem` throws with the line added. */
+export async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlace): Promise<QuotedLine[]> {
+  const lines = []
+  for (const row of await linesOf(tx, cart)) {
+    const { catalog_item_id: itemId, arguments: args } = row
+    lines.push({ row, quote: await withLine(row, quoteItem(tx, { itemId, args, within })) })
+  }
+  if (lines.length === 0) throw problem('cart_empty')
+  return lines
+}
+
+/** Adds the number and name of the line to a problem. */
+export async function withLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
+  try {
+    return await step
+  } catch (cause) {
+    if (!(cause instanceof Problem)) throw cause
+    const { code, fields, message } = cause
+    const why = message.slice(problemSentence(code).length).trim()
+    const detail = `${why} It is line ${line}, "${name}".`.trim()
+    throw problem(code, { detail, fields: { ...fields, line }, cause })
+  }
+}
+
+export function sumsOf(lines: readonly QuotedLine[]): Sums {
+  const sums = new Map<string, bigint>()
+  for (const { row, quote } of lines) {
+    const dq = quote.quantity.id
+    sums.set(dq, (sums.get(dq) ?? 0n) + quote.amount * BigInt(row.quantity))
+  }
+  return sums
+}
+
+/** Returns what an agent's user approves: every line of the cart at its current price. */
+export function cartTerms(cartId: number, lines: readonly QuotedLine[]): ApprovalTerms {
+  const shown = lines.map(({ row, quote }) => ({
+    line: row.line,
+    catalog_item_id: row.catalog_item_id,
+    name: quote.item.name,
+    seller: quote.seller,
+    payee: quote.payee.hostname,
+    quantity: row.quantity,
+    ...priceDetail(quote.quantity, quote.amount),
+    arguments: row.arguments,
+  }))
+  const total = totalText(lines)
+  const purchases = lines.reduce((sum, { row }) => sum + row.quantity, 0)
+  return {
+    kind: 'cart',
+    detail: { cart_id: cartId, total, lines: shown },
+    summary: `Pay for a cart of ${purchases} ${purchases === 1 ? 'purchase' : 'purchases'}: ${total}`,
+  }
+}
+
+/** One amount for each digital quantity. */
+function totalText(lines: readonly QuotedLine[]): string {
+  const totals = new Map<string, { quote: QuotedLine['quote']; sum: bigint }>()
+  for (const { row, quote } of lines) {
+    const { sum = 0n } = totals.get(quote.quantity.id) ?? {}
+    totals.set(quote.quantity.id, { quote, sum: sum + quote.amount * BigInt(row.quantity) })
+  }
+  return [...totals.values()].map(({ quote, sum }) => priceDetail(quote.quantity, sum).price).join(' + ')
 }

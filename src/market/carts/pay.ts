@@ -1,8 +1,6 @@
 import { problem } from '../../base/problem.js'
-import { required } from '../../base/required.js'
 import { checkHops } from '../../base/via.js'
-import { permittedTwin } from '../../consent/approvals/permit.js'
-import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
+import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
 import { checkStored } from '../../identity/users/stored-bytes.js'
@@ -10,35 +8,27 @@ import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
-import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
+import type { TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
+import { bearerOf, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { bearerOf, buyerOf } from '../purchases/buy.js'
 import { callOf, spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
 import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
-import { cartTerms } from './approval.js'
 import { type CartPlace, cartLines, carts, ownCart, paidCartExpiry } from './cart.js'
-import { type QuotedLine, quoteLines, type Sums, sumsOf, withLine } from './quote.js'
+import { cartTerms, type QuotedLine, quoteLines, sumsOf, withLine } from './line.js'
 import { type ShownCart, showCart } from './shown-cart.js'
 
 /** A principal that can pay for a cart. A guest must sign in first. */
 export type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
 
-export interface CartOrder {
+export interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly place: CartPlace
   readonly caller: CartPayer
-  /** One of the payer's twins. Default: the primary one. */
-  readonly hostname: string | undefined
-  /** The approval of an agent's user. */
-  readonly approvalId: string | undefined
-  /** Hash of a delegate whose spending authority pays. */
-  readonly delegate: string | undefined
   /** Pays current prices instead of quoted ones, but only for the lines in `seen`, if given. */
   readonly acceptPrices: boolean
   /** The lines that the payer saw, each with its price. Default: the lines as quoted. */
   readonly seen?: readonly SeenLine[] | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   /** Called before anything is held. Throwing refuses the cart; writes are part of the payment's transaction. */
   readonly admit?: Admission | undefined
@@ -60,8 +50,7 @@ const CONCURRENT_CALLS = 4
  * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
  * it. A cart that was paid before is returned as it is.
  * Throws `too_many_hops`, `too_many_calls`, `too_many_new`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
- * `approval_required`, `delegate_required`, and what `quoteItem`, `beginPurchase`, `ownTwin`, `permittedTwin` and
- * `spendAuthority` throw.
+ * and what `quoteItem`, `beginPurchase` and `spendPayer` throw.
  */
 export async function payCart(
   order: CartOrder,
@@ -104,13 +93,13 @@ async function holdPrices(
   )
   const at = service.clock.now()
   const called = lines.map(({ row, quote }) => ({ ...callOf(quote), calls: row.quantity }))
-  const payer = await fundedTwin(tx, { ...order, party, lines }, { sums: sumsOf(lines), at })
+  const payer = await fundedTwin(tx, { ...order, party }, lines, at)
   const bearer = bearerOf(party, payer)
   await spendCalls(tx, called, { bearer, at }, service)
   await checkStored(tx, { owner: bearer }, service)
   const terms = {
     payer,
-    buyer: buyerOf(party),
+    buyer: ownerOfParty(party),
     bearer,
     actor: actorOf(party),
     delegate: order.delegate ?? null,
@@ -167,44 +156,22 @@ function checkSeenLines(lines: readonly QuotedLine[], seen: readonly SeenLine[])
   if (!isSame) throw problem('price_changed', { fields: { lines: present } })
 }
 
-interface Payment extends Pick<CartOrder, 'place' | 'hostname' | 'delegate' | 'approvalId'> {
-  readonly party: Party
-  readonly lines: readonly QuotedLine[]
-}
-
-/** Returns the twin that pays. Its balance covers the sums, and the caller may spend it. */
-async function fundedTwin(tx: Writer, payment: Payment, { sums, at }: { sums: Sums; at: number }): Promise<TwinRow> {
-  const twin = await payerOf(tx, payment, { sums, at })
-  for (const [dq, sum] of sums)
+/** Returns the twin that pays. Its balance covers the sums. */
+async function fundedTwin(
+  tx: Writer,
+  payer: PayingCaller & Pick<CartOrder, 'place'>,
+  lines: readonly QuotedLine[],
+  at: number,
+): Promise<TwinRow> {
+  const { id } = payer.place
+  const approval = () => ({ terms: cartTerms(id, lines), wish: { kind: 'cart', cart_id: id } })
+  const { twin, cost } = await spendPayer(tx, payer, at, () => ({ sums: sumsOf(lines), approval }))
+  for (const [dq, sum] of cost.sums)
     if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
       const { decimals, shortcode } = await quantityOf(tx, dq)
       throw problem('insufficient_funds', { detail: `The cart costs ${formatAmount(sum, decimals)} ${shortcode}.` })
     }
   return twin
-}
-
-/** Throws `delegate_required` and what `delegatedTwin`, `payingTwin` and `permittedTwin` throw. */
-async function payerOf(
-  tx: Writer,
-  { place, hostname, delegate, approvalId, party, lines }: Payment,
-  { sums, at }: { sums: Sums; at: number },
-): Promise<TwinRow> {
-  if (delegate !== undefined) return delegatedTwin(tx, { delegate, party }, { sums, at })
-  if (party.kind === 'account' || party.kind === 'embed') throw problem('delegate_required')
-  if (party.kind === 'user') return payingTwin(tx, party.owner, hostname)
-  const wish = { kind: 'cart', cart_id: place.id }
-  return permittedTwin(tx, party, { terms: cartTerms(place.id, lines), wish, sums, hostname, approvalId, at })
-}
-
-/** Spends a spending authority. It has one digital quantity, so it cannot pay for a cart with several. */
-async function delegatedTwin(
-  tx: Writer,
-  { delegate, party }: { delegate: string; party: Party },
-  { sums, at }: { sums: Sums; at: number },
-): Promise<TwinRow> {
-  const twins: TwinRow[] = []
-  for (const [dq, amount] of sums) twins.push(await spendAuthority(tx, { delegate, party, dq, amount, at }))
-  return required(twins[0], 'the twin that pays the cart')
 }
 
 /** Delivers held purchases, some at the same time. When all have ended, throws the first error of the storage. */

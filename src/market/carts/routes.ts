@@ -158,25 +158,10 @@ export const cartRoutes = defineRoutes('carts', {
     ],
     idempotent: true,
     handle(call, service) {
-      const {
-        hostname,
-        approval_id: approvalId,
-        persona_delegate: delegate,
-        accept_prices: acceptPrices = false,
-        lines: seen,
-      } = call.body
-      const { principal: caller, storeAnswer } = call
-      const hops = hopsIn(call.headers)
-      const order = {
-        place: cartPlaceOf(call, service),
-        caller,
-        hostname,
-        approvalId,
-        delegate,
-        acceptPrices,
-        seen,
-        hops,
-      }
+      const { principal: caller, body, headers, storeAnswer } = call
+      const { hostname, approval_id: approvalId, persona_delegate: delegate, lines: seen } = body
+      const sent = { hostname, approvalId, delegate, seen, acceptPrices: body.accept_prices ?? false }
+      const order = { ...sent, place: cartPlaceOf(call, service), caller, hops: hopsIn(headers) }
       return payCart(order, service, storeAnswer)
     },
   }),

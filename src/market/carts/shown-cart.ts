@@ -3,41 +3,21 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
-import type { Arguments } from '../catalog/schema.js'
 import { type PurchaseStatus, readReceipts, type ShownReceipt, showReceipt } from '../purchases/receipt.js'
 import { type CartLineRow, type CartRow, linesOf } from './cart.js'
 
 /** `paying`: the endpoint is being called. `partly_paid`, `reversed`: some, or all, of its purchases failed. */
 type LineStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'reversed'
 
-export interface ShownLine {
-  line: number
-  catalog_item_id: number
-  name: string
-  seller: string
-  /** Price of one, as quoted or paid. */
-  price: number
-  dq: string
-  quantity: number
-  arguments: Arguments
-  status: LineStatus
-  receipts: ShownReceipt[]
-}
-
-export interface ShownCart {
-  id: number
-  status: 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
-  items: ShownLine[]
-  /** The cost of the whole cart by digital quantity. */
-  totals: Record<string, number>
-  created_at: number
-}
+type CartStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
+type ShownLine = Awaited<ReturnType<typeof showLine>>
+export type ShownCart = Awaited<ReturnType<typeof showCart>>
 
 /** The most characters of delivered content that a cart shows. Receipts show the rest. */
 const MAX_DELIVERED = 1_048_576
 
 /** Shows a cart with its receipts. Its status is computed from its purchases, whoever settles them. */
-export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>): Promise<ShownCart> {
+export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>) {
   const items: ShownLine[] = []
   const sums = new Map<string, bigint>()
   let left = MAX_DELIVERED
@@ -62,7 +42,7 @@ export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<Service
   return { id: cart.id, status: cartStatus(cart, items), items, totals, created_at: seconds(cart.created_at) }
 }
 
-async function showLine(tx: Reader, row: CartLineRow, receipts: ShownReceipt[]): Promise<ShownLine> {
+async function showLine(tx: Reader, row: CartLineRow, receipts: ShownReceipt[]) {
   const { line, catalog_item_id, name, seller, dq, quantity } = row
   const price = toAmount(row.price, (await quantityOf(tx, dq)).decimals)
   const status = lineStatus(receipts.map((receipt) => receipt.status))
@@ -76,7 +56,7 @@ function lineStatus(purchases: readonly PurchaseStatus[]): LineStatus {
   return purchases.includes('paid') ? 'partly_paid' : 'reversed'
 }
 
-function cartStatus({ ordered_at }: CartRow, items: readonly ShownLine[]): ShownCart['status'] {
+function cartStatus({ ordered_at }: CartRow, items: readonly ShownLine[]): CartStatus {
   if (ordered_at === null) return 'open'
   const statuses = new Set(items.map(({ status }) => status))
   if (statuses.has('paying')) return 'paying'

@@ -52,14 +52,14 @@ function endpointParts(endpoint: string): { head: string | undefined; path: stri
 
 /** A value that cannot replace its placeholder in an endpoint. */
 export class PlaceholderFault extends Error {
-  readonly source: Source
-  readonly input: string
+  override name = 'PlaceholderFault'
 
-  constructor(source: Source, name: string, reason: string) {
+  constructor(
+    readonly source: Source,
+    readonly input: string,
+    reason: string,
+  ) {
     super(reason)
-    this.name = 'PlaceholderFault'
-    this.source = source
-    this.input = name
   }
 }
 

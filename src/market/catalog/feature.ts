@@ -1,6 +1,5 @@
-import { catalogItems } from './item-row.js'
-import { catalogCounts, catalogWords } from './item-words.js'
-import { dispatchParameters } from './parameter-row.js'
+import { catalogCounts, catalogItems, catalogWords } from './item-row.js'
+import { dispatchParameters } from './parameter.js'
 
 export const catalogFeature = {
   areas: ['catalog'],

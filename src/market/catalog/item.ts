@@ -8,13 +8,13 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
-import { allRows, newestFirst } from '../../storage/page.js'
+import { getOrNotFound } from '../../storage/existing.js'
+import { allRows, newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/usage.js'
 import { checkEndpoint } from './endpoint.js'
-import { type CatalogItemRow, catalogItems } from './item-row.js'
-import { indexItem, itemWords } from './item-words.js'
+import { type CatalogItemRow, catalogItems, indexItem, itemWords, visibleItem } from './item-row.js'
 import { checkSchema, type SellerSchema } from './schema.js'
 import { fitsToolName, toolNamesOf } from './tool-name.js'
 
@@ -38,10 +38,9 @@ export interface ItemFields {
   readonly featured?: boolean | undefined
 }
 
-type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
-/** Whose item it is, and when it is created or changed. */
-interface Seller {
+export interface ItemSeller {
   readonly accountId: number
   /** Whoever makes the change. Default: the account itself. */
   readonly actor?: string | undefined
@@ -54,7 +53,7 @@ interface Seller {
  */
 export async function createCatalogItem(
   tx: Writer,
-  { accountId, actor, at, ...fields }: ItemFields & Seller,
+  { accountId, actor, at, ...fields }: ItemFields & ItemSeller,
   service: ServiceContext,
 ) {
   const { name, description, service_method, external_endpoint, service_schema } = fields
@@ -106,14 +105,12 @@ async function freeToolName(tx: Reader, accountId: number, name: string): Promis
 const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
   checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
 
-/** Counts the active items of an account. */
 export async function countActiveItems(tx: Reader, accountId: number): Promise<number> {
   let count = 0
   for await (const _ of allRows(tx, catalogItems, { index: 'activeByAccount', prefix: [accountId] })) count++
   return count
 }
 
-/** Upper-case words with dots between them. */
 const descriptorOf = (name: string): string =>
   name
     .toUpperCase()
@@ -152,17 +149,13 @@ const recordItemEvent = (
     at,
   })
 
-/** Returns an item of this account. Throws `not_found`. */
-export async function ownItem(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
-  const row = await tx.get(catalogItems, id)
-  if (row?.account_id !== accountId) throw problem('not_found')
-  return row
-}
+export const ownItem = (tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> =>
+  getOrNotFound(tx, catalogItems, id, { account_id: accountId })
 
 /** Changes an item. Throws what `createItem` throws, and `not_found`, `item_archived`. */
 export async function updateCatalogItem(
   tx: Writer,
-  { accountId, actor, at, id, ...change }: Optional<ItemFields> & Seller & { readonly id: number },
+  { accountId, actor, at, id, ...change }: Optional<ItemFields> & ItemSeller & { readonly id: number },
   service: ServiceContext,
 ) {
   const was = await ownItem(tx, accountId, id)
@@ -192,7 +185,7 @@ export async function updateCatalogItem(
  */
 export async function setArchived(
   tx: Writer,
-  { accountId, id, archived, actor, at }: Seller & { readonly id: number; readonly archived: boolean },
+  { accountId, id, archived, actor, at }: ItemSeller & { readonly id: number; readonly archived: boolean },
 ) {
   const was = await ownItem(tx, accountId, id)
   if (was.archived === archived) throw problem(archived ? 'item_archived' : 'item_not_archived')
@@ -203,7 +196,6 @@ export async function setArchived(
   return showOwnItem(tx, row)
 }
 
-/** Records that an item's dispatch parameters were changed. */
 export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at: number): Promise<void> {
   tx.put(catalogItems, { ...row, updated_at: at })
   await recordItemEvent(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
@@ -214,18 +206,12 @@ export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at:
  * different account.
  */
 export async function readCatalogItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
-  const row = await tx.get(catalogItems, id)
-  const isOwn = row?.account_id === accountId
-  if (!row || (row.private && !isOwn)) throw problem('not_found')
-  return isOwn ? showOwnItem(tx, row) : showItem(tx, row)
+  const row = await visibleItem(tx, id, accountId)
+  return row.account_id === accountId ? showOwnItem(tx, row) : showItem(tx, row)
 }
 
 /** Returns every item of an account, newest first. Throws `cursor_invalid`. */
-export async function listOwnCatalogItems(
-  tx: Reader,
-  accountId: number,
-  place: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listOwnCatalogItems(tx: Reader, accountId: number, place: PageBounds) {
   const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
   const page = await readItemsTogether(tx, rows)
   const items = []

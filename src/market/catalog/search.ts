@@ -4,8 +4,7 @@ import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
-import { type CatalogItemRow, catalogItems } from './item-row.js'
-import { catalogWords, countListed } from './item-words.js'
+import { type CatalogItemRow, catalogItems, catalogWords, countListed } from './item-row.js'
 
 export interface CatalogQuery {
   /**
@@ -102,7 +101,6 @@ async function idsOf(tx: Reader, word: string): Promise<Set<number>> {
 const longest = (words: readonly string[], most: number): string[] =>
   words.toSorted((a, b) => b.length - a.length).slice(0, most)
 
-/** The ids that every word has. */
 async function idsOfAll(
   words: readonly string[],
   idsFor: (word: string) => Promise<Set<number>>,
@@ -143,15 +141,6 @@ async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Pr
 
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
-
-/**
- * Returns an item that the catalog sells, or the own server of the account `within`. Throws `not_found`.
- */
-export async function itemForSale(tx: Reader, id: number, within: number | undefined): Promise<ShownItem> {
-  const row = await tx.get(catalogItems, id)
-  if (!row || (row.private && row.account_id !== within)) throw problem('not_found')
-  return showItem(tx, row)
-}
 
 /** The items in whose text each word begins a word, and that were created in time. */
 async function matching(

@@ -1,4 +1,12 @@
-import { reservedToolNames } from './reserved-tool-names.js'
+/** Names of the tools that every MCP server of the service has. No item can have one of them. */
+export const reservedToolNames: ReadonlySet<string> = new Set([
+  ...['agent_wallet_info', 'check_wallet_balance', 'fund_primary_wallet', 'transfer_to_agent'],
+  ...['catalog_search', 'agent_checkout', 'guest_checkout', 'purchase_history'],
+  ...['request_approval', 'approval_status', 'choose_account'],
+  ...['cart_add', 'cart_view', 'cart_remove', 'cart_pay'],
+  ...['twin_status', 'create_twin', 'list_my_tools', 'test_tool'],
+  ...['register_tool', 'update_tool', 'deactivate_tool', 'request_account_change', 'apply_account_change'],
+])
 
 /** Leaves room for a number within the 64 characters that models accept. */
 const MAX_LENGTH = 58
@@ -20,7 +28,6 @@ export function* toolNamesOf(name: string): Generator<string> {
   for (let n = 2; ; n++) if (!reservedToolNames.has(`${own}_${n}`)) yield `${own}_${n}`
 }
 
-/** Whether a tool name still fits an item's name. */
 export function fitsToolName(toolName: string, name: string): boolean {
   const own = snakeCase(name)
   return toolName === own || (toolName.startsWith(`${own}_`) && /^[1-9]\d*$/.test(toolName.slice(own.length + 1)))

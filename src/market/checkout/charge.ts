@@ -73,7 +73,6 @@ export function putCharge(tx: Writer, charge: Omit<CheckoutChargeRow, 'open_of'>
   tx.put(checkoutCharges, { ...charge, open_of: isOpen ? charge.checkout_id : null })
 }
 
-/** Every charge of a checkout. */
 export const chargesOf = (tx: Reader, checkoutId: number): AsyncGenerator<CheckoutChargeRow> =>
   allRows(tx, checkoutCharges, { index: 'byCheckout', prefix: [checkoutId] })
 

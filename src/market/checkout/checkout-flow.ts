@@ -1,14 +1,165 @@
+import type { TestPaymentMethod } from '../../base/ports.js'
 import { Problem, problem } from '../../base/problem.js'
-import { type FilledSignIn, resumePageSignIn, signInAnswers } from '../../consent/sign-in/sign-in-flow.js'
+import {
+  type FilledSignIn,
+  resumePageSignIn,
+  type SignInStep,
+  signInAnswers,
+  signInStep,
+} from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
-import { formFlow, Next } from '../../http/pages/form-flow.js'
+import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
+import { findSession, type SessionRow } from '../../identity/sessions/session.js'
+import { users } from '../../identity/users/user.js'
+import { isChargeable, isWithinCardMost } from '../../money/cards/charge-now.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
-import type { Writer } from '../../storage/storage.js'
-import { checkoutByToken } from './checkout.js'
+import { amountText } from '../../money/digital-quantities/digital-quantity.js'
+import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { primaryTwin } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import type { Quote } from '../purchases/purchase.js'
+import { type ShownReceipt, showReceipt } from '../purchases/receipt.js'
+import { chargedFor } from './charge.js'
+import { checkoutByToken, checkoutStatus, receiptIdOf } from './checkout.js'
 import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.js'
-import { payerOfSession } from './checkout-row.js'
-import { completeCheckout, type PaymentMethod } from './complete.js'
-import { type CheckoutVisit, checkoutStep } from './visit.js'
+import { type CheckoutRow, type Payer, payerOfSession } from './checkout-row.js'
+import { completeCheckout, type PaymentMethod, quoteOf } from './complete.js'
+
+/** What is for sale, as people read it. */
+export type Offer = Awaited<ReturnType<typeof offerOf>>
+
+/** How the visitor pays, and the current step. */
+export type PaymentStep =
+  | SignInStep
+  | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
+  /** `charged`: an earlier charge of the payer's card pays, so the page does not ask for a card. */
+  | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
+
+/** What the page of a checkout shows. */
+export type CheckoutStep =
+  | { readonly step: 'offer'; readonly offer: Offer; readonly payment: PaymentStep }
+  /** The link can no longer be paid. */
+  | { readonly step: 'over'; readonly name: string; readonly why: Problem; readonly canCancel: boolean }
+  /** `unknown`: the outcome of a charge is unknown. Otherwise someone is paying right now. */
+  | { readonly step: 'paying'; readonly name: string; readonly unknown: boolean }
+  | {
+      readonly step: 'paid'
+      readonly receipt: ShownReceipt
+      readonly amount: string
+      readonly successUrl: string | null
+    }
+
+export type CheckoutVisit = Visit<{ readonly token: string }>
+
+type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards' | 'limits'>
+
+/**
+ * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if someone
+ * else paid.
+ */
+export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
+  const at = context.clock.now()
+  const { token, sessionId, refused } = visit
+  const checkout = await checkoutByToken(tx, token)
+  const session = await findSession(tx, sessionId, at)
+  const payer = payerOfSession(sessionId, session?.user_id ?? null)
+  const { name } = checkout
+  switch (checkoutStatus(checkout, at)) {
+    case 'expired':
+      throw problem('checkout_expired')
+    case 'paid': {
+      const step = await paid(tx, checkout, payer, context)
+      // A concurrent request of the same payer was faster.
+      return refused ? new Next() : step
+    }
+    case 'paying':
+      return { step: 'paying', name, unknown: checkout.attempt === null }
+    case 'unpaid':
+      return unpaid(tx, { visit, checkout, session, payer }, context)
+  }
+}
+
+async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<CheckoutStep> {
+  if (checkout.payer !== payer) throw problem('checkout_paid')
+  const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
+  return {
+    step: 'paid',
+    receipt,
+    amount: await amountText(tx, { dq: checkout.dq, amount: checkout.price }),
+    successUrl: checkout.success_url,
+  }
+}
+
+interface CheckoutState {
+  readonly visit: CheckoutVisit
+  readonly checkout: CheckoutRow
+  readonly session: SessionRow | undefined
+  readonly payer: Payer
+}
+
+async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promise<CheckoutStep> {
+  const { checkout } = state
+  const quote = await quoteOf(tx, checkout)
+  if (quote instanceof Problem)
+    return { step: 'over', name: checkout.name, why: quote, canCancel: checkout.cancel_url !== null }
+  const offer = await offerOf(tx, checkout, quote, context)
+  return { step: 'offer', offer, payment: await paymentStep(tx, { ...state, offer }, context) }
+}
+
+/**
+ * `quote`: the price as the page's form sends it. `byCard`: whether a card can be charged this amount. `testMethods`: test
+ * cards on the page, none outside of a sandbox, or if the card processor has none.
+ */
+const offerOf = async (
+  tx: Reader,
+  { dq, price, arguments: args, cancel_url }: CheckoutRow,
+  { item, seller, commodity, quantity, amount, price: shown }: Quote,
+  { sandbox, cards, limits }: Context,
+) => ({
+  name: item.name,
+  description: item.description,
+  seller,
+  price: await amountText(tx, { dq, amount: price }),
+  quote: { price: shown, dq: quantity.id },
+  descriptor: commodity.descriptor,
+  arguments: Object.entries(args).map(([name, value]) => [name, receiptText(value)] as const),
+  canCancel: cancel_url !== null,
+  byCard: isChargeable(amount, quantity) && isWithinCardMost(amount, quantity, limits),
+  sandbox: sandbox !== undefined,
+  testMethods: (sandbox && cards?.testMethods) ?? [],
+})
+
+/** Longer values are shortened. */
+const MAX_CHARACTERS = 500
+
+function receiptText(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
+}
+
+/** Steps to which the page itself links. */
+const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
+
+async function paymentStep(
+  tx: Reader,
+  state: CheckoutState & { readonly offer: Offer },
+  { clock }: Context,
+): Promise<PaymentStep> {
+  const { checkout, session, payer, offer, visit } = state
+  const step = steps.find((each) => each === visit.step)
+  const charged = (await chargedFor(tx, checkout, payer)) !== undefined
+  const { testMethods: methods, byCard } = offer
+  const takesCard = charged || (byCard && methods.length > 0)
+  if (takesCard && (step === 'card' || (step === undefined && charged))) return { step: 'card', methods, charged }
+  const asked = await signInStep(tx, { ...visit, email: visit.email ?? checkout.email ?? undefined }, clock.now())
+  if (asked.step === 'code' || asked.step === 'device' || !session || step === 'email') return asked
+  const user = await getExisting(tx, users, session.user_id)
+  const twin = await primaryTwin(tx, `user:${session.user_id}`)
+  const balance = twin ? spendable(await balanceOf(tx, twin.id, checkout.dq)) : 0n
+  const shown = await amountText(tx, { dq: checkout.dq, amount: balance })
+  return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
+}
 
 /** A form, with the quote that the page showed. */
 interface FilledCheckout extends FilledSignIn, PriceQuote {

@@ -1,9 +1,10 @@
+import type { VNode } from 'preact'
 import { type Problem, type ProblemCode, problemSentence } from '../../base/problem.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../http/pages/form-page.js'
-import { Actions, AmountText, Button, Facts, Form, Onward } from '../../http/pages/parts.js'
-import { OtherPaymentMethod, PaymentForm } from './forms.js'
-import type { CheckoutStep } from './visit.js'
+import { Actions, AmountText, Button, Choices, Facts, Form, GoOn, Onward, QuoteFields } from '../../http/pages/parts.js'
+import { SignedInAs, SignInForms } from '../../http/pages/sign-in-forms.js'
+import type { CheckoutStep, Offer, PaymentStep } from './checkout-flow.js'
 
 /** Sentences for people, instead of those for programs. */
 const sentences: Partial<Record<ProblemCode, string>> = {
@@ -95,7 +96,6 @@ function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): Fo
   }
 }
 
-/** The pages of a checkout, by step. */
 export const checkoutPages: Pages<CheckoutStep> = {
   offer: offerPage,
   over: ({ name, why, canCancel }) => ({
@@ -135,3 +135,99 @@ const titles: Partial<Record<ProblemCode, string>> = {
 
 /** Title of a page that says why a checkout cannot be paid. */
 export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This payment cannot continue'
+
+interface PaymentFormProps extends Omit<View, 'poll'> {
+  readonly payment: PaymentStep
+  readonly offer: Offer
+}
+
+export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNode {
+  switch (payment.step) {
+    case 'email':
+    case 'code':
+    case 'device':
+      return (
+        <SignInForms
+          at={payment}
+          {...view}
+          note="Pay from your wallet: we mail you a code, so there is no password."
+          another={<a href="?step=email">Use another email</a>}
+          cancel={offer.canCancel}
+          autofocus={false}
+        />
+      )
+    case 'wallet':
+      return <WalletForm {...payment} {...offer} />
+    case 'card':
+      return <CardForm {...payment} {...offer} />
+  }
+}
+
+const WalletForm = ({
+  email,
+  balance,
+  isEnough,
+  quote,
+  canCancel,
+}: Extract<PaymentStep, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
+  <>
+    <SignedInAs email={email} another={<a href="?step=email">Not you?</a>} />
+    <Form>
+      <QuoteFields {...quote} />
+      <p class="balance">BALANCE {balance}</p>
+      {!isEnough && <p class="muted">Your wallet does not have enough for this yet.</p>}
+      <GoOn answer="pay" cancel={canCancel}>
+        Pay
+      </GoOn>
+    </Form>
+  </>
+)
+
+const CardForm = ({
+  methods,
+  charged,
+  price,
+  quote,
+  canCancel,
+}: Extract<PaymentStep, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
+  <Form>
+    <QuoteFields {...quote} />
+    {charged ? (
+      <>
+        <input type="hidden" name="payment_method_id" value="charged" />
+        <p>Your card was already charged {price}. It is not charged again.</p>
+      </>
+    ) : (
+      <Choices
+        field="payment_method_id"
+        legend="Test cards"
+        note="This is a sandbox: these cards are never charged. Do not type a real card number."
+        options={methods.map(({ value, does }) => ({ value, label: value, note: does }))}
+      />
+    )}
+    <GoOn answer="card" cancel={canCancel}>
+      Pay
+    </GoOn>
+  </Form>
+)
+
+export const OtherPaymentMethod = ({
+  payment,
+  byCard,
+  testMethods,
+}: { payment: PaymentStep } & Pick<Offer, 'byCard' | 'testMethods'>) => {
+  if (payment.step === 'card')
+    return (
+      <p class="more">
+        <a href="?step=wallet">Pay from a wallet</a>
+      </p>
+    )
+  if (!byCard) return null
+  return testMethods.length > 0 ? (
+    <p class="more">
+      <a href="?step=card">Pay by card</a>
+    </p>
+  ) : (
+    <p class="muted">To pay by card, go back to the site that sent you here. This page never asks for a card number.</p>
+  )
+}

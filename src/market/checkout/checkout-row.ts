@@ -1,11 +1,12 @@
 import type { Owner } from '../../base/owner.js'
 import { digest } from '../../base/secrets.js'
+import type { OnSignIn } from '../../http/context.js'
 import { getExisting } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader } from '../../storage/storage.js'
 import { catalogItems } from '../catalog/item-row.js'
-import { chargesOf, checkoutCharges, hasOpenCharge } from './charge.js'
+import { type ChargeStatus, chargesOf, checkoutCharges, hasOpenCharge } from './charge.js'
 
 /** How long an expired checkout still answers 410, so that its payer learns what happened. */
 const UNPAID_FOR = 7 * DAY
@@ -97,7 +98,6 @@ export const checkouts = collection<CheckoutRow>()(
   },
 )
 
-/** Returns the checkout that has this attempt. */
 export async function checkoutOfAttempt(tx: Reader, attempt: string): Promise<CheckoutRow | undefined> {
   const [checkout] = await tx.find(checkouts, { index: 'byAttempt', prefix: [attempt], limit: 1 })
   return checkout
@@ -108,9 +108,28 @@ export const payerOfSession = (sessionId: string, userId: number | null): Payer 
 
 export const isUser = (payer: Payer): payer is `user:${number}` => payer.startsWith('user:')
 
-/** Returns the id of the account that sells the item. */
 export const sellerIdOf = async (tx: Reader, { catalog_item_id }: CheckoutRow): Promise<number> =>
   (await getExisting(tx, catalogItems, catalog_item_id)).account_id
 
 export const checkoutSeller = async (tx: Reader, checkout: CheckoutRow): Promise<Owner> =>
   `account:${await sellerIdOf(tx, checkout)}`
+
+/** Statuses of charges that are not settled for their payer. */
+const UNSETTLED: readonly ChargeStatus[] = ['pending', 'charged', 'refunding', 'unrefunded', 'refund_lost']
+
+/** More than a guest ever begins, and few enough for one transaction. */
+const MAX_ROWS = 1000
+
+/**
+ * Makes a guest who signs in the payer of what they began: their charges pay for the user, and the user sees their
+ * receipts. The old session id becomes useless.
+ */
+export const moveCheckoutsAtSignIn: OnSignIn = async (tx, { previousSessionId, userId }) => {
+  const guest = payerOfSession(previousSessionId, null)
+  const payer: Payer = `user:${userId}`
+  for (const status of UNSETTLED)
+    for (const charge of await tx.find(checkoutCharges, { index: 'byPayer', prefix: [guest, status], limit: MAX_ROWS }))
+      tx.put(checkoutCharges, { ...charge, payer })
+  for (const checkout of await tx.find(checkouts, { index: 'byPayer', prefix: [guest], limit: MAX_ROWS }))
+    tx.put(checkouts, { ...checkout, payer })
+}

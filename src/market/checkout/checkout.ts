@@ -109,11 +109,9 @@ export const checkoutStatus = ({ status, expires_at }: CheckoutRow, at: number):
 export const ownerOf = ({ id }: Pick<CheckoutRow, 'id'>, payer: Payer): Owner =>
   isUser(payer) ? payer : `checkout:${id}`
 
-/** Returns the id of the receipt. Throws an Error if there is none. */
 export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
   required(receipt_id, `the receipt of checkout ${id}`)
 
-/** Returns the id of the twin that holds charged value. Throws an Error if there is none. */
 export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
 
 /**
@@ -132,26 +130,14 @@ export async function readCheckout(
   return showCheckout(tx, checkout, { token, baseUrl, at, receipt })
 }
 
-export interface ShownCheckout {
-  id: number
-  token: string
-  url: string
-  status: CheckoutStatus
-  catalog_item_id: number
-  name: string
-  price: number
-  dq: string
-  receipt?: ShownReceipt
-  expires_at: number
-  created_at: number
-}
+export type ShownCheckout = Awaited<ReturnType<typeof showCheckout>>
 
 /** Shows a checkout. Times are in Unix seconds, `price` is in the digital quantity. */
 export async function showCheckout(
   tx: Reader,
   checkout: CheckoutRow,
   { token, baseUrl, at, receipt }: { token: string; baseUrl: string; at: number; receipt?: ShownReceipt | undefined },
-): Promise<ShownCheckout> {
+) {
   const { id, catalog_item_id, name, dq, price, expires_at, created_at } = checkout
   return {
     id,

@@ -9,7 +9,8 @@ import { chargeNow, unchargedProblem } from '../../money/cards/charge-now.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
-import { ownTwin, primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { payingTwin, twins } from '../../money/twins/twin.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { callOf, spendCalls } from '../purchases/call-limits.js'
@@ -43,7 +44,6 @@ export interface Completion {
   readonly payer: Payer
   readonly method: PaymentMethod
   readonly seen?: PriceQuote | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly source: CallSource
 }
@@ -53,7 +53,7 @@ export interface Completion {
  * same receipt each time.
  * Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anyone but the payer, `checkout_paying`
  * while the outcome of a charge is unknown, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`,
- * `card_declined`, `processor_failed`, `upstream_failed`, and what `quoteItem`, `ownTwin` and `beginPurchase` throw.
+ * `card_declined`, `processor_failed`, `upstream_failed`, and what `quoteItem`, `payingTwin` and `beginPurchase` throw.
  * The checkout is unpaid again then.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
@@ -175,17 +175,6 @@ async function refuseAttempt(
   return { ended: refused }
 }
 
-/** Returns the paying twin, or undefined for a payment by card. */
-async function payersTwin(
-  tx: Reader,
-  checkout: CheckoutRow,
-  { payer, method }: Completion,
-): Promise<TwinRow | undefined> {
-  if (method.by === 'card') return undefined
-  const owner = ownerOf(checkout, payer)
-  return method.hostname === undefined ? primaryTwin(tx, owner) : ownTwin(tx, owner, method.hostname)
-}
-
 async function beginPayment(
   tx: Writer,
   checkout: CheckoutRow,
@@ -196,18 +185,20 @@ async function beginPayment(
   // The payer may have signed in since the card was charged.
   const { payer } = (chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)) ?? order
   const charged = method.by === 'card' ? await chargedFor(tx, checkout, payer) : undefined
-  const twin = charged ? await tx.get(twins, twinIdOf(checkout)) : await payersTwin(tx, checkout, order)
   const begun = checkout.attempt === token ? checkout : await beginAttempt(tx, checkout, token, service)
   const { item, quantity, amount, commodity } = quote
-  if (!twin && method.by === 'card') {
+  if (method.by === 'card' && !charged) {
     // Refuses a request that cannot be delivered before a card is charged.
     endpointRequest(item, checkout.arguments, await decryptParameters(tx, item.id, service))
     const { source } = order
     const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source, claim: token }
     return { message: await beginCharge(tx, begun, { payer, quantity, amount, ...card }, service) }
   }
-  if (!twin) throw problem('insufficient_funds', { detail: 'The payer has no twin.' })
   const buyer = ownerOf(checkout, payer)
+  const twin =
+    method.by === 'wallet'
+      ? await payingTwin(tx, buyer, method.hostname)
+      : await getExisting(tx, twins, twinIdOf(checkout))
   const at = service.clock.now()
   // A card pays for the call of the attempt that charges it. Whoever tries again pays nothing more.
   if (chargeId === undefined) {

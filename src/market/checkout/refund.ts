@@ -1,19 +1,22 @@
+import type { Owner } from '../../base/owner.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
+import { quoted } from '../../base/text/quotation.js'
 import type { ServiceContext } from '../../http/context.js'
+import { sendMail } from '../../identity/mail/send-mail.js'
+import { emailOf } from '../../identity/users/user.js'
 import { postRefund } from '../../jobs/outbox/outbox.js'
 import type { GiveUpRefund, SettleRefund } from '../../money/cards/charge.js'
-import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { amountText, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { getExisting } from '../../storage/existing.js'
-import type { Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { billingEmails } from '../billing/profile.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
 import { recordCheckoutEvent, twinIdOf } from './checkout.js'
-import { type CheckoutRow, checkoutSeller, checkouts } from './checkout-row.js'
-import { mailUnrefunded } from './refund-mail.js'
+import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf } from './checkout-row.js'
 
-/** Refunds the charges of a checkout that are not spent. */
 export async function refundCharges(
   tx: Writer,
   checkout: CheckoutRow,
@@ -107,4 +110,45 @@ export const loseCheckoutRefund: GiveUpRefund = async (tx, { id, refundId }, { c
   await recordCheckoutEvent(tx, 'refund_lost', checkout, { ...event, at, data })
   const why = 'The card processor did not confirm the refund.'
   await mailUnrefunded(tx, lost, checkout, { why, at, baseUrl })
+}
+
+const payersEmail = async (tx: Reader, { payer }: CheckoutChargeRow, { email }: CheckoutRow): Promise<string | null> =>
+  (await emailOf(tx, payer)) ?? email
+
+/** Whose address a payer's email is, if it is proven. A guest's was named by whoever made the link. */
+const ownerOfEmail = ({ payer }: CheckoutChargeRow): Owner | null => (isUser(payer) ? payer : null)
+
+/** Mails the payer, if their email is known, and the seller that a refund failed. */
+export async function mailUnrefunded(
+  tx: Writer,
+  charge: CheckoutChargeRow,
+  checkout: CheckoutRow,
+  { why, at, baseUrl }: { why: string; at: number; baseUrl: string },
+): Promise<void> {
+  const shown = await amountText(tx, { dq: checkout.dq, amount: charge.amount })
+  const what = `${quoted(checkout.name)}: ${shown}`
+  const mail = { kind: 'refund', subject: `Refund of ${shown} failed`, ownLinks: baseUrl, at } as const
+  const to = await payersEmail(tx, charge, checkout)
+  const waits = 'farthing keeps the amount for you and has asked the seller to settle it.'
+  const text = `${what} could not be refunded to your card. ${why} ${waits}`
+  if (to !== null) await sendMail(tx, { ...mail, to, owner: ownerOfEmail(charge), text })
+  const settle = `To settle it, call POST ${baseUrl}/v4/checkout/refunds/${charge.id}/settle. GET ${baseUrl}/v4/checkout/refunds lists all failed refunds.`
+  const forSeller = `${what} could not be refunded to the payer's card. ${why} ${settle}`
+  const sellerId = await sellerIdOf(tx, checkout)
+  for (const each of await billingEmails(tx, sellerId))
+    await sendMail(tx, { ...mail, to: each, owner: `account:${sellerId}`, text: forSeller })
+}
+
+/** Mails the payer, if their email is known, how the seller settled a refund. */
+export async function mailSettled(
+  tx: Writer,
+  charge: CheckoutChargeRow,
+  checkout: CheckoutRow,
+  { how, at }: { readonly how: string; readonly at: number },
+): Promise<void> {
+  const to = await payersEmail(tx, charge, checkout)
+  if (to === null) return
+  const subject = `Refund of ${await amountText(tx, { dq: checkout.dq, amount: charge.amount })}`
+  const text = `${quoted(checkout.name)}: ${how}`
+  await sendMail(tx, { kind: 'refund', to, owner: ownerOfEmail(charge), subject, text, at })
 }

@@ -58,16 +58,10 @@ export const checkoutRoutes = defineRoutes('checkout', {
     adds: 'checkouts',
     idempotent: true,
     write(tx, { body, principal }, service) {
-      const {
-        catalog_item_id: itemId,
-        arguments: args = {},
-        email,
-        success_url: successUrl,
-        cancel_url: cancelUrl,
-      } = body
+      const { catalog_item_id: itemId, arguments: args = {}, email, success_url: successUrl, cancel_url } = body
       const maker = principal.kind === 'guest' ? guestOwner(principal.user_id) : principal.owner
       const actor = principal.kind === 'agent' ? principal.client_id : undefined
-      const order = { maker, actor, itemId, args, email, successUrl, cancelUrl }
+      const order = { maker, actor, itemId, args, email, successUrl, cancelUrl: cancel_url }
       return createCheckout(tx, { ...order, at: service.clock.now() }, service)
     },
   }),

@@ -5,7 +5,6 @@ import { embedStyle } from './embed-style.js'
 import type { EmbedOffer } from './offer.js'
 import { styleDeclarations, type Theme } from './style.js'
 
-/** The theme and style that a page requests for an embed. */
 export interface EmbedLook {
   readonly theme: Theme | undefined
   /** As the page sent it. Not checked yet. */
@@ -22,7 +21,6 @@ interface EmbedPage {
   readonly body: Parameters<typeof page>[0]['body']
 }
 
-/** A page that is a button and grows into a dialog. */
 export function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {
   const declarations = styleDeclarations(style, theme)
   const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
@@ -45,23 +43,18 @@ export const noticePage = (status: number, title: string, notice: string, theme:
   })
 
 interface EmbedProps {
-  /** Attributes for the script. */
   readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
-  /** Label of the closed button. */
   readonly label: ComponentChildren
   /** Starts with the wider of the two initial sizes. */
   readonly wide?: boolean
-  /** Text for browsers without JavaScript. */
   readonly needsScript: string
   /** Header of the dialog. Its heading has the id `about`. */
   readonly header: ComponentChildren
   readonly signIn: SignIn
-  /** The steps after signing in. */
   readonly children: ComponentChildren
 }
 
 interface SignIn {
-  /** A sentence that says why to sign in. */
   readonly why: string
   /** URL of a sandbox's outbox. Default: no hint. */
   readonly outbox: string | undefined
@@ -82,7 +75,6 @@ export const PriceLabel = ({ label, shortcode }: Pick<EmbedOffer, 'label' | 'sho
   </>
 )
 
-/** The parts that all embeds share. */
 export const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
   <main {...facts}>
     <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
@@ -156,7 +148,6 @@ const CodeStep = ({ outbox }: Pick<SignIn, 'outbox'>) => (
   </form>
 )
 
-/** Shows who is signed in. */
 export const Who = () => (
   <p class="who">
     <span id="signed-in-as" class="muted" />

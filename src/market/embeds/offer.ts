@@ -8,7 +8,6 @@ import type { Reader } from '../../storage/storage.js'
 import { checkForSale } from '../catalog/for-sale.js'
 import { formatPrice } from './browser/price.js'
 
-/** What a page requests from an embed. */
 export interface EmbedRequest {
   readonly hash: string
   readonly leading?: string | undefined
@@ -22,29 +21,11 @@ export interface EmbedRequest {
   readonly balances?: FixedOptions['balances']
 }
 
-/** What the embed of a commodity shows. */
-export interface EmbedOffer {
-  readonly hash: string
-  /** The payer's counterpart: whoever is paid, or pays back. */
-  readonly seller: string
-  /** Line on the receipt. */
-  readonly descriptor: string
-  /** The exact price. */
-  readonly price: string
-  readonly free: boolean
-  readonly dq: string
-  readonly shortcode: string
-  readonly decimals: number
-  /** Label of the closed button, with the price as the page formats it. */
-  readonly label: Label & { readonly price: string }
-  readonly sandbox: boolean
-  readonly balances: FixedOptions['balances']
-}
+/** What the embed of a commodity shows. `seller`: whoever is paid, or pays back. `price`: exact, unlike that of the label. */
+export type EmbedOffer = Awaited<ReturnType<typeof offerOf>>
 
-interface Label {
-  readonly leading: string
-  readonly after: readonly string[]
-}
+/** What the embed of a persona shows. Without a range, all numbers of delegates count. */
+export type PersonaOffer = Awaited<ReturnType<typeof personaOffer>>
 
 /** Returns the offer of a commodity that is for sale. Throws `not_found`, `payback_only`, `item_inactive`. */
 export async function paymentOffer(tx: Reader, request: EmbedRequest): Promise<EmbedOffer> {
@@ -62,7 +43,7 @@ export async function paybackOffer(tx: Reader, request: EmbedRequest): Promise<E
 }
 
 /** `verb`: default for the first word of the closed button. */
-async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedRequest, verb: string): Promise<EmbedOffer> {
+async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedRequest, verb: string) {
   const { shortcode, decimals } = await quantityOf(tx, commodity.dq)
   const { id: hash, descriptor, cost, dq } = commodity
   return {
@@ -76,25 +57,12 @@ async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedReques
     decimals,
     label: { ...labelOf(request, verb), price: formatPrice(cost, decimals, wholeNumber(request.decimalPoints, 1)) },
     sandbox: request.sandbox,
-    balances: request.balances ?? 'quantity',
+    balances: request.balances ?? ('quantity' as const),
   }
 }
 
-/** What the embed of a persona shows. */
-export interface PersonaOffer {
-  readonly hash: string
-  readonly name: string
-  readonly description: string | null
-  readonly issuer: string
-  /** Range of delegate numbers that count. Default: all. */
-  readonly issueMin: number | undefined
-  readonly issueMax: number | undefined
-  readonly label: Label
-  readonly sandbox: boolean
-}
-
 /** Returns what the embed of a persona shows. Throws `not_found`. */
-export async function personaOffer(tx: Reader, request: EmbedRequest): Promise<PersonaOffer> {
+export async function personaOffer(tx: Reader, request: EmbedRequest) {
   const persona = await personaOf(tx, request.hash)
   return {
     hash: persona.id,
@@ -108,7 +76,7 @@ export async function personaOffer(tx: Reader, request: EmbedRequest): Promise<P
   }
 }
 
-const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string): Label => ({
+const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string) => ({
   leading: oneLine(leading) || verb,
   after: [oneLine(middle), oneLine(trailing)].filter((text) => text !== ''),
 })

@@ -5,13 +5,10 @@ import { wantsJson } from '../../http/pages/html.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import script from './browser/element.client.ts?script'
-import { consentsOf } from './consent.js'
 import { noticePage } from './embed.js'
+import { consentsOf, paybackPage, paymentPage, verifyPage } from './embeds.js'
 import { paybackOffer, paymentOffer, personaOffer } from './offer.js'
-import { paybackPage } from './payback.js'
-import { paymentPage } from './payment.js'
 import type { Theme } from './style.js'
-import { verifyPage } from './verify.js'
 
 const text = z.optional(z.string())
 

@@ -14,8 +14,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { formatAmount } from '../../money/ledger/amount.js'
-import { primaryTwin, type TwinRow, twins } from '../../money/twins/twin.js'
-import { twinNamed } from '../../money/twins/twin-address.js'
+import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { itemCalledAt } from '../catalog/for-sale.js'
@@ -37,14 +36,7 @@ export interface MerchantOrder {
   readonly merchantName: string | undefined
 }
 
-export interface MerchantPayment {
-  readonly status: 'success'
-  readonly transaction_id: number
-  readonly amount: number
-  readonly merchant: string
-  /** Unix seconds. */
-  readonly timestamp: number
-}
+export type MerchantPayment = Awaited<ReturnType<typeof pay>>
 
 /** An order with its current payer, payee and amount. */
 interface MerchantQuote extends PaywallQuote {
@@ -88,7 +80,7 @@ async function merchantQuote(tx: Reader, order: MerchantOrder): Promise<Merchant
   const payer = await primaryTwin(tx, order.payer)
   if (!payer) throw problem('not_found', { detail: 'You have no twin to pay from.' })
   const { payee, merchantUrl } = await merchantAt(tx, order.destinationUrl)
-  const { quantity, amount } = await paywallPrice(tx, order, order.dq)
+  const { quantity, amount } = await paywallPrice(tx, order.amount, order.dq)
   if (payee.id === payer.id) throw problem('same_twin')
   const quote = { payer, payee, quantity, amount, descriptor: 'PAYWALL' }
   await checkFunds(tx, quote)
@@ -139,17 +131,12 @@ function secondFactorRequest({ userId, sessionId, page, merchantName }: Merchant
   } as const
 }
 
-async function pay(
-  tx: Writer,
-  { payer: actor }: MerchantOrder,
-  quote: MerchantQuote,
-  at: number,
-): Promise<MerchantPayment> {
+async function pay(tx: Writer, { payer: actor }: MerchantOrder, quote: MerchantQuote, at: number) {
   const { payer, payee, quantity, amount, descriptor, merchant } = quote
   const terms = { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor } as const
   const payment = await postPayment(tx, { ...terms, delegate: null, at })
   return {
-    status: 'success',
+    status: 'success' as const,
     transaction_id: payment.id,
     amount: payment.amount,
     merchant,

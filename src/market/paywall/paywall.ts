@@ -1,7 +1,6 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
-import { agentTwinOf, permittedTwin } from '../../consent/approvals/permit.js'
-import { countSpending, grantedAuthority } from '../../consent/personas/spending.js'
+import { actorOf, ownerOfParty } from '../../consent/personas/spending.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -9,7 +8,8 @@ import type { StoreAnswer } from '../../http/stored-answer.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { payingTwin, type TwinRow } from '../../money/twins/twin.js'
+import { queryText } from '../../jobs/upstream/query.js'
+import { payingTwin } from '../../money/twins/twin.js'
 import {
   type HeldPayment,
   heldPayments,
@@ -19,22 +19,21 @@ import {
   reversePayment,
   settlePayment,
 } from '../../payments/payments/held-payment.js'
+import { bearerOf, spendPayer } from '../../payments/payments/payer.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { bearerOf } from '../purchases/buy.js'
 import { spendCalls } from '../purchases/call-limits.js'
-import { paywallTerms } from './approval.js'
 import {
   checkFunds,
   detailOf,
-  type PaywallAuthority,
+  type PaywallCaller,
   type PaywallOrder,
   type PaywallQuote,
+  type PaywallRequest,
   paywallQuote,
+  paywallTerms,
 } from './order.js'
-import { type ServiceCall, upstreamRequest } from './service-call.js'
 
-/** How a call of the paywall ended. */
 export type PaywallOutcome =
   /** There was no upstream service to call. */
   | { readonly kind: 'approved'; readonly payment: ShownPayment }
@@ -48,12 +47,8 @@ export type PaywallOutcome =
       readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     }
 
-export interface PaywallCall {
-  readonly order: Omit<PaywallOrder, 'url'>
-  /** URL of the upstream service, as the caller sent it. */
-  readonly serviceUrl: string | undefined
-  readonly call: ServiceCall
-  /** Hops of the request, as `hopsIn` counts them. */
+export interface PaywallCall extends PaywallCaller {
+  readonly request: PaywallRequest
   readonly hops: number
   /** Whether the answer must be read completely because it will be stored. */
   readonly whole: boolean
@@ -62,7 +57,7 @@ export interface PaywallCall {
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
  * other reverses it.
- * Throws `too_many_hops`, `upstream_refused`, `too_many_calls`, and what `paywallQuote`, `awaitSecondFactor` and `grantedAuthority` throw,
+ * Throws `too_many_hops`, `upstream_refused`, `too_many_calls`, and what `paywallQuote`, `awaitSecondFactor` and `spendPayer` throw,
  * before any value moves, and `upstream_failed` afterwards.
  */
 export async function callPaywall(
@@ -70,10 +65,10 @@ export async function callPaywall(
   service: ServiceContext,
   storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
 ): Promise<PaywallOutcome> {
-  const { serviceUrl, hops } = paywall
-  if (serviceUrl !== undefined) checkHops(hops)
+  const { serviceUrl } = paywall.request
+  if (serviceUrl !== undefined) checkHops(paywall.hops)
   const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
-  const order = { ...paywall.order, url }
+  const order = { ...paywall, url }
   const approved = await requestSecondFactor(order, service)
   const terms = (tx: Writer) => termsOf(tx, order, approved, service)
   return runFlow('paywall', service, async (run) => {
@@ -101,11 +96,13 @@ type Approved = AuthenticationRequestRow | undefined
 
 /** Asks a session's user for their second factor, once everything else allows the payment. */
 async function requestSecondFactor(order: PaywallOrder, service: ServiceContext): Promise<Approved> {
-  const { authority } = order
-  if (authority.by !== 'session') return undefined
-  const asking = await service.storage.read(async (tx) =>
-    secondFactorRequest(tx, order, await fundedQuote(tx, order, await payingTwin(tx, authority.payer)), authority),
-  )
+  const { session } = order
+  if (!session) return undefined
+  const asking = await service.storage.read(async (tx) => {
+    const quote = await paywallQuote(tx, order, await payingTwin(tx, ownerOfParty(order.caller.party)))
+    await checkFunds(tx, quote)
+    return secondFactorRequest(tx, order, quote, session)
+  })
   return awaitSecondFactor(service, asking)
 }
 
@@ -113,14 +110,14 @@ const secondFactorRequest = async (
   tx: Reader,
   order: PaywallOrder,
   quote: PaywallQuote,
-  { userId, sessionId }: AuthorityBy<'session'>,
-) => ({ userId, sessionId, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
+  session: NonNullable<PaywallOrder['session']>,
+) => ({ ...session, action: 'paywall', detail: await detailOf(tx, order, quote), asker: askerOf(order) })
 
 /** Limits for a page's requests are separate from those of the user. */
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
-/** Returns the terms of the payment, spends its authority, and counts the call. */
+/** Returns the terms of the payment, spends what allows it, and counts the call. */
 async function termsOf(
   tx: Writer,
   order: PaywallOrder,
@@ -128,61 +125,36 @@ async function termsOf(
   service: ServiceContext,
 ): Promise<PaymentTerms> {
   const at = service.clock.now()
-  const { authority, actor, url } = order
+  const { caller, url } = order
+  const { party, delegate = null } = caller
   const { payer, payee, quantity, amount, descriptor } = await spentQuote(tx, order, approved, at)
-  const bearer = authority.by === 'delegate' ? bearerOf(authority.party, payer) : payer.owner
+  const bearer = bearerOf(party, payer)
   // The host may be anybody's, and the payer may pay themselves.
   if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
-  const delegate = authority.by === 'delegate' ? authority.hash : null
+  const actor = actorOf(party)
   return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
 }
 
-/** Quotes an order and spends the authority for exactly that quote. */
+/** Quotes an order and spends what allows exactly that quote. */
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
-  const { authority } = order
-  if (authority.by === 'agent') {
-    const quote = await paywallQuote(tx, order, await agentTwinOf(tx, authority.agent))
-    await spendAgentApproval(tx, authority, quote, at)
-    return quote
-  }
-  if (authority.by === 'delegate') {
-    const { hash: delegate, party } = authority
-    const granted = await grantedAuthority(tx, { delegate, party, at })
-    const quote = await paywallQuote(tx, order, granted.twin, granted.spend.dq)
-    await countSpending(tx, granted, { dq: quote.quantity.id, amount: quote.amount })
-    await checkFunds(tx, quote)
-    return quote
-  }
-  const quote = await fundedQuote(tx, order, await payingTwin(tx, authority.payer))
-  if (approved && authority.by === 'session')
-    await spendAwaited(tx, approved, await secondFactorRequest(tx, order, quote, authority), at)
+  const { caller, request, session } = order
+  const { cost } = await spendPayer(tx, caller, at, async (twin, dq) => {
+    const quote = await paywallQuote(tx, order, twin, dq)
+    const wish = { kind: 'paywall', ...request }
+    const approval = async () => ({ terms: await paywallTerms(tx, request, quote), wish })
+    return { quote, sums: new Map([[quote.quantity.id, quote.amount]]), approval }
+  })
+  const { quote } = cost
+  const byApproval = caller.party.kind === 'agent' && caller.delegate === undefined
+  if (!byApproval) await checkFunds(tx, quote)
+  if (approved && session) await spendAwaited(tx, approved, await secondFactorRequest(tx, order, quote, session), at)
   return quote
-}
-
-type AuthorityBy<By extends PaywallAuthority['by']> = PaywallAuthority & { by: By }
-
-async function fundedQuote(tx: Reader, order: PaywallOrder, payer: TwinRow): Promise<PaywallQuote> {
-  const quote = await paywallQuote(tx, order, payer)
-  await checkFunds(tx, quote)
-  return quote
-}
-
-async function spendAgentApproval(
-  tx: Writer,
-  authority: AuthorityBy<'agent'>,
-  quote: PaywallQuote,
-  at: number,
-): Promise<void> {
-  const { agent, request, approvalId } = authority
-  const terms = await paywallTerms(tx, request, quote)
-  const sums = new Map([[quote.quantity.id, quote.amount]])
-  await permittedTwin(tx, agent, { terms, wish: { kind: 'paywall', ...request }, sums, approvalId, at })
 }
 
 /** Calls the upstream service. Without an answer there is a `failure`. */
-async function proxy({ call, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
+async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
   try {
-    const answer = await callUpstream(service, { ...upstreamRequest(url, call), hops })
+    const answer = await callUpstream(service, { ...upstreamRequest(url, request), hops })
     const { status, contentType } = answer
     // Reads the whole answer before it settles the payment. Event streams are relayed as they arrive.
     const body = whole || !isStream(answer) ? await readWhole(answer) : answer.body
@@ -193,7 +165,22 @@ async function proxy({ call, whole, hops }: PaywallCall, url: URL, service: Serv
   }
 }
 
-/** Settles the payment by the answer of the upstream service. */
+/** Builds the upstream request. It contains nothing of the caller but these parameters. */
+function upstreamRequest(url: URL, { serviceMethod: method = 'GET', additionalParams: params }: PaywallRequest) {
+  const headers = { accept: '*/*' }
+  if (params === undefined) return { url, method, headers, body: null }
+  if (method === 'GET') return { url: withParams(url, params), method, headers, body: null }
+  return { url, method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(params) }
+}
+
+/** A list becomes one parameter for each of its values. Objects become JSON. */
+function withParams(url: URL, params: Readonly<Record<string, unknown>>): URL {
+  const filled = new URL(url)
+  for (const [name, value] of Object.entries(params))
+    for (const each of [value].flat()) if (each !== null) filled.searchParams.append(name, queryText(each))
+  return filled
+}
+
 async function settle(
   tx: Writer,
   held: HeldPayment,

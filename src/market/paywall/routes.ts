@@ -4,8 +4,8 @@ import { allDesigned } from '../../http/fields/graded.js'
 import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { callerFields } from './caller.js'
 import { createMerchantPayment } from './merchant-payment.js'
+import { paywallCaller } from './order.js'
 import { callPaywall, type PaywallOutcome, paymentHeaders } from './paywall.js'
 
 const PaywallBody = z.object({
@@ -107,17 +107,11 @@ export const paywallRoutes = defineRoutes('paywall', {
     async handle({ body, principal, session, headers, storeAnswer }, service) {
       const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
       const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
-      const fields = callerFields(principal, {
-        sessionId: session?.id,
-        delegate: body.persona_delegate,
-        approvalId: body.approval_id,
-        request,
-      })
+      const sent = { sessionId: session?.id, delegate: body.persona_delegate, approvalId: body.approval_id }
       const outcome = await callPaywall(
         {
-          order: { amount, dq, destination, ...fields },
-          serviceUrl,
-          call: { method: serviceMethod, params: additionalParams },
+          ...paywallCaller(principal, sent),
+          request,
           hops: hopsIn(headers),
           whole: headers.has('idempotency-key'),
         },

@@ -21,30 +21,17 @@ function monthsAfter(anchor: number, months: number): number {
   return Date.UTC(from.getUTCFullYear(), month, Math.min(from.getUTCDate(), lastDay)) + timeOfDay
 }
 
-/** The calendar month that contains a time, in UTC. */
 export function calendarMonth(at: number): BillingPeriod {
   const date = new Date(at)
   return periodOf(Date.UTC(date.getUTCFullYear(), date.getUTCMonth()), 0)
 }
 
-/** What a change of plan costs for the rest of a period, in cents. `total` is `charge` minus `credit`. */
-export interface Proration {
-  /** For the new plan. */
-  readonly charge: bigint
-  /** For the old plan. */
-  readonly credit: bigint
-  readonly total: bigint
-}
-
 /**
- * Prices the rest of a period under a more expensive plan, in cents. `total` and `charge` are each rounded half up, and
+ * Prices the rest of a period under a more expensive plan, in cents: `charge` for the new one, `credit` for the old one.
+ * `total` and `charge` are each rounded half up, and
  * `credit` is their difference, so that the three always add up. None is below zero or above its full price.
  */
-export function prorate(
-  { from, to }: { from: bigint; to: bigint },
-  { start, end }: BillingPeriod,
-  at: number,
-): Proration {
+export function prorate({ from, to }: { from: bigint; to: bigint }, { start, end }: BillingPeriod, at: number) {
   const rest = { of: BigInt(end - start), left: BigInt(end - Math.min(Math.max(at, start), end)) }
   const charge = share(to, rest)
   const total = share(to - from, rest)

@@ -10,15 +10,8 @@ export interface PlanLimits {
 export const PLAN_IDS = ['free', 'growth', 'scale'] as const
 export type PlanId = (typeof PLAN_IDS)[number]
 
-export interface Plan {
-  readonly id: PlanId
-  readonly name: string
-  /** Cents per month. */
-  readonly price: bigint
-  readonly limits: PlanLimits
-}
-
-export const plans: Readonly<Record<PlanId, Plan>> = {
+/** Prices are in cents per month. */
+export const plans: Readonly<Record<PlanId, { id: PlanId; name: string; price: bigint; limits: PlanLimits }>> = {
   free: { id: 'free', name: 'Free', price: 0n, limits: { active_items: 25, mcp_calls: 1_000 } },
   growth: { id: 'growth', name: 'Growth', price: 2_900n, limits: { active_items: 500, mcp_calls: 50_000 } },
   scale: { id: 'scale', name: 'Scale', price: 19_900n, limits: { active_items: null, mcp_calls: 1_000_000 } },
@@ -27,7 +20,6 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
 /** Whether the second plan is larger than the first. */
 export const isUpgrade = (from: PlanId, to: PlanId): boolean => PLAN_IDS.indexOf(to) > PLAN_IDS.indexOf(from)
 
-/** Converts cents to dollars as a JSON number. */
 export const toDollars = (cents: bigint | string): number => toAmount(cents, 2)
 
 /** Prices are in dollars. */

@@ -51,7 +51,6 @@ export const subscriptions = collection<SubscriptionRow>()(
   },
 )
 
-/** Returns the card on file. Throws an Error if there is none. */
 export const cardOf = ({ id, card }: SubscriptionRow): CardOnFile => required(card, `the card of account ${id}`)
 
 /** Returns an account's subscription. Default: the free plan. */
@@ -60,14 +59,11 @@ export async function subscriptionOf(tx: Reader, accountId: number): Promise<Sub
   return found ?? { id: accountId, ...FREE_PLAN, status: 'active', card: null, unpaid_invoice_id: null, invoices: 0 }
 }
 
-/** Fields of a subscription on the free plan. */
 export const FREE_PLAN = { plan: 'free', next_plan: null, anchor_at: null, period: 0 } as const
 
-/** Returns the current paid period, or null on the free plan. */
 export const paidPeriod = ({ anchor_at, period }: SubscriptionRow): BillingPeriod | null =>
   anchor_at === null ? null : periodOf(anchor_at, period)
 
-/** Returns the month for which usage is counted: the paid period, or the calendar month on the free plan. */
 export const usagePeriod = (subscription: SubscriptionRow, at: number): BillingPeriod =>
   paidPeriod(subscription) ?? calendarMonth(at)
 

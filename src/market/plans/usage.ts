@@ -46,7 +46,6 @@ export async function countMcpCall(tx: Writer, accountId: number, at: number): P
   tx.put(mcpUsages, { id: accountId, period_start: start, calls: used + 1 })
 }
 
-/** Returns how many calls were counted in the period that began at `start`. */
 export async function callsSince(tx: Reader, accountId: number, start: number): Promise<number> {
   const usage = await tx.get(mcpUsages, accountId)
   return usage?.period_start === start ? usage.calls : 0

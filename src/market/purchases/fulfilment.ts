@@ -1,22 +1,20 @@
 import { base64url } from '../../base/encoding.js'
 import { Problem } from '../../base/problem.js'
+import { checkHops } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { heldPayments, settlePayment } from '../../payments/payments/held-payment.js'
 import type { Writer } from '../../storage/storage.js'
+import { ownItem } from '../catalog/item.js'
+import { decryptParameters } from '../catalog/parameter.js'
+import { type Arguments, checkArguments } from '../catalog/schema.js'
+import { spendCalls } from './call-limits.js'
+import { endpointRequest } from './dispatch.js'
 import type { HeldPurchase } from './purchase.js'
-import { receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
+import { receiptOf, showReceipt, storeResponse } from './receipt.js'
 import type { Delivered } from './receipt-row.js'
-
-/** How a purchase ended. */
-export interface Fulfilled {
-  /** `paid` or `reversed`. */
-  readonly receipt: ShownReceipt
-  /** Why the endpoint failed. Undefined: it answered. */
-  readonly failure: string | undefined
-}
 
 /**
  * Settles a purchase by its endpoint's answer: posts below status 500, otherwise reverses, or posts if the service has
@@ -29,7 +27,7 @@ export async function settlePurchase(
   { delivered, failure }: ServiceAnswer,
   service: ServiceContext,
   { readLater = false } = {},
-): Promise<Fulfilled> {
+) {
   const { id, row, decimals, bearer } = held
   const isPaid = failure === undefined || service.options.chargeOnUpstreamError
   const status = isPaid ? 'posted' : 'reversed'
@@ -43,7 +41,6 @@ export async function settlePurchase(
   return { receipt: isKept ? receipt : { ...receipt, response: delivered }, failure }
 }
 
-/** How an endpoint answered a call. */
 export interface ServiceAnswer {
   /** Undefined: no complete answer arrived. */
   readonly delivered: Delivered | undefined
@@ -55,7 +52,6 @@ export interface ServiceAnswer {
 export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
   run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
-/** Calls an item's endpoint once. */
 export async function callEndpoint(
   { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
   service: ServiceContext,
@@ -126,3 +122,23 @@ function maskSecret(bytes: Uint8Array, secret: Uint8Array): void {
 }
 
 const ASTERISK = 0x2a
+
+/**
+ * Calls an item's endpoint as a purchase does, for its own account. Nobody pays, and only the call is counted, because
+ * the endpoint may be anybody's. Throws `too_many_hops`, `not_found`, `arguments_refused`, `too_many_calls`,
+ * `parameter_unreadable`.
+ */
+export async function rehearsePurchase(
+  { accountId, itemId, args, hops }: { accountId: number; itemId: number; args: Arguments; hops: number },
+  service: ServiceContext,
+): Promise<ServiceAnswer> {
+  checkHops(hops)
+  const request = await service.storage.write(async (tx) => {
+    const item = await ownItem(tx, accountId, itemId)
+    checkArguments(item.service_schema, args)
+    const by = { bearer: `account:${accountId}`, at: service.clock.now() } as const
+    await spendCalls(tx, [{ endpoint: item.external_endpoint, amount: 0n, calls: 1 }], by, service)
+    return endpointRequest(item, args, await decryptParameters(tx, item.id, service))
+  })
+  return callEndpoint({ request, hops }, service)
+}

@@ -1,5 +1,8 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { quoted } from '../../base/text/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
@@ -11,7 +14,7 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type CatalogItemRow, catalogItems } from '../catalog/item-row.js'
+import { type CatalogItemRow, visibleItem } from '../catalog/item-row.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import { type EndpointRequest, endpointRequest } from './dispatch.js'
@@ -46,8 +49,7 @@ export interface QuoteRequest {
  * `arguments_refused`, `schema_refused`.
  */
 export async function quoteItem(tx: Reader, { itemId, args, within }: QuoteRequest): Promise<Quote> {
-  const item = await tx.get(catalogItems, itemId)
-  if (!item || (item.private && item.account_id !== within)) throw problem('not_found')
+  const item = await visibleItem(tx, itemId, within)
   if (!item.active || item.archived) throw problem('item_inactive')
   checkArguments(item.service_schema, args)
   const commodity = await commodityOf(tx, item.hash)
@@ -72,7 +74,6 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   /** The arguments that were quoted. */
   readonly args: Arguments
   readonly payer: TwinRow
-  /** The owner of the purchase. */
   readonly buyer: Owner
   /** The owner whose limits count what it causes. */
   readonly bearer: Owner
@@ -80,7 +81,6 @@ export interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly actor: string
   /** Hash of the delegate whose spending authority was spent. */
   readonly delegate: string | null
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   readonly at: number
 }
@@ -125,4 +125,14 @@ export async function beginPurchase(
   }
   tx.put(purchases, row)
   return { ...held, row, decimals: quantity.decimals, request, hops, bearer }
+}
+
+/** Returns what an agent's user approves: the item, its arguments, its price and the payee. */
+export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, args: Arguments): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'purchase',
+    detail: { catalog_item_id: item.id, name: item.name, seller, payee: payee.hostname, ...value, arguments: args },
+    summary: `Buy ${quoted(item.name)} from ${quoted(seller)} for ${value.price}`,
+  }
 }

@@ -32,7 +32,6 @@ export const purchases = collection<PurchaseRow>()(
   },
 )
 
-/** The answer of an endpoint. */
 export interface Delivered {
   readonly status: number
   readonly content_type: string | null

@@ -5,7 +5,8 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
-import { newestOfAll } from '../../storage/page.js'
+import { getOrNotFound } from '../../storage/existing.js'
+import { newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Delivered, type PurchaseRow, purchaseResponses, purchases } from './receipt-row.js'
@@ -53,20 +54,15 @@ const purchaseStatus = (payment: PaymentRow | undefined): PurchaseStatus => {
   return payment?.status === 'posted' ? 'paid' : 'reversed'
 }
 
-export interface ShownReceipt {
-  transaction_id: number
-  catalog_item_id: number
-  name: string
-  descriptor: string
-  seller: string
-  amount: number
-  dq: string
-  status: PurchaseStatus
-  commodity_hash: string
-  /** Null: no complete answer arrived, or it is no longer stored. The body is null in lists, and for everyone but the buyer. */
-  response: { status: number; content_type: string | null; body: string | null; body_encoding?: 'base64' } | null
-  created_at: number
-}
+/** Null: no complete answer arrived, or it is no longer stored. The body is null in lists, and for everyone but the buyer. */
+type ShownResponse = {
+  status: number
+  content_type: string | null
+  body: string | null
+  body_encoding?: 'base64'
+} | null
+
+export type ShownReceipt = ReturnType<typeof receiptOf>
 
 /** Whether a receipt includes the delivered body: only for its buyer. */
 export interface ReceiptView extends Pick<ServiceContext, 'keys'> {
@@ -88,18 +84,16 @@ export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<
 
 /** Returns the receipt of a purchase. Throws `not_found`. */
 export async function showReceipt(tx: Reader, id: number, view: ReceiptView): Promise<ShownReceipt> {
-  const row = await tx.get(purchases, id)
-  if (!row) throw problem('not_found')
+  const row = await getOrNotFound(tx, purchases, id)
   const status = purchaseStatus(await tx.get(payments, id))
   const { decimals } = await quantityOf(tx, row.dq)
   return receiptOf(row, { status, decimals, response: await showResponse(tx, id, view) })
 }
 
-/** Builds a receipt. */
 export function receiptOf(
   row: PurchaseRow,
-  { status, decimals, response }: Pick<ShownReceipt, 'status' | 'response'> & { readonly decimals: number },
-): ShownReceipt {
+  { status, decimals, response }: { status: PurchaseStatus; decimals: number; response: ShownResponse },
+) {
   const { id, catalog_item_id, name, descriptor, seller, amount, dq, commodity_hash, created_at } = row
   return {
     transaction_id: id,
@@ -116,11 +110,7 @@ export function receiptOf(
   }
 }
 
-async function showResponse(
-  tx: Reader,
-  id: number,
-  { keys, for: viewer }: ReceiptView,
-): Promise<ShownReceipt['response']> {
+async function showResponse(tx: Reader, id: number, { keys, for: viewer }: ReceiptView): Promise<ShownResponse> {
   const row = await tx.get(purchaseResponses, id)
   if (!row) return null
   const { status, content_type, body_sealed, body_encoding } = row
@@ -130,22 +120,16 @@ async function showResponse(
   return { status, content_type, body, ...(body !== null && body_encoding && { body_encoding }) }
 }
 
-/** Returns a receipt for its buyer or seller. The seller gets no body. Throws `not_found`, also for everyone else. */
 export async function readPurchase(tx: Reader, caller: Owner, id: number, { keys }: Encryption): Promise<ShownReceipt> {
-  const row = await tx.get(purchases, id)
-  if (!row || (row.buyer !== caller && row.seller_owner !== caller)) throw problem('not_found')
+  const row = await getOrNotFound(tx, purchases, id)
+  if (row.buyer !== caller && row.seller_owner !== caller) throw problem('not_found')
   return showReceipt(tx, id, { keys, for: row.buyer === caller ? 'buyer' : 'others' })
 }
 
 /**
  * Returns the receipts of which the caller is buyer or seller, newest first, without bodies. Throws `cursor_invalid`.
  */
-export async function listPurchases(
-  tx: Reader,
-  caller: Owner,
-  page: { limit?: number | undefined; after?: number | undefined },
-  { keys }: Encryption,
-) {
+export async function listPurchases(tx: Reader, caller: Owner, page: PageBounds, { keys }: Encryption) {
   const places = [
     { index: 'byBuyer', prefix: [caller] },
     { index: 'bySeller', prefix: [caller] },

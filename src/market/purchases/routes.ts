@@ -47,16 +47,8 @@ export const purchaseRoutes = defineRoutes('purchases', {
     idempotent: true,
     handle: ({ params, body, principal, headers, storeAnswer }, service) => {
       const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
-      const order = {
-        itemId: params.id,
-        args,
-        party: principal,
-        hostname,
-        seen: { price, dq },
-        approvalId,
-        delegate,
-        hops: hopsIn(headers),
-      }
+      const caller = { party: principal, hostname, approvalId, delegate }
+      const order = { ...caller, itemId: params.id, args, seen: { price, dq }, hops: hopsIn(headers) }
       return createPurchase(order, service, storeAnswer)
     },
   }),

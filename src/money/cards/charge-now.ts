@@ -5,6 +5,8 @@ import type { ProblemFields } from '../../base/problem-fields.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Limits } from '../../http/limits.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
+import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
+import { toAmount } from '../ledger/amount.js'
 
 /** Checks that the service has a card processor. Throws `processor_failed`. */
 export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
@@ -54,3 +56,20 @@ export function unchargedProblem(
 /** The problem `card_declined`, with the reason from the processor. */
 export const cardDeclined = (reason: string, fields: ProblemFields = {}): Problem =>
   problem('card_declined', { detail: `The reason: ${reason}.`, fields: { reason, ...fields } })
+
+/**
+ * Whether one charge of a card may be this large. What cards are charged for is reserved until the processor answers,
+ * so without a limit one charge could reserve all supply and stop everybody's.
+ */
+export const isWithinCardMost = (
+  units: bigint,
+  { decimals }: Pick<DigitalQuantityRow, 'decimals'>,
+  { cardAmount }: Pick<Limits, 'cardAmount'>,
+): boolean => toAmount(units, decimals) <= cardAmount
+
+/** Whether a card can be charged this amount: whole cents, and at least half a unit of the digital quantity. */
+export function isChargeable(units: bigint, { decimals }: Pick<DigitalQuantityRow, 'decimals'>): boolean {
+  const one = 10n ** BigInt(decimals)
+  const cent = decimals > 2 ? 10n ** BigInt(decimals - 2) : 1n
+  return units * 2n >= one && units % cent === 0n
+}

@@ -5,22 +5,18 @@ import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import type { Writer } from '../../storage/storage.js'
 import { endCardTry } from './declines.js'
 
-/** Runs once, when the result of a charge is known, in the transaction that records it. */
-export type SettleCharge = (
-  tx: Writer,
-  charged: { readonly id: number; readonly result: ChargeResult },
-  service: ServiceContext,
-) => Promise<void>
+/** Runs once, when the result is known, in the transaction that records it. */
+type Settle<Result> = (tx: Writer, ended: { id: number; result: Result }, service: ServiceContext) => Promise<void>
+export type SettleCharge = Settle<ChargeResult>
+export type SettleRefund = Settle<RefundResult>
 
 /**
- * Runs when a charge is given up. It is unknown whether the card was charged, so it reports the charge's id to the
- * operator, who can look it up at the processor.
+ * Runs when a charge or refund is given up. It is unknown whether the card was charged or refunded, so it reports the id
+ * to the operator, who can look it up at the processor.
  */
-export type GiveUpCharge = (
-  tx: Writer,
-  lost: { readonly id: number; readonly chargeId: string },
-  service: ServiceContext,
-) => Promise<void>
+type GiveUp<Lost> = (tx: Writer, lost: Lost & { id: number }, service: ServiceContext) => Promise<void>
+export type GiveUpCharge = GiveUp<{ chargeId: string }>
+export type GiveUpRefund = GiveUp<{ refundId: string }>
 
 /** Delivers charges to the card processor. Each purpose settles its own results. */
 export const cardDeliveryHandler = (
@@ -42,20 +38,6 @@ export const cardDeliveryHandler = (
   giveUp: (tx, { purpose, purpose_id, charge }, service) =>
     lose[purpose](tx, { id: purpose_id, chargeId: charge.id }, service),
 })
-
-/** Runs once, when the result of a refund is known, in the transaction that records it. */
-export type SettleRefund = (
-  tx: Writer,
-  refunded: { readonly id: number; readonly result: RefundResult },
-  service: ServiceContext,
-) => Promise<void>
-
-/** Runs when a refund is given up. It is unknown whether the card got it. */
-export type GiveUpRefund = (
-  tx: Writer,
-  lost: { readonly id: number; readonly refundId: string },
-  service: ServiceContext,
-) => Promise<void>
 
 /** Delivers refunds to the card processor. Each purpose settles its own results. */
 export const refundDeliveryHandler = (

@@ -29,7 +29,6 @@ const pendingOf = (subject: CardSubject): RateLimit => ({
   code: 'too_many_charges',
 })
 
-/** A try of a card. */
 export interface CardTry {
   readonly subjects: readonly CardSubject[]
   readonly at: number

@@ -19,7 +19,6 @@ const mastercard: ChargedCard = { brand: 'mastercard', last4: '4444', ...expirin
 
 const BOUNCE = '+bounce@'
 
-/** The payment methods of the built-in processor. */
 export const testMethods: readonly TestPaymentMethod[] = [
   { value: 'pm_card_visa', does: 'Succeeds: a Visa card.', status: 'succeeded', card: visa },
   { value: 'pm_card_mastercard', does: 'Succeeds: a Mastercard.', status: 'succeeded', card: mastercard },
@@ -63,7 +62,6 @@ const emails: readonly TestEmail[] = [
   { value: BOUNCE, does: 'Mail to this address bounces: ada+bounce@example.test.' },
 ]
 
-/** The test values of a sandbox with this card processor. */
 export const testValuesOf = (cards: Pick<Cards, 'testMethods'> | undefined): TestValues => {
   const payment_methods = cards?.testMethods ?? []
   const others =

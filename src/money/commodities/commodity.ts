@@ -3,6 +3,7 @@ import { problem } from '../../base/problem.js'
 import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
@@ -78,17 +79,12 @@ export async function createCommodity(
   return showCommodity(tx, row)
 }
 
-/** New values of a commodity. Undefined leaves a value unchanged. */
-export interface CommodityChange {
-  readonly descriptor?: string | undefined
-  readonly dq?: string | undefined
-  /** In the digital quantity. */
-  readonly cost?: number | undefined
-  readonly twinId?: number | undefined
-}
-
-/** Changes a commodity for later payments. Throws like `createCommodity`. */
-export async function updateCommodity(tx: Writer, row: CommodityRow, change: CommodityChange): Promise<void> {
+/** Changes a commodity for later payments. Undefined leaves a value unchanged. Throws like `createCommodity`. */
+export async function updateCommodity(
+  tx: Writer,
+  row: CommodityRow,
+  change: { [K in 'descriptor' | 'dq' | 'cost' | 'twinId']?: NewCommodity[K] | undefined },
+): Promise<void> {
   const { descriptor = row.descriptor, dq = row.dq } = change
   const was = await quantityOf(tx, row.dq)
   const { decimals } = await quantityOf(tx, dq)
@@ -118,11 +114,7 @@ export async function updatePayback(
 }
 
 /** Returns the commodity of this hash. Throws `not_found`. */
-export async function commodityOf(tx: Reader, hash: string): Promise<CommodityRow> {
-  const row = await tx.get(commodities, hash)
-  if (!row) throw problem('not_found')
-  return row
-}
+export const commodityOf = (tx: Reader, hash: string): Promise<CommodityRow> => getOrNotFound(tx, commodities, hash)
 
 /** Reads the commodities of a page's rows and their digital quantities in two calls. Returns those that exist. */
 export async function readCommodities(

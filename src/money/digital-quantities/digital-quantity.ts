@@ -2,6 +2,7 @@ import { contentHash } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
 import type { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { formatAmount } from '../ledger/amount.js'
 
 /** A unit of value. Its id is the hash of its defining schema. */
 export interface DigitalQuantityRow {
@@ -71,6 +72,12 @@ export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuant
   const row = await tx.get(digitalQuantities, hash)
   if (!row) throw problem('dq_unknown')
   return row
+}
+
+/** An amount in text for people: `2.500 USD`. */
+export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return `${formatAmount(amount, decimals)} ${shortcode}`
 }
 
 /** Reads the digital quantities of rows in one call. By their hashes. */

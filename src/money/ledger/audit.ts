@@ -4,12 +4,12 @@ import {
   type AuditedQuantity,
   brokenBy,
   isCount,
+  LedgerTotals,
   NO_ENTRIES,
   ONE_ENTRY_EACH,
   STRAY_ENTRY,
   unitsOf,
 } from './audit-rules.js'
-import { LedgerTotals } from './audit-totals.js'
 import { type BalanceRow, balanceId, balances } from './balance.js'
 import { type EntryRow, entries, type MovementRow, movements } from './movement.js'
 import { type ReservationRow, reservations } from './reservation.js'
@@ -27,7 +27,6 @@ export interface Audit {
   readonly movements: number
 }
 
-/** What is audited. */
 export interface AuditSource {
   /** Runs one slice of the audit in a transaction. */
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T>

@@ -79,7 +79,6 @@ export async function post(tx: Writer, order: MovementOrder): Promise<MovementRo
   return postWith(tx, order, funds, await tx.nextIds(movementIds))
 }
 
-/** The balances of both sides. */
 export interface Funds {
   readonly payer: BalanceRow
   readonly payee: BalanceRow
@@ -145,7 +144,6 @@ export async function postHold(
   return settled
 }
 
-/** Gives a held amount back to the payer. */
 export async function reverseHold(tx: Writer, movementId: number, at: number): Promise<MovementRow> {
   const movement = await openHold(tx, movementId)
   const settled: MovementRow = { ...movement, state: 'reversed', held_at: null, settled_at: at }
@@ -197,7 +195,6 @@ function newMovement<Payee extends number | null>(
 
 type KnownPayee = MovementRow & { readonly payee_twin_id: number }
 
-/** Writes both entries of a movement and the new balances. */
 function enter(
   tx: Writer,
   movement: KnownPayee,
@@ -205,8 +202,20 @@ function enter(
   { ids: [payerEntry, payeeEntry], at }: { ids: readonly number[]; at: number },
 ): void {
   const amount = BigInt(movement.amount)
-  enterSide(tx, movement, { id: taken(payerEntry), balance: payer, counterpart: payee.twin_id, change: -amount, at })
-  enterSide(tx, movement, { id: taken(payeeEntry), balance: payee, counterpart: payer.twin_id, change: amount, at })
+  enterSide(tx, movement, {
+    id: taken(payerEntry),
+    balance: payer,
+    counterpart: payee.twin_id,
+    change: -amount,
+    at,
+  })
+  enterSide(tx, movement, {
+    id: taken(payeeEntry),
+    balance: payee,
+    counterpart: payer.twin_id,
+    change: amount,
+    at,
+  })
 }
 
 /** Checks that the storage returned enough numbers. Throws an Error. */

@@ -1,5 +1,4 @@
-import { twins } from './twin.js'
-import { twinNames } from './twin-name.js'
+import { twinNames, twins } from './twin.js'
 import { twinNonces } from './twin-nonce.js'
 
 export const twinFeature = {

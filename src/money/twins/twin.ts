@@ -4,6 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
+import { recordEvent } from '../../jobs/events/event.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
@@ -11,8 +12,11 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import {
   allQuantities,
   type DigitalQuantityRow,
+  type QuantityDefinition,
   quantitiesOf,
+  quantityHash,
   quantityOf,
+  recordQuantity,
 } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
 import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
@@ -85,7 +89,6 @@ export async function twinByHostname(tx: Reader, hostname: string): Promise<Twin
   return twin
 }
 
-/** The oldest twin of an owner. */
 export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | undefined> {
   const [twin] = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 1 })
   return twin
@@ -123,12 +126,7 @@ export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<T
 export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'>): string =>
   keys.deriveUuid('twin key', address)
 
-export interface ShownTwin {
-  id: number
-  hostname: string
-  key: string | null
-  balances: Record<string, number>
-}
+export type ShownTwin = ReturnType<typeof showHolding>
 
 /**
  * A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). Pass
@@ -143,17 +141,10 @@ export async function showTwin(
   return showHolding({ twin, held, key, unit }, await quantitiesOf(tx, held))
 }
 
-interface Holding {
-  readonly twin: TwinRow
-  readonly held: readonly BalanceRow[]
-  readonly key: string | null
-  readonly unit: BalanceUnit
-}
-
 function showHolding(
-  { twin, held, key, unit }: Holding,
+  { twin, held, key, unit }: { twin: TwinRow; held: readonly BalanceRow[]; key: string | null; unit: BalanceUnit },
   quantities: ReadonlyMap<string, DigitalQuantityRow>,
-): ShownTwin {
+) {
   const shown: Record<string, number> = { [twin.dq]: 0 }
   for (const balance of held) {
     const { decimals } = required(quantities.get(balance.dq), `the digital quantity ${balance.dq}`)
@@ -197,4 +188,70 @@ export async function readTwin(
 ): Promise<ShownTwin> {
   const twin = await ownTwin(tx, owner, name)
   return showTwin(tx, twin, { key: keys ? twinKey(twin, { keys }) : null, unit })
+}
+
+/**
+ * Creates a digital quantity and the twin that issues it. Pass `hash` for a digital quantity of another service, whose
+ * definition is not known. Default: the hash of the definition.
+ */
+export async function createQuantity(
+  tx: Writer,
+  { hash, ...definition }: QuantityDefinition & { readonly hash?: string },
+  service: TwinContext & Pick<ServiceContext, 'clock'>,
+): Promise<DigitalQuantityRow> {
+  const dq = hash ?? quantityHash(definition)
+  const issuer = await createTwin(tx, { owner: `issuer:${dq}`, dq, at: service.clock.now() }, service)
+  return recordQuantity(tx, definition, { hash: dq, issuerTwinId: issuer.id })
+}
+
+/** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
+const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
+
+/** A twin's whole address, as binders show it. */
+const ADDRESS = /^41[0-9a-f]{64}$/
+
+/** The hostname or address in the text by which someone names a twin, in lower case. Undefined if the text has another form. */
+export const twinNameIn = (text: string): string | undefined => HOST.exec(text.trim())?.[1]?.toLowerCase()
+
+/** The twin that a text names: its hostname, its whole address, or its URL. */
+export async function twinNamed(tx: Reader, text: string): Promise<TwinRow | undefined> {
+  const name = twinNameIn(text)
+  if (name === undefined) return undefined
+  if (!ADDRESS.test(name)) return twinByHostname(tx, name)
+  const [twin] = await tx.find(twins, { index: 'byAddress', prefix: [name], limit: 1 })
+  return twin
+}
+
+/**
+ * The owner's name for a twin. It has its own collection because existing clients expect exactly four fields of a
+ * twin.
+ */
+export interface TwinNameRow {
+  /** The twin's id. */
+  readonly id: number
+  readonly name: string
+}
+
+export const twinNames = collection<TwinNameRow>()(
+  'twin_names',
+  {},
+  { growth: { by: 'the owner of a twin', bound: 'One for each twin.' }, retention: { forever: 'One for each twin.' } },
+)
+
+/** One line without control or invisible characters. */
+export const TWIN_NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,64}$/u
+
+/** The name that people see next to the hostname. Null if the owner gave none. */
+export const twinName = async (tx: Reader, twinId: number): Promise<string | null> =>
+  (await tx.get(twinNames, twinId))?.name ?? null
+
+/** Sets the name of a twin. Its hostname and address stay the same. */
+export async function nameTwin(
+  tx: Writer,
+  { id, owner, hostname }: TwinRow,
+  { name, actor = owner, at }: { name: string; actor?: string; at: number },
+): Promise<void> {
+  tx.put(twinNames, { id, name })
+  const subject = `twin:${id}`
+  await recordEvent(tx, { owners: [owner], type: 'twin.renamed', actor, subject, data: { hostname, name }, at })
 }

@@ -1,9 +1,8 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import { CsvMalformed, type CsvRecord, type CsvSource, csvRecords } from '../../http/csv/csv-records.js'
-import { type BinderColumn, binderColumns } from '../statements/binder-record.js'
+import { type BinderColumn, binderColumns } from '../statements/binder.js'
 
-/** A row of the CSV of a binder. */
 export interface BinderRow {
   /** Counted from 1, which is the header. */
   readonly line: number

@@ -38,7 +38,6 @@ export interface ImportProgress {
   readonly rows: number
 }
 
-/** What an import created. */
 export interface ImportedBinder {
   readonly hostname: string
   readonly rows: number
@@ -132,14 +131,6 @@ async function checkEmpty(tx: Reader, { id }: TwinRow): Promise<void> {
     })
 }
 
-/** A binder whose every row is checked and stored. */
-export interface CheckedBinder {
-  readonly tally: BinderTally
-  readonly rows: number
-  readonly delegates: number
-  readonly pieces: number
-}
-
 /** Checks the rows of a file one after the other, and stores them in pieces. */
 class Checking {
   readonly #twin: TwinRow
@@ -159,7 +150,7 @@ class Checking {
     this.#service = service
   }
 
-  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void): Promise<CheckedBinder> {
+  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void) {
     for await (const rows of binderRows(csv)) {
       for (const row of rows) await this.#check(row)
       while (this.#waiting.length >= PIECE_ROWS) await this.#store()

@@ -3,8 +3,8 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { fundsFor, type MovementOrder, movementIds, postWith } from '../../money/ledger/movement.js'
 import { drawSupply } from '../../money/ledger/reservation.js'
-import type { TwinContext } from '../../money/twins/twin.js'
-import type { Writer } from '../../storage/storage.js'
+import { createTwin, type TwinContext, twinByHostname, twinNamed } from '../../money/twins/twin.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type BinderImportRow,
   type BinderPieceRow,
@@ -12,10 +12,8 @@ import {
   importedDelegates,
 } from '../statements/binder-import-row.js'
 import type { BinderRow } from './binder-file.js'
-import { standIn } from './stand-in.js'
 import { unitsIn } from './tally.js'
 
-/** A row of a piece as it is stored. */
 type StoredRow = readonly [
   at: number,
   action: BinderRow['action'],
@@ -81,16 +79,11 @@ async function issuersOf(tx: Writer, quantities: readonly ImportedQuantity[]): P
   return issuers
 }
 
-interface Known {
-  readonly quantities: readonly ImportedQuantity[]
-  readonly issuers: readonly number[]
-}
-
 /** Finds or creates the counterparts of a piece. Returns its rows, the oldest first. */
 async function placeRows(
   tx: Writer,
   piece: BinderPieceRow,
-  { quantities, issuers }: Known,
+  { quantities, issuers }: { quantities: readonly ImportedQuantity[]; issuers: readonly number[] },
   service: TwinContext & Pick<ServiceContext, 'clock'>,
 ): Promise<{ rows: PlacedRow[]; standIns: number }> {
   const stored: StoredRow[] = JSON.parse(piece.rows)
@@ -156,4 +149,29 @@ async function recordDelegates(tx: Writer, twin_id: number, rows: readonly Place
       id: required(ids[place], 'the number of an imported delegate'),
       ...{ twin_id, action, identity, counterpart, at },
     })
+}
+
+/**
+ * Finds the twin with an address, or creates a stand-in for it. Nobody owns a stand-in, so it holds what it receives.
+ */
+export async function standIn(
+  tx: Writer,
+  { address, dq }: { address: string; dq: string },
+  service: TwinContext & Pick<ServiceContext, 'clock'>,
+): Promise<{ twinId: number; isNew: boolean }> {
+  const known = await twinNamed(tx, address)
+  if (known) return { twinId: known.id, isNew: false }
+  const hostname = await freeHostname(tx, address, service.options.twinDomain)
+  const order = { owner: `stand-in:${address}`, address, dq, hostname, at: service.clock.now() } as const
+  return { twinId: (await createTwin(tx, order, service)).id, isNew: true }
+}
+
+/** A hostname with as much of the address as it takes. Addresses may begin alike, and a seed chooses any hostname. */
+async function freeHostname(tx: Reader, address: string, domain: string): Promise<string> {
+  const usual = `${address.slice(0, 32)}.${domain}`
+  if (!(await twinByHostname(tx, usual))) return usual
+  for (let more = 0; ; more++) {
+    const hostname = `${address}${more === 0 ? '' : `-${more}`}.${domain}`
+    if (!(await twinByHostname(tx, hostname))) return hostname
+  }
 }

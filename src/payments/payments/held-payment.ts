@@ -58,7 +58,6 @@ export interface PaymentTerms {
   readonly at: number
 }
 
-/** Identifies a held payment. */
 export type HeldPayment = Pick<HeldCallRow, 'id' | 'token'>
 
 /** Posts a payment at once. Throws `insufficient_funds`, `same_twin`. */
@@ -154,7 +153,6 @@ export async function settlePayment(
 export const reversePayment = (tx: Writer, held: HeldPayment, { clock }: Pick<ServiceContext, 'clock'>) =>
   settlePayment(tx, held, { status: 'reversed', at: clock.now() })
 
-/** Payments that a flow holds. */
 export const heldPayments: FlowClaims<HeldCallRow> = {
   timer: 'held_too_long',
   longestMs: ({ limits }) => limits.upstreamMs + GRACE_MS,

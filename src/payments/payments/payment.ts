@@ -4,7 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { isAhead, seconds } from '../../base/time.js'
-import { actorOf, type Party, spendAuthority } from '../../consent/personas/spending.js'
+import { actorOf } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
@@ -13,10 +13,12 @@ import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
-import { payingTwin, type TwinRow, twins } from '../../money/twins/twin.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, paid by its seller. `purchase`: for an item of the catalog.
@@ -56,7 +58,6 @@ interface ProvablePayment extends PaymentRow {
   readonly nonce_expires_at: number
 }
 
-/** A payment that no nonce proves. */
 export type PlainPayment = Omit<PaymentRow, 'id' | 'nonce_digest' | 'nonce_expires_at' | 'nonce_used_at'>
 
 export const payments = collection<PaymentRow>()(
@@ -89,46 +90,34 @@ export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<
   return row
 }
 
-export interface PaymentOrder {
+export interface PaymentOrder extends Omit<PayingCaller, 'approvalId'> {
   readonly hash: string
-  /** The payer, or the spending authority with which the persona's twin pays. */
-  readonly payer: Owner | PaymentAuthority
-  /** One of the payer's twins. Default: the primary one. */
-  readonly hostname?: string | undefined
   readonly seen?: PriceQuote | undefined
   readonly at: number
 }
 
-/** A delegate's hash, and the party that spends with it. */
-export interface PaymentAuthority {
-  readonly delegate: string
-  readonly party: Party
-}
-
-/** The payer for a call. Users pay themselves unless they send a delegate. Throws `delegate_required`. */
-export function payerOf(party: Party, delegate: string | undefined): Owner | PaymentAuthority {
-  if (delegate !== undefined) return { delegate, party }
-  if (party.kind === 'user') return party.owner
-  throw problem('delegate_required')
-}
-
 /**
  * Pays for a commodity from the payer's twin to the seller's twin.
- * Throws `not_found`, `not_owner` (the twin is not the payer's), `payback_only`, `item_inactive`, `price_changed`, `delegate_refused`, `insufficient_funds`.
+ * Throws `delegate_required`, `not_found`, `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws.
  */
 export async function createPayment(
   tx: Writer,
-  { hash, payer, hostname, seen = {}, at }: PaymentOrder,
+  { hash, seen = {}, at, ...caller }: PaymentOrder,
   context: Pick<ServiceContext, 'random' | 'limits' | 'rules'>,
 ) {
+  const { party, hostname } = caller
+  checkPayer(caller, false)
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
-  const isOwn = typeof payer === 'string'
-  await context.rules.checkForSale(tx, commodity.id, isOwn ? undefined : sellerAccount(payer))
+  // An account may buy its own private items.
+  await context.rules.checkForSale(tx, commodity.id, party.kind === 'account' ? party.id : undefined)
   const quantity = await checkSeenCost(tx, commodity, seen)
-  const from = isOwn ? await twinOfPayer(tx, payer, commodity, hostname) : await spendPrice(tx, payer, commodity, at)
-  const actor = isOwn ? payer : actorOf(payer.party)
-  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to: sellerTwin(commodity), actor, at }, context)
+  const cost = { sums: new Map([[commodity.dq, BigInt(commodity.cost)]]) }
+  // Some clients send the commodity's own hostname. It is ignored, and the primary twin pays.
+  const payer = hostname === commodity.hostname ? { ...caller, hostname: undefined } : caller
+  const { twin: from } = await spendPayer(tx, payer, at, () => cost)
+  const to = sellerTwin(commodity)
+  return movePrice(tx, { kind: 'payment', commodity, quantity, from, to, actor: actorOf(party), at }, context)
 }
 
 /** Checks the quote that the payer saw. Returns the digital quantity of the price. Throws `price_changed`. */
@@ -142,26 +131,18 @@ export async function checkSeenCost(
   return quantity
 }
 
-/** The account that pays with a delegate. It can buy its own private items. */
-const sellerAccount = ({ party }: PaymentAuthority): number | undefined =>
-  party.kind === 'account' ? party.id : undefined
-
-/** A side of a payment: a twin and its owner. */
 type Side = Pick<TwinRow, 'id' | 'owner' | 'hostname'>
 
 export const sellerTwin = ({ twin_id: id, owner, hostname }: CommodityRow): Side => ({ id, owner, hostname })
 
-/** A payment of a commodity's price. */
 export interface PricePayment {
   readonly kind: 'payment' | 'payback'
   readonly commodity: CommodityRow
-  /** The digital quantity of the price. */
   readonly quantity: DigitalQuantityRow
   readonly from: Side
   readonly to: Side
   readonly actor: string
   readonly at: number
-  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>>
 }
 
@@ -199,50 +180,29 @@ export async function movePrice(
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
-/** Records an event for both sides. */
 export async function recordPaymentEvent(
   tx: Writer,
   type: EventType,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
-  { eventId, actor, at, eventData }: PaymentEvent,
+  { eventId, actor, at, eventData, owners = [payer_owner, payee_owner] }: PaymentEvent,
 ): Promise<void> {
   const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...eventData }
-  const owners = [payer_owner, payee_owner] as const
   await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
 }
 
 interface PaymentEvent {
+  /** Default: both sides. */
+  readonly owners?: readonly [Owner, Owner?]
   readonly actor: string
   readonly at: number
-  /** Added to the event's data. */
   readonly eventData?: Readonly<Record<string, unknown>> | undefined
   /** Default: a new id. */
   readonly eventId?: number | undefined
 }
 
-/** Some clients send the commodity's own hostname. It is ignored, and the primary twin pays. */
-const twinOfPayer = (tx: Reader, payer: Owner, commodity: CommodityRow, hostname?: string): Promise<TwinRow> =>
-  payingTwin(tx, payer, hostname === commodity.hostname ? undefined : hostname)
-
-const spendPrice = (
-  tx: Writer,
-  authority: PaymentAuthority,
-  { dq, cost }: CommodityRow,
-  at: number,
-): Promise<TwinRow> => spendAuthority(tx, { ...authority, dq, amount: BigInt(cost), at })
-
-interface PostedPrice {
-  /** The payment's. */
-  readonly id: number
-  /** The event's id. */
-  readonly eventId: number
-  /** Null if the payment is free. */
-  readonly movementId: number | null
-}
-
 /** Posts a price, and takes all ids for it at once. */
-async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment): Promise<PostedPrice> {
+async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment) {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
   const funds = amount === 0n ? undefined : await fundsFor(tx, order)
@@ -339,14 +299,9 @@ function shownPaymentOf(payment: PaymentRow, hostname: string, payee_hostname: s
 
 /** A payment of which the caller is payer or payee. Throws `not_found`, also for any other payment. */
 export async function readPayment(tx: Reader, caller: Owner, id: number) {
-  const payment = await ownPayment(tx, caller, id)
-  if (!payment) throw problem('not_found')
+  const payment = await getOrNotFound(tx, payments, id)
+  if (payment.payer_owner !== caller && payment.payee_owner !== caller) throw problem('not_found')
   return showPayment(tx, payment)
-}
-
-async function ownPayment(tx: Reader, caller: Owner, id: number): Promise<PaymentRow | undefined> {
-  const payment = await tx.get(payments, id)
-  return payment?.payer_owner === caller || payment?.payee_owner === caller ? payment : undefined
 }
 
 /** Payments for one of the seller's commodities, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */

@@ -19,7 +19,6 @@ import {
   createPayment,
   listCommodityTransactions,
   listPayments,
-  payerOf,
   readPayment,
   readPaymentNonce,
   validatePayment,
@@ -68,18 +67,11 @@ export const paymentRoutes = defineRoutes('payments', {
       'insufficient_funds',
     ],
     idempotent: true,
-    write: (tx, { params, body, principal }, service) =>
-      createPayment(
-        tx,
-        {
-          hash: params.hash,
-          hostname: body.hostname,
-          payer: payerOf(principal, body.persona_delegate),
-          seen: { price: body.cost, dq: body.dq },
-          at: service.clock.now(),
-        },
-        service,
-      ),
+    write(tx, { params: { hash }, body, principal: party }, service) {
+      const { hostname, persona_delegate: delegate, cost: price, dq } = body
+      const order = { hash, party, delegate, hostname, seen: { price, dq } }
+      return createPayment(tx, { ...order, at: service.clock.now() }, service)
+    },
   }),
 
   createPayback: route({

@@ -1,4 +1,5 @@
 import { contentHash } from '../../base/hash.js'
+import type { Owner } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
@@ -7,10 +8,37 @@ import type { ServiceContext } from '../../http/context.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
-import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
-import type { BinderRecord } from './binder-record.js'
+
+/** A record of value received or sent, or of a delegate received (Micro Payment Service Interface, section 2). */
+export interface BinderRecord {
+  readonly timestamp: string
+  readonly fileAction: 'receive' | 'send'
+  /** The hash of the delegate or the movement. A movement has the same hash in both binders. */
+  readonly fileIdentity: string
+  /** The digital quantity. Empty for a delegate. */
+  readonly fileType: string
+  /** Null for a delegate. */
+  readonly amount: number | null
+  /** On a `receive`, the whole address of the payer's or the persona's twin. Otherwise empty. */
+  readonly fromAddress: string
+  /** On a `send`, the whole address of the payee's twin. Otherwise empty. */
+  readonly destinationAddress: string
+}
+
+export type BinderColumn = keyof BinderRecord
+
+export const binderColumns = [
+  'timestamp',
+  'fileAction',
+  'fileIdentity',
+  'fileType',
+  'amount',
+  'fromAddress',
+  'destinationAddress',
+] as const satisfies readonly BinderColumn[]
 
 /** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
@@ -134,10 +162,14 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
 
 function describe(twin: TwinRow, item: BinderItem, named: Named): BinderEntry {
   if ('delegate' in item) {
-    const { delegate } = item
-    return describeDelegate(delegate, required(named.personas.get(delegate.persona), `persona ${delegate.persona}`))
+    const { id: fileIdentity, persona, created_at: at } = item.delegate
+    const counterpart = required(named.personas.get(persona), `persona ${persona}`)
+    return describeDelegate({ at, received: true, fileIdentity, counterpart }, twin)
   }
-  if ('imported' in item) return describeImported(item.imported, twin)
+  if ('imported' in item) {
+    const { action, identity: fileIdentity, counterpart, at } = item.imported
+    return describeDelegate({ at, received: action === 'receive', fileIdentity, counterpart }, twin)
+  }
   const { entry } = item
   const movement = required(named.movements.get(entry.movement_id), `movement ${entry.movement_id}`)
   const counterpart = named.addresses.get(entry.counterpart_twin_id) ?? ''
@@ -151,46 +183,43 @@ function describeEntry(
   { twin, counterpart, amount }: { twin: TwinRow; counterpart: string; amount: number },
 ): BinderEntry {
   const received = movement.payee_twin_id === twin.id
-  const record: BinderRecord = {
-    timestamp: new Date(entry.at).toISOString(),
-    fileAction: received ? 'receive' : 'send',
-    fileIdentity: movement.identity ?? movementHash(movement),
-    fileType: entry.dq,
-    amount,
-    fromAddress: received ? counterpart : '',
-    destinationAddress: received ? '' : counterpart,
+  const fileIdentity = movement.identity ?? movementHash(movement)
+  return {
+    record: recordOf({ at: entry.at, received, fileIdentity, counterpart, fileType: entry.dq, amount }),
+    twistId: contentHash({ entry: entry.id, movement: fileIdentity, at: entry.at }),
+    author: received ? counterpart : twin.address,
+    type: movement.kind,
   }
-  const twistId = contentHash({ entry: entry.id, movement: record.fileIdentity, at: entry.at })
-  return { record, twistId, author: received ? counterpart : twin.address, type: movement.kind }
 }
 
-function describeDelegate({ id, created_at: at }: DelegateRow, persona: string): BinderEntry {
-  const record: BinderRecord = {
-    timestamp: new Date(at).toISOString(),
-    fileAction: 'receive',
-    fileIdentity: id,
-    fileType: '',
-    amount: null,
-    fromAddress: persona,
-    destinationAddress: '',
+function describeDelegate(
+  { at, received, fileIdentity, counterpart }: Omit<Recorded, 'fileType' | 'amount'>,
+  twin: TwinRow,
+): BinderEntry {
+  return {
+    record: recordOf({ at, received, fileIdentity, counterpart, fileType: '', amount: null }),
+    twistId: contentHash({ delegate: fileIdentity, at }),
+    author: received ? counterpart : twin.address,
+    type: 'delegate',
   }
-  return { record, twistId: contentHash({ delegate: id, at }), author: persona, type: 'delegate' }
 }
 
-function describeImported({ action, identity, counterpart, at }: ImportedDelegateRow, twin: TwinRow): BinderEntry {
-  const received = action === 'receive'
-  const record: BinderRecord = {
-    timestamp: new Date(at).toISOString(),
-    fileAction: action,
-    fileIdentity: identity,
-    fileType: '',
-    amount: null,
-    fromAddress: received ? counterpart : '',
-    destinationAddress: received ? '' : counterpart,
-  }
-  const author = received ? counterpart : twin.address
-  return { record, twistId: contentHash({ delegate: identity, at }), author, type: 'delegate' }
+interface Recorded extends Pick<BinderRecord, 'fileIdentity' | 'fileType' | 'amount'> {
+  readonly at: number
+  readonly received: boolean
+  /** Address of the other twin. */
+  readonly counterpart: string
 }
+
+const recordOf = ({ at, received, fileIdentity, fileType, amount, counterpart }: Recorded): BinderRecord => ({
+  timestamp: new Date(at).toISOString(),
+  fileAction: received ? 'receive' : 'send',
+  fileIdentity,
+  fileType,
+  amount,
+  fromAddress: received ? counterpart : '',
+  destinationAddress: received ? '' : counterpart,
+})
 
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>
   contentHash({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at })
@@ -207,3 +236,10 @@ export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
     entryType: type,
   },
 })
+
+/** The caller's own twin, for a statement. Throws like `ownTwin`. */
+export const statedTwin = (
+  { storage }: Pick<ServiceContext, 'storage'>,
+  owner: Owner,
+  hostname: string,
+): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, owner, hostname))

@@ -4,10 +4,8 @@ import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { allDesigned, designed } from '../../http/fields/graded.js'
 import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { binderEntries, binderJson } from './binder.js'
-import { binderColumns } from './binder-record.js'
+import { binderColumns, binderEntries, binderJson, statedTwin } from './binder.js'
 import { inventoryColumns, inventoryOf } from './inventory.js'
-import { statedTwin } from './stated-twin.js'
 
 const BinderEntry = component('BinderEntry', {
   twistId: z.TextId,

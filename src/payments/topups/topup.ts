@@ -7,13 +7,11 @@ import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
 import { responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import { isWithinCardMost } from '../../money/cards/card-amount.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeNow, checkProcessor, unchargedProblem } from '../../money/cards/charge-now.js'
+import { chargeNow, checkProcessor, isWithinCardMost, unchargedProblem } from '../../money/cards/charge-now.js'
 import { beginCardTry } from '../../money/cards/declines.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
@@ -22,7 +20,7 @@ import { releaseSupply, reserveSupply } from '../../money/ledger/reservation.js'
 import { type BalanceUnit, ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type PaymentRow, payments, recordPayment, type ShownPayment, showPayment } from '../payments/payment.js'
+import { type PaymentRow, payments, recordPayment, recordPaymentEvent, showPayment } from '../payments/payment.js'
 
 export interface TopupOrder {
   readonly owner: Owner
@@ -33,7 +31,6 @@ export interface TopupOrder {
   readonly dq?: string | undefined
 }
 
-/** A top-up whose card is not charged yet. */
 export interface PendingTopup {
   readonly payment: PaymentRow
   readonly message: CardRow
@@ -80,7 +77,6 @@ async function beginTopup(
   return createPendingPayment(tx, charge, service)
 }
 
-/** A charge whose amount is issued to a twin. */
 export interface ChargeOrder {
   readonly twin: TwinRow
   readonly quantity: DigitalQuantityRow
@@ -90,7 +86,6 @@ export interface ChargeOrder {
   readonly description: string
   /** Whose card it is: an email, or a twin's hostname. */
   readonly to: string
-  /** What the payment is for. */
   readonly purpose: CardRow['purpose']
   /** Whose limit a declined card counts against. */
   readonly subjects: readonly CardSubject[]
@@ -207,11 +202,8 @@ export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) =
   const posted: PaymentRow = { ...payment, status: 'posted', movement_id: movement.id }
   tx.put(payments, posted)
   const { charge_id, card } = result
-  await recordTopupEvent(tx, posted, {
-    type: 'payment.created',
-    data: { charge_id, ...(card && { card: { ...card } }) },
-    at,
-  })
+  const eventData = { charge_id, ...(card && { card: { ...card } }) }
+  await recordTopupEvent(tx, 'payment.created', posted, { eventData, at })
 }
 
 /** Issues nothing if it stays unknown whether the card was charged. */
@@ -226,32 +218,24 @@ export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) =
 function failPayment(
   tx: Writer,
   payment: PaymentRow,
-  { eventData, at }: { eventData: Record<string, unknown>; at: number },
+  told: { eventData: Record<string, unknown>; at: number },
 ): Promise<void> {
   const failed: PaymentRow = { ...payment, status: 'failed' }
   tx.put(payments, failed)
-  return recordTopupEvent(tx, failed, { type: 'payment.failed', data: eventData, at })
+  return recordTopupEvent(tx, 'payment.failed', failed, told)
 }
 
 /** Only the twin's owner gets the event: nobody reads the issuer's. */
 async function recordTopupEvent(
   tx: Writer,
+  type: EventType,
   payment: PaymentRow,
-  { type, data, at }: { type: EventType; data: Record<string, unknown>; at: number },
+  { eventData, at }: { eventData: Record<string, unknown>; at: number },
 ): Promise<void> {
-  const { id, payee_owner: owner } = payment
-  const { hash, descriptor, dq, amount, hostname, payee_hostname } = await showPayment(tx, payment)
-  await recordEvent(tx, {
-    owners: [owner],
-    type,
-    actor: owner,
-    subject: `payment:${id}`,
-    data: { hash, descriptor, dq, amount, hostname, payee_hostname, ...data },
-    at,
-  })
+  const { payee_owner: actor } = payment
+  await recordPaymentEvent(tx, type, payment, await showPayment(tx, payment), { actor, owners: [actor], eventData, at })
 }
 
-/** The answer to a top-up. Returns a problem if nothing was issued. */
 async function answerOf(
   tx: Reader,
   { id, result }: { id: number; result: ChargeResult | undefined },
@@ -263,12 +247,9 @@ async function answerOf(
     : unsettledTopup(id, payment?.status !== 'failed', result)
 }
 
-export interface ShownTopup {
-  payment: ShownPayment
-  balances: Record<string, number>
-}
+type ShownTopup = Awaited<ReturnType<typeof showTopup>>
 
-async function showTopup(tx: Reader, payment: PaymentRow, unit: BalanceUnit): Promise<ShownTopup> {
+async function showTopup(tx: Reader, payment: PaymentRow, unit: BalanceUnit) {
   const twin = await getExisting(tx, twins, payment.payee_twin_id)
   return { payment: await showPayment(tx, payment), balances: (await showTwin(tx, twin, { unit })).balances }
 }

@@ -13,7 +13,7 @@ import { post } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import type { Writer } from '../../storage/storage.js'
 import { type AgentRight, spendAgentApproval } from './approval.js'
-import { createInvitation, type InvitationContext } from './invitation.js'
+import { createInvitation, type InvitationContext, type SentValue } from './invitation.js'
 import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
 import { recordTransferEvent, showTransfer, type TransferRow, transfers } from './transfer.js'
 
@@ -71,21 +71,9 @@ export async function createTransfer(
   return showTransfer(tx, transfer, at)
 }
 
-interface DirectTransfer {
-  readonly sender: TwinRow
-  readonly payee: TwinRow
-  readonly address: string
-  readonly dq: string
-  readonly amount: bigint
-  readonly memo: string | null
-  /** The sender, or an agent of theirs. */
-  readonly actor: string
-  readonly at: number
-}
-
 async function sendToTwin(
   tx: Writer,
-  { sender, payee, address, dq, amount, memo, actor, at }: DirectTransfer,
+  { sender, payee, address, dq, amount, memo, actor, at }: SentValue & { payee: TwinRow; address: string },
 ): Promise<TransferRow> {
   const movement = await post(tx, {
     ...{ kind: 'transfer', dq, amount, at },

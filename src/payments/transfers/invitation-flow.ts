@@ -6,12 +6,13 @@ import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { waitingCode } from '../../identity/sessions/sign-in-code.js'
+import { amountText } from '../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { firstTwinOf } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { invitationPages, invitationSentence } from './invitation-page.js'
 import { type TransferRow, transferStatus, transfers } from './transfer.js'
-import { amountText, type Invitation, invitationOf } from './wording.js'
+import { type Invitation, invitationOf } from './wording.js'
 
 /** What the page of a mailed link shows. */
 export type ShownInvitation =

@@ -6,7 +6,6 @@ import { SignInForms } from '../../http/pages/sign-in-forms.js'
 import type { ShownInvitation } from './invitation-flow.js'
 import type { Invitation } from './wording.js'
 
-/** The invitation, with the forms that claim it. */
 const openPage = ({ step, invitation }: At<ShownInvitation, 'offer'>, { isRefused, outbox, poll }: View): FormPage => ({
   title: `${invitation.amount} for you`,
   kicker: (

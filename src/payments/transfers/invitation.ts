@@ -29,9 +29,8 @@ const INVITATION_MS = 30 * 86_400_000
 
 export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'rules' | 'limits' | 'clock' | 'sandbox'>
 
-export interface NewInvitation {
+export interface SentValue {
   readonly sender: TwinRow
-  readonly email: string
   readonly dq: string
   readonly amount: bigint
   readonly memo: string | null
@@ -43,7 +42,7 @@ export interface NewInvitation {
 /** Holds the amount and mails the recipient a link. Throws `insufficient_funds`, `too_many_mails`. */
 export async function createInvitation(
   tx: Writer,
-  { sender, email, dq, amount, memo, actor, at }: NewInvitation,
+  { sender, email, dq, amount, memo, actor, at }: SentValue & { readonly email: string },
   service: InvitationContext,
 ): Promise<TransferRow> {
   const { random, baseUrl } = service

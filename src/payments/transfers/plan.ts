@@ -6,8 +6,7 @@ import { Email, z } from '../../http/fields/schema.js'
 import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
-import { primaryTwin, type TwinRow } from '../../money/twins/twin.js'
-import { twinNamed, twinNameIn } from '../../money/twins/twin-address.js'
+import { primaryTwin, type TwinRow, twinNamed, twinNameIn } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { isMemo } from './wording.js'
 
@@ -22,7 +21,6 @@ export interface TransferOrder {
   readonly memo?: string | null | undefined
 }
 
-/** A checked order. */
 export interface TransferPlan {
   readonly sender: TwinRow
   readonly quantity: DigitalQuantityRow

@@ -6,9 +6,9 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { twins } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestOfAll } from '../../storage/page.js'
+import { newestOfAll, type PageBounds } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -91,24 +91,18 @@ export async function showTransfer(tx: Reader, transfer: TransferRow, at: number
 
 /** A transfer that the caller sent, received or can claim. Throws `not_found`. */
 export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Promise<TransferRow> {
-  const transfer = await tx.get(transfers, id)
-  if (!transfer) throw problem('not_found')
+  const transfer = await getOrNotFound(tx, transfers, id)
   const { sender_owner, recipient_owner, open_to } = transfer
   if (sender_owner === caller || recipient_owner === caller) return transfer
   if (open_to === null || open_to !== (await provenEmailOf(tx, caller))) throw problem('not_found')
   return transfer
 }
 
-/** Reads a transfer that the caller sent, received or can claim. Throws `not_found`. */
 export const readTransfer = async (tx: Reader, caller: Owner, id: number, at: number) =>
   showTransfer(tx, await visibleTransfer(tx, caller, id), at)
 
 /** The transfers that the caller sent, received or can claim, newest first. Throws `cursor_invalid`. */
-export async function listTransfers(
-  tx: Reader,
-  caller: Owner,
-  { at, ...page }: { limit?: number | undefined; after?: number | undefined; at: number },
-) {
+export async function listTransfers(tx: Reader, caller: Owner, { at, ...page }: PageBounds & { at: number }) {
   const email = await provenEmailOf(tx, caller)
   const sources = [
     { index: 'bySender', prefix: [caller] },

@@ -5,28 +5,16 @@ import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { minuteText } from '../../base/time.js'
 import { accounts, sellerName } from '../../identity/accounts/account.js'
 import { provenEmailOf } from '../../identity/users/user.js'
-import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { amountText } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader } from '../../storage/storage.js'
 import type { TransferRow } from './transfer.js'
 
-/** What the recipient reads in the mail and on its page. */
-export interface Invitation {
-  /** The account's name in quotation marks, or the user's proven email. Otherwise the wallet. */
-  readonly sender: string
-  /** The sender's wallet. Unlike the name, nobody can choose it. */
-  readonly hostname: string
-  /** With the shortcode of the digital quantity. */
-  readonly amount: string
-  readonly email: string
-  readonly memo: string | null
-  /** In UTC, to the minute. */
-  readonly until: string
-}
+/** What the recipient reads in the mail and on its page. Nobody can choose the `hostname`, unlike the name of an account. */
+export type Invitation = Awaited<ReturnType<typeof invitationOf>>
 
-export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<Invitation> {
+export async function invitationOf(tx: Reader, transfer: TransferRow) {
   const { sender_owner, sender_twin_id, address: email, memo, expires_at } = transfer
   const { hostname } = await getExisting(tx, twins, sender_twin_id)
   const sender = await senderName(tx, sender_owner)
@@ -40,12 +28,7 @@ export async function invitationOf(tx: Reader, transfer: TransferRow): Promise<I
   }
 }
 
-/** An amount in text for people: `2.500 USD`. */
-export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
-  const { decimals, shortcode } = await quantityOf(tx, dq)
-  return `${formatAmount(amount, decimals)} ${shortcode}`
-}
-
+/** An account's name in quotation marks, or a user's proven email. */
 async function senderName(tx: Reader, owner: Owner): Promise<string | undefined> {
   const id = accountIdOf(owner)
   if (id === undefined) {

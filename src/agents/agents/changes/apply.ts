@@ -46,7 +46,6 @@ export async function applyAccountChange(
   })
 }
 
-/** A change that is being applied. */
 interface Begun {
   readonly id: string
   readonly run: FlowRun
@@ -98,7 +97,6 @@ async function abandonedChange(tx: Reader, id: string, service: ServiceContext):
   return left?.status === 'making' && !(await isHeld(tx, left.claim, service)) ? left : undefined
 }
 
-/** Makes the steps after the first. */
 async function finish(tx: Writer, begun: Begun, service: ServiceContext): Promise<AppliedChange> {
   const { id, run, change } = begun
   const known = await tx.get(accountChanges, id)

@@ -6,11 +6,9 @@ import { fieldProblem } from '../../../http/fields/field.js'
 import { type AccountRow, accountOf, sellerName } from '../../../identity/accounts/account.js'
 import type { Writer } from '../../../storage/storage.js'
 import { Transaction } from '../../../storage/transaction.js'
-import { createItemKind } from './create-item.js'
+import { renameWalletKind, updateAccountKind } from './account-changes.js'
+import { createItemKind, updateItemKind } from './item-changes.js'
 import type { AccountChange, ChangeKind, Made, Work } from './kind.js'
-import { renameWalletKind } from './rename-wallet.js'
-import { updateAccountKind } from './update-account.js'
-import { updateItemKind } from './update-item.js'
 
 /** The changes that an agent may propose. */
 const kinds: ReadonlyMap<string, ChangeKind<AccountChange>> = new Map<string, ChangeKind<AccountChange>>([

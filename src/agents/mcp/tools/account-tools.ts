@@ -5,9 +5,8 @@ import { isObject } from '../../../storage/unknown.js'
 import { applyAccountChange } from '../../agents/changes/apply.js'
 import { requestApproval, wishOf } from '../../agents/request.js'
 import { approvalNamed } from './given-approval.js'
-import { approvalId, itemId, text } from './input.js'
 import { grantedTo } from './seller-tools.js'
-import { type Json, type ToolCall, tool } from './tool.js'
+import { approvalId, itemId, type Json, type ToolCall, text, tool } from './tool.js'
 
 type Change = Json & { readonly kind: string }
 const ChangeShape = z.record(z.string(), z.unknown())

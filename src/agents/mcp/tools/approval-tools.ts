@@ -2,8 +2,7 @@ import { ApprovalShape, UnixSeconds, z } from '../../../http/fields/schema.js'
 import { offerAccountChoice } from '../../agents/account-choice.js'
 import { requestApproval as ask, wishKinds, wishOf } from '../../agents/request.js'
 import { approvalNamed } from './given-approval.js'
-import { amount, cartId, dq, itemArguments, itemId, text } from './input.js'
-import { tool } from './tool.js'
+import { amount, cartId, dq, itemArguments, itemId, text, tool } from './tool.js'
 
 const requestApproval = tool({
   name: 'request_approval',

@@ -4,9 +4,8 @@ import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
 import { payCart } from '../../../market/carts/pay.js'
 import { showCart } from '../../../market/carts/shown-cart.js'
 import { givenApproval } from './given-approval.js'
-import { approvalId, cartId, count, itemArguments, itemId } from './input.js'
 import { countSales } from './sales.js'
-import { type ToolCall, tool } from './tool.js'
+import { approvalId, cartId, count, itemArguments, itemId, type ToolCall, tool } from './tool.js'
 
 const cartPlace = (id: number, { agent, within, service }: ToolCall): CartPlace => ({
   ...{ id, holder: holderOf(agent, ''), within },

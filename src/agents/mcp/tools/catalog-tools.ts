@@ -5,9 +5,8 @@ import { checkouts } from '../../../market/checkout/checkout-row.js'
 import { createPurchase } from '../../../market/purchases/buy.js'
 import { listPurchases, readPurchase } from '../../../market/purchases/receipt.js'
 import { givenApproval } from './given-approval.js'
-import { approvalId, count, itemArguments, itemId, limit, text } from './input.js'
 import { countSales } from './sales.js'
-import { tool } from './tool.js'
+import { approvalId, count, itemArguments, itemId, limit, text, tool } from './tool.js'
 
 const catalogSearch = tool({
   name: 'catalog_search',
@@ -45,17 +44,8 @@ const agentCheckout = tool({
   async call({ catalog_item_id: itemId, arguments: args = {}, price, dq, approval_id }, visit) {
     const { agent, within, service, hops } = visit
     const approvalId = await givenApproval(visit, approval_id)
-    const order = {
-      itemId,
-      args,
-      party: agent,
-      seen: { price, dq },
-      hops,
-      approvalId,
-      within,
-      admit: countSales(visit),
-    }
-    return createPurchase(order, service)
+    const order = { itemId, args, party: agent, approvalId, seen: { price, dq } }
+    return createPurchase({ ...order, within, hops, admit: countSales(visit) }, service)
   },
 })
 

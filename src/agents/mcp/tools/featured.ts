@@ -19,7 +19,6 @@ const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => 
 /** How many of an account's items are looked at for its tools, from the newest on. */
 const MOST_LOOKED_AT = 1000
 
-/** Returns an account's featured items as tools, oldest first. */
 export async function featuredTools(tx: Reader, accountId: number): Promise<Tool[]> {
   const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_LOOKED_AT, reverse: true } as const
   const featured = (await tx.find(catalogItems, newest)).filter(isFeatured).reverse()
@@ -29,7 +28,6 @@ export async function featuredTools(tx: Reader, accountId: number): Promise<Tool
   return tools
 }
 
-/** Returns the featured item with this tool name as a tool. */
 export async function featuredTool(tx: Reader, accountId: number, name: string): Promise<Tool | undefined> {
   const [row] = await tx.find(catalogItems, { index: 'byToolName', prefix: [accountId, name], limit: 1 })
   return row && isFeatured(row) ? itemTool(tx, row) : undefined
@@ -54,17 +52,8 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
       const { agent, within, service, hops } = visit
       const { [approval]: named, [quote]: seen, ...args } = given
       const approvalId = await givenApproval(visit, approvalIn(approval, named))
-      const order = {
-        itemId: id,
-        args,
-        party: agent,
-        approvalId,
-        seen: seenIn(quote, seen),
-        hops,
-        within,
-        admit: countSales(visit),
-      }
-      return createPurchase(order, service)
+      const order = { itemId: id, args, party: agent, approvalId, seen: seenIn(quote, seen) }
+      return createPurchase({ ...order, within, hops, admit: countSales(visit) }, service)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { Problem, problem } from '../../../base/problem.js'
-import { readApproval } from '../../agents/approval.js'
+import { readApproval } from '../../agents/request.js'
 import type { ToolCall } from './tool.js'
 
 /** Returns an approval that the agent requested. Throws `not_found` with a detail about the approval. */

@@ -3,6 +3,8 @@ import type { ServiceContext } from '../../../http/context.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import {
   createCatalogItem,
+  type ItemSeller,
+  type Optional,
   ownItem,
   readItemsTogether,
   type ShownItem,
@@ -30,19 +32,12 @@ export interface ToolFields {
   readonly service_method?: CatalogItemRow['service_method'] | undefined
   /** One of the account's twins. Default: a new one. */
   readonly twin_id?: number | undefined
-  /** Hostname of one of the account's twins. */
   readonly external_twin_hostname?: string | undefined
   /** Default: no arguments. */
   readonly input_schema?: SellerSchema | undefined
 }
 
-/** Whose tool, and when it is created or changed. */
-interface Seller {
-  readonly accountId: number
-  readonly at: number
-}
-
-type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+type Seller = Omit<ItemSeller, 'actor'>
 
 /**
  * Creates a tool. Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different
@@ -182,28 +177,12 @@ async function* newestOwn(
   }
 }
 
-export interface ShownTool {
-  id: number
-  name: string
-  description: string
-  /** The account's name, as buyers see it. */
-  provider: string
-  price_per_call: number
-  dq: string
-  service_url: string
-  service_method: CatalogItemRow['service_method']
-  twin_id: number
-  twin_hostname: string
-  input_schema: SellerSchema
-  active: boolean
-  created_at: number
-  updated_at: number
-}
+export type ShownTool = Awaited<ReturnType<typeof showTool>>
 
 const showOwnTool = async (tx: Reader, row: CatalogItemRow): Promise<ShownTool> =>
   showTool(tx, { ...(await showItem(tx, row)), external_endpoint: row.external_endpoint })
 
-async function showTool(tx: Reader, item: ShownItem): Promise<ShownTool> {
+async function showTool(tx: Reader, item: ShownItem) {
   const { id, name, description, seller, price, dq, hostname, service_method, service_schema } = item
   const { twin_id } = await commodityOf(tx, item.commodity_hash)
   return {

@@ -1,13 +1,11 @@
 import { problem } from '../../../base/problem.js'
 import { ToolShape, TwinShape, z } from '../../../http/fields/schema.js'
 import { accountOf } from '../../../identity/accounts/account.js'
-import { rehearsePurchase } from '../../../market/purchases/rehearsal.js'
+import { rehearsePurchase } from '../../../market/purchases/fulfilment.js'
 import { firstQuantity } from '../../../money/digital-quantities/digital-quantity.js'
-import { createOwnTwin, listTwins, primaryTwin } from '../../../money/twins/twin.js'
-import { twinName } from '../../../money/twins/twin-name.js'
-import { count, itemArguments, itemId, limit, text } from './input.js'
+import { createOwnTwin, listTwins, primaryTwin, twinName } from '../../../money/twins/twin.js'
 import { listTools } from './registry.js'
-import { type ToolCall, tool } from './tool.js'
+import { count, itemArguments, itemId, limit, type ToolCall, text, tool } from './tool.js'
 
 /** Returns the account that the user granted the agent. Throws `account_not_granted`. */
 export function grantedTo({ agent }: Pick<ToolCall, 'agent'>): number {

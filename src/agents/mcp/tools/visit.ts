@@ -7,12 +7,10 @@ import { accountOf } from '../../../identity/accounts/account.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { CallingAgent } from '../../agents/request.js'
 
-/** One request of an agent to an MCP server. */
 export interface McpVisit {
   readonly agent: CallingAgent
   /** The account whose own server it is. Undefined: the master server. */
   readonly within: number | undefined
-  /** Hops of the request, as `hopsIn` counts them. */
   readonly hops: number
   /** The `Mcp-Session-Id` that the client sent. */
   readonly sessionId: string | null
@@ -21,13 +19,8 @@ export interface McpVisit {
   readonly isAuthenticated: (tx: Reader) => Promise<boolean>
 }
 
-/** A caller of an MCP server. */
-export interface McpVisitor {
-  readonly agent: CallingAgent
-  readonly within: number | undefined
-  /** The Origin header: the page of a browser that calls. */
-  readonly origin: string | null
-}
+/** The Origin header: the page of a browser that calls. */
+type McpVisitor = Pick<McpVisit, 'agent' | 'within'> & { readonly origin: string | null }
 
 /** Throws `not_found` for the server of an unknown account, and `origin_refused`. */
 export async function checkVisitor(tx: Reader, { agent, within, origin }: McpVisitor, baseUrl: string): Promise<void> {

@@ -1,14 +1,13 @@
-import { agentTwinOf } from '../../../consent/approvals/permit.js'
 import { readAgentSettings } from '../../../consent/approvals/settings.js'
 import { Amount, TransferShape, z } from '../../../http/fields/schema.js'
 import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { payingTwin, showTwin, type TwinRow } from '../../../money/twins/twin.js'
+import { agentTwinOf } from '../../../payments/payments/payer.js'
 import { createTransfer } from '../../../payments/transfers/create-transfer.js'
 import type { Reader } from '../../../storage/storage.js'
-import { agentAccount } from '../../agents/account.js'
+import { agentAccount } from '../../agents/account-choice.js'
 import { givenApproval } from './given-approval.js'
-import { amount, approvalId, dq } from './input.js'
-import { tool } from './tool.js'
+import { amount, approvalId, dq, tool } from './tool.js'
 
 const balance = z.object({ dq: z.string(), name: z.string(), shortcode: z.string(), amount: Amount })
 const wallet = { hostname: z.string(), balances: z.array(balance) }

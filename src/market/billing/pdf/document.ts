@@ -42,7 +42,6 @@ export class PdfDocument {
     this.#y = PAGE.height - PAGE.margin - points
   }
 
-  /** Writes one line of text at the current position. */
   text(text: string, { x, right = false, size, weight = 'regular', grey = 0 }: PlacedText): void {
     const { runs, width, actual } = this.typeface.set(text, weight)
     const left = right ? x - (width * size) / 1000 : x
@@ -61,7 +60,6 @@ export class PdfDocument {
     return `F${this.typeface.subsets.indexOf(subset) + FIRST_EMBEDDED}`
   }
 
-  /** Draws a horizontal line between the margins. */
   rule(): void {
     const y = points(this.#y)
     this.#draw(`0.75 G 0.5 w ${PAGE.margin} ${y} m ${PAGE.width - PAGE.margin} ${y} l S`)
@@ -134,7 +132,6 @@ const hex = (number: number): string => number.toString(16).padStart(4, '0')
 
 const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
 
-/** A string in a content stream. */
 const glyphString = (run: GlyphRun): string =>
   run.font === 'standard' ? `(${literal(run.numbers)})` : `<${run.numbers.map(hex).join('')}>`
 

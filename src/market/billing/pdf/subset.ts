@@ -7,7 +7,6 @@ export class Subset {
 
   constructor(readonly font: Font) {}
 
-  /** Returns the number of a glyph that means this text. */
   numberOf(glyph: number, text: string): number {
     const key = `${glyph} ${text}`
     const known = this.#numbers.get(key)

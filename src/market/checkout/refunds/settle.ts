@@ -5,33 +5,13 @@ import { toAmount } from '../../../money/ledger/amount.js'
 import { post, postHold } from '../../../money/ledger/movement.js'
 import { primaryTwin } from '../../../money/twins/twin.js'
 import { getExisting } from '../../../storage/existing.js'
-import { allRows } from '../../../storage/page.js'
+import { allRows, type PageBounds } from '../../../storage/page.js'
 import { ReadOnce } from '../../../storage/read-once.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { type CheckoutChargeRow, checkoutCharges, putCharge } from '../charge.js'
 import { recordCheckoutEvent, twinIdOf } from '../checkout.js'
 import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf } from '../checkout-row.js'
-import { refundCharge, requestRefund } from '../refund.js'
-import { mailSettled } from '../refund-mail.js'
-
-/** A refund that failed, or whose outcome is unknown. Its value is in the checkout's twin. */
-export interface ShownRefund {
-  readonly id: number
-  readonly checkout_id: number
-  readonly catalog_item_id: number
-  readonly name: string
-  readonly amount: number
-  readonly dq: string
-  /** `refused`: by the card processor. `unknown`: the processor never said how it ended. */
-  readonly status: 'refused' | 'unknown'
-  readonly reason: string | null
-  /** The processor's ids of the charge and the refund. */
-  readonly charge_id: string | null
-  readonly refund_id: string | null
-  readonly payer: 'user' | 'guest'
-  /** The email that the link was made for. */
-  readonly email: string | null
-}
+import { mailSettled, refundCharge, requestRefund } from '../refund.js'
 
 interface Found {
   readonly charge: CheckoutChargeRow
@@ -39,11 +19,7 @@ interface Found {
 }
 
 /** Returns the failed refunds of a seller, newest first. */
-export async function listCheckoutRefunds(
-  tx: Reader,
-  accountId: number,
-  { limit = 20, after }: { readonly limit?: number | undefined; readonly after?: number | undefined },
-): Promise<{ refunds: ShownRefund[]; next: number | null }> {
+export async function listCheckoutRefunds(tx: Reader, accountId: number, { limit = 20, after }: PageBounds) {
   const waiting: CheckoutChargeRow[] = []
   // There are few of these rows: processors rarely refuse a refund, and settling removes it from the list.
   for (const status of ['unrefunded', 'refund_lost'] as const)
@@ -75,7 +51,8 @@ async function readCheckouts(page: ReadOnce, charges: readonly CheckoutChargeRow
   )
 }
 
-async function readShownRefund(tx: Reader, { charge, checkout }: Found): Promise<ShownRefund> {
+/** `unknown`: the processor never said how it ended. `email`: the one that the link was made for. */
+async function readShownRefund(tx: Reader, { charge, checkout }: Found) {
   const { id, amount, status, refusal = null, charge_id, refund_id = null, payer } = charge
   const { id: checkout_id, catalog_item_id, name, dq, email } = checkout
   return {
@@ -85,11 +62,11 @@ async function readShownRefund(tx: Reader, { charge, checkout }: Found): Promise
     name,
     amount: toAmount(amount, (await quantityOf(tx, dq)).decimals),
     dq,
-    status: status === 'unrefunded' ? 'refused' : 'unknown',
+    status: status === 'unrefunded' ? ('refused' as const) : ('unknown' as const),
     reason: refusal,
     charge_id,
     refund_id,
-    payer: isUser(payer) ? 'user' : 'guest',
+    payer: isUser(payer) ? ('user' as const) : ('guest' as const),
     email,
   }
 }
@@ -101,19 +78,13 @@ async function readShownRefund(tx: Reader, { charge, checkout }: Found): Promise
 export const outcomes = ['returned', 'wallet', 'again'] as const
 export type RefundOutcome = (typeof outcomes)[number]
 
-export interface Settlement {
-  readonly accountId: number
-  readonly id: number
-  readonly outcome: RefundOutcome
-}
-
 /**
  * Settles a failed refund once. The value goes to its issuer or to the payer, never to the seller.
  * Throws `not_found`, `refund_settled`, `refund_outcome_refused`.
  */
 export async function settleCheckoutRefund(
   tx: Writer,
-  { accountId, id, outcome }: Settlement,
+  { accountId, id, outcome }: { accountId: number; id: number; outcome: RefundOutcome },
   service: Pick<ServiceContext, 'clock' | 'random'>,
 ): Promise<{ id: number; outcome: RefundOutcome }> {
   const found = await waitingRefund(tx, accountId, id)

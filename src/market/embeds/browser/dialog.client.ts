@@ -31,9 +31,7 @@ const windowOffer = byId('other-way')
 /** The forms of the dialog. One is shown at a time. */
 const steps = [...dialog.querySelectorAll('form')]
 
-/** The steps of a dialog. */
 export interface Flow {
-  /** Shows the first step. */
   begin(): Promise<void>
   /** Shows a step when `begin` failed before it showed one. */
   resume(): void

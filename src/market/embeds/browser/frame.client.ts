@@ -1,4 +1,3 @@
-/** An embed on a page. */
 export interface Frame {
   readonly node: HTMLIFrameElement
   /** Resolves when the embed is ready. */

@@ -4,7 +4,7 @@ import type { Refused, SeenQuote } from './service.client.js'
 
 type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string; balances?: string }
 
-// payment.tsx and payback.tsx always set these together.
+// embeds.tsx always sets these together.
 const offeredFacts = (page: ParentNode): Facts | undefined =>
   page.querySelector<HTMLElement>('main[data-hash]')?.dataset as Facts | undefined
 

@@ -1,18 +1,18 @@
 import { PAGE_CALL } from '../../../base/page-call.js'
 import { StoredValue } from './stored-value.client.js'
 
-/** Why a call failed. */
 export class Refused extends Error {
-  /** The service's code, or `unreachable` if there was no answer. */
-  readonly code: string
-  readonly status: number
   /** When to try again, if the service said so. */
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: string, status: number, sentence: string, retryAfter: string | null = null) {
+  /** `code`: that of the service, or `unreachable` if there was no answer. */
+  constructor(
+    readonly code: string,
+    readonly status: number,
+    sentence: string,
+    retryAfter: string | null = null,
+  ) {
     super(sentence)
-    this.code = code
-    this.status = status
     this.retryAfterSeconds = retryAfter === null ? undefined : Number(retryAfter)
   }
 }

@@ -8,7 +8,6 @@ import { signInFlow, useAnotherEmail } from './sign-in.client.js'
 const { hash, name, issueMin, issueMax } = document.querySelector('main')?.dataset ?? {}
 const step = byId('verify-step')
 const noneStep = byId('none-step')
-/** Email of the signed-in user. */
 let userEmail = ''
 
 start(

@@ -30,7 +30,6 @@ let observer: IntersectionObserver | undefined
 /** The dialog that is watched. */
 let uncovered: Element | undefined
 let changed = () => {}
-/** Parts that are not visible now. */
 const unseen = new Set<Element>()
 /** Since when everything has been visible, or not. */
 let isVisibleNow = false
@@ -87,7 +86,6 @@ function checkVisibility(): void {
   if (sees !== isVisibleNow) startTime(sees)
 }
 
-/** Starts the time again. */
 function startTime(sees: boolean): void {
   isVisibleNow = sees
   since = now()

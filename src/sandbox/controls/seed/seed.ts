@@ -12,8 +12,14 @@ import {
   digitalQuantities,
   quantityHash,
 } from '../../../money/digital-quantities/digital-quantity.js'
-import { createQuantity } from '../../../money/twins/quantity.js'
-import { createTwin, firstTwinOf, type TwinRow, twinByHostname, twinKey } from '../../../money/twins/twin.js'
+import {
+  createQuantity,
+  createTwin,
+  firstTwinOf,
+  type TwinRow,
+  twinByHostname,
+  twinKey,
+} from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
 import { fixAddedCredentials, fixCredentials } from './credentials.js'

@@ -1,6 +1,6 @@
 import { cartLines, carts } from '../../../market/carts/cart.js'
 import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
-import { dispatchParameters } from '../../../market/catalog/parameter-row.js'
+import { dispatchParameters } from '../../../market/catalog/parameter.js'
 import { checkoutCharges } from '../../../market/checkout/charge.js'
 import { checkouts } from '../../../market/checkout/checkout-row.js'
 import { plans } from '../../../market/plans/plan.js'

@@ -1,14 +1,15 @@
 import { problem } from '../../../base/problem.js'
+import { required } from '../../../base/required.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { Descriptor, itemFields, z } from '../../../http/fields/schema.js'
-import { ownItem, setArchived, showItem, updateCatalogItem } from '../../../market/catalog/item.js'
+import { createCatalogItem, ownItem, setArchived, showItem, updateCatalogItem } from '../../../market/catalog/item.js'
 import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
-import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
+import { firstQuantity, quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
+import { createTwin } from '../../../money/twins/twin.js'
 import type { Reader } from '../../../storage/storage.js'
-import { type ChangeKind, type ChangeStep, fieldsOf } from './kind.js'
-import { listed, priceWords } from './wording.js'
+import { type ChangeKind, type ChangeStep, fieldsOf, listed, priceWords } from './kind.js'
 
-const schema = z.strictObject({
+const updateItemSchema = z.strictObject({
   kind: z.literal('update_item'),
   catalog_item_id: z.int(),
   name: z.optional(itemFields.name),
@@ -24,7 +25,7 @@ const schema = z.strictObject({
   featured: z.optional(z.boolean()),
 })
 
-export type UpdateItem = z.output<typeof schema>
+export type UpdateItem = z.output<typeof updateItemSchema>
 
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
@@ -38,7 +39,7 @@ const setArchive = (name: string, archived: boolean): ChangeStep<UpdateItem> => 
 })
 
 export const updateItemKind: ChangeKind<UpdateItem> = {
-  schema,
+  schema: updateItemSchema,
   isWhole: true,
   // An archived item cannot be changed, so it is restored first or archived last.
   steps: [
@@ -95,4 +96,56 @@ export const updateItemKind: ChangeKind<UpdateItem> = {
 export async function itemResult(tx: Reader, accountId: number, id: number) {
   const row = await ownItem(tx, accountId, id)
   return { item: await showItem(tx, row), commodity: await showCommodity(tx, await commodityOf(tx, row.hash)) }
+}
+
+const createItemSchema = z.strictObject({
+  kind: z.literal('create_item'),
+  ...itemFields,
+  price: z.number(),
+  external_endpoint: z.string(),
+  descriptor: z.optional(Descriptor),
+  dq: z.optional(z.string()),
+  active: z.optional(z.boolean()),
+  private: z.optional(z.boolean()),
+  featured: z.optional(z.boolean()),
+})
+
+export type CreateItem = z.output<typeof createItemSchema>
+
+/** The digital quantity, which `settle` fills in. */
+const dqOf = ({ dq }: CreateItem): string => required(dq, 'the digital quantity of the new item')
+
+/** Has no dispatch parameters: their values are secret, and approvals are shown to people. */
+export const createItemKind: ChangeKind<CreateItem> = {
+  schema: createItemSchema,
+  isWhole: false,
+  steps: [
+    {
+      name: 'wallet',
+      async make(tx, { accountId, change, at }, service) {
+        const owner = `account:${accountId}` as const
+        return { twin_id: (await createTwin(tx, { owner, dq: dqOf(change), at }, service)).id }
+      },
+    },
+    {
+      name: 'item',
+      async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
+        const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
+        return { item_id: (await createCatalogItem(tx, item, service)).id }
+      },
+    },
+  ],
+
+  async settle(tx, { active = true, private: isPrivate = false, featured = false, ...change }) {
+    const { id: dq } = change.dq === undefined ? await firstQuantity(tx) : await quantityOf(tx, change.dq)
+    return { ...change, dq, active, private: isPrivate, featured }
+  },
+
+  async view(tx, { change }) {
+    const { name, price } = change
+    const new_price = priceWords(await quantityOf(tx, dqOf(change)), price)
+    return { about: { new_price }, now: {}, summary: `Sell ${quoted(name)} for ${new_price}, paid into a new wallet` }
+  },
+
+  result: (tx, { accountId, made }) => itemResult(tx, accountId, required(made.item_id, 'the item that was made')),
 }
