@@ -19,24 +19,22 @@ import { Refusal, refuseFile } from './refusal.js'
 export interface OpenOptions {
   /** Takes the place of all that is stored. */
   readonly replaceBy?: State | undefined
-  readonly warn?: (message: string) => void
+  readonly warn?: ((message: string) => void) | undefined
 }
 
 /** Opens a data file, a database, or else memory. Throws `Refusal`. */
-export function openStorage(
+export async function openStorage(
   { data, database }: Partial<Pick<Settings, 'data' | 'database'>>,
-  options: OpenOptions = {},
+  { replaceBy, warn }: OpenOptions = {},
 ): Promise<Storage> {
-  if (database !== undefined) return openDatabase(database, options)
-  return data === undefined ? openMemory(options.replaceBy) : openData(data, options)
+  if (database !== undefined) return openDatabase(database, replaceBy)
+  return data === undefined ? replaced(memoryStorage(), replaceBy) : openData(data, { replaceBy, warn })
 }
 
-async function openDatabase(url: string, { replaceBy }: OpenOptions): Promise<Storage> {
+async function openDatabase(url: string, replaceBy: State | undefined): Promise<Storage> {
   const { DatabaseRefused, postgresStorage } = await import('../adapters/storage/postgres.js')
   try {
-    const storage = await postgresStorage({ url })
-    if (replaceBy) await replaceState(storage, replaceBy)
-    return storage
+    return await replaced(await postgresStorage({ url }), replaceBy)
   } catch (error) {
     if (error instanceof DatabaseRefused || error instanceof SchemaNewer)
       throw new Refusal(error.message, { cause: error })
@@ -49,9 +47,7 @@ export async function openData(file: string, { replaceBy, warn }: OpenOptions = 
   try {
     const path = await settlePath(file)
     if (await isSpecialFile(path)) throw new Refusal(`cannot store data in ${file}: it is not a regular file`)
-    const storage = await fileStorage({ file: path, ...(warn && { warn }) })
-    if (replaceBy) await replaceState(storage, replaceBy)
-    return storage
+    return await replaced(await fileStorage({ file: path, ...(warn && { warn }) }), replaceBy)
   } catch (error) {
     if (error instanceof StorageDamaged || error instanceof StorageLocked || error instanceof SchemaNewer)
       throw new Refusal(error.message, { cause: error })
@@ -59,19 +55,14 @@ export async function openData(file: string, { replaceBy, warn }: OpenOptions = 
   }
 }
 
-async function replaceState(storage: Storage, state: State): Promise<void> {
+async function replaced(storage: Storage, replaceBy: State | undefined): Promise<Storage> {
   try {
-    await storage.import(state)
+    if (replaceBy) await storage.import(replaceBy)
+    return storage
   } catch (error) {
     await storage.close()
     throw error
   }
-}
-
-export async function openMemory(replaceBy: State | undefined): Promise<Storage> {
-  const storage = memoryStorage()
-  if (replaceBy) await storage.import(replaceBy)
-  return storage
 }
 
 /** Is called with the number of bytes so far. */
