@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { access, open, rm, stat } from 'node:fs/promises'
+import { access, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { PRIVATE, replaceFile, settlePath, syncFile } from '../adapters/storage/file/disk.js'
+import { replaceFile, settlePath, writePieces } from '../adapters/storage/file/disk.js'
 import { readStateDocument } from '../adapters/storage/file/first-format.js'
 import { isStorage, readStored } from '../adapters/storage/file/stored.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
@@ -115,7 +115,7 @@ export async function writeState(file: string, storage: Storage, onWritten?: OnB
   const pieces = measured(stateText(state), onWritten)
   try {
     const path = await settlePath(file)
-    if (await isSpecialFile(path)) await writePieces(path, pieces)
+    if (await isSpecialFile(path)) await writePieces(path, 'w', pieces)
     else await replaceAtomically(path, pieces)
     return state
   } catch (error) {
@@ -141,7 +141,7 @@ export async function checkTarget(file: string, data?: string): Promise<void> {
 async function replaceAtomically(path: string, pieces: Iterable<string>): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
-    await writePieces(aside, pieces)
+    await writePieces(aside, 'w', pieces)
     await replaceFile(aside, path)
   } finally {
     await rm(aside, { force: true })
@@ -152,14 +152,4 @@ async function replaceAtomically(path: string, pieces: Iterable<string>): Promis
 async function isSpecialFile(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && !found.isFile()
-}
-
-async function writePieces(file: string, pieces: Iterable<string>): Promise<void> {
-  const handle = await open(file, 'w', PRIVATE)
-  try {
-    for (const piece of pieces) await handle.writeFile(piece)
-    if ((await handle.stat()).isFile()) await syncFile(handle)
-  } finally {
-    await handle.close()
-  }
 }

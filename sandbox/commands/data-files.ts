@@ -4,13 +4,13 @@ import { exists, settlePath } from '../../adapters/storage/file/disk.js'
 import { StorageDamaged } from '../../adapters/storage/file/errors.js'
 import { partsBeside } from '../../adapters/storage/file/journal-part.js'
 import { type Salvaged, salvage, unreadableFields } from '../../adapters/storage/file/salvage.js'
-import { readStored } from '../../adapters/storage/file/stored.js'
+import { migrateStored, readStored } from '../../adapters/storage/file/stored.js'
 import { collections } from '../../src/collections.js'
 import { schemaHistory } from '../../src/migrations/schema.js'
 import { stateFaults } from '../../src/sandbox/controls/snapshot.js'
 import { type Inconsistency, inconsistencies } from '../../src/storage/consistency.js'
 import { type State, StorageUnavailable } from '../../src/storage/storage.js'
-import { migrateTables, pendingMigrations, SchemaNewer } from '../../src/storage/tables/migration.js'
+import { pendingMigrations, SchemaNewer } from '../../src/storage/tables/migration.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import { Refusal, refuseFile } from '../refusal.js'
 import { printLine, printLines } from '../terminal.js'
@@ -38,10 +38,9 @@ interface Findings {
 /** What is wrong with the files of a storage, as lines for people. Throws `Refusal` if a newer farthing wrote them. */
 export async function findingsIn(path: string): Promise<Findings> {
   try {
-    const { tables, pending, commit } = await readStored(path)
-    await migrateTables(tables, pending).catch((cause: unknown) => {
-      throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
-    })
+    const stored = await readStored(path)
+    await migrateStored(path, stored)
+    const { tables, commit } = stored
     const { counters, rows } = tables.state()
     checkLongFields(path, rows)
     const faults = await shownFaults({ schema: schemaHistory.current, counters, rows })
@@ -115,9 +114,7 @@ async function repaired(path: string, target: string) {
   const salvaged = await salvage(path)
   const { tables, schema, store, commit } = salvaged
   const pending = await pendingMigrations(schemaHistory, { schema, what: path })
-  await migrateTables(tables, pending).catch((cause: unknown) => {
-    throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
-  })
+  await migrateStored(path, { tables, pending })
   const { state, dropped } = usable({ schema: schemaHistory.current, ...tables.state() })
   const { counters, rows } = state
   await writeStored(target, { schema: schemaHistory.current, store, commit, counters, rows })

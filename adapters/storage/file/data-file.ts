@@ -4,12 +4,12 @@ import type { Adapter } from 'lowdb'
 import { areCounters } from '../../../src/storage/state.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { exists, PRIVATE, replaceFile, syncDirectory, syncFile } from './disk.js'
+import { SharedStrings } from './commit.js'
+import { exists, replaceFile, syncDirectory, writePieces } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
+import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
 import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
 import type { LongFields } from './long-fields.js'
-import { appendJournalPart, type JournalPart, type PartNames } from './part-names.js'
-import { SharedStrings } from './shared-strings.js'
 import { identityOf, type WatchedFile } from './watch.js'
 
 /** What the first line of a data file says. */
@@ -116,7 +116,7 @@ export class DataFile implements Adapter<Snapshot> {
    */
   async write(snapshot: Snapshot): Promise<void> {
     try {
-      await writeNewFile(this.#next, piecesOf(snapshot, this.#long))
+      await writePieces(this.#next, 'w', piecesOf(snapshot, this.#long))
     } catch (error) {
       await this.discard()
       throw error
@@ -149,16 +149,6 @@ export class DataFile implements Adapter<Snapshot> {
 
   async discard(): Promise<void> {
     await rm(this.#next, { force: true }).catch(() => {})
-  }
-}
-
-async function writeNewFile(file: string, pieces: Iterable<string>): Promise<void> {
-  const handle = await open(file, 'w', PRIVATE)
-  try {
-    for (const piece of pieces) await handle.writeFile(piece)
-    await syncFile(handle)
-  } finally {
-    await handle.close()
   }
 }
 

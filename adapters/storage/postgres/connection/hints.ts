@@ -1,4 +1,4 @@
-import { quoted } from '../tables/table.js'
+import { quoted } from '../tables/tables.js'
 import type { Database } from './database.js'
 import type { Session } from './session.js'
 

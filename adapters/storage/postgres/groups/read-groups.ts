@@ -108,7 +108,7 @@ export class ReadGroups {
     const { tables, schema, watch } = this.#options
     const begun = Promise.all([
       session.begin('isolation level repeatable read read only'),
-      session.query<Head>({ text: `select commit, schema, layout from ${tables.head}`, parameters: [] }),
+      session.query<Head>({ text: `select commit, schema, layout from ${tables.head}` }),
     ])
     const head = begun.then(([, [head]]) => {
       tables.checkHead(head, schema)

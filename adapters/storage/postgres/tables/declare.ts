@@ -1,7 +1,6 @@
 import type { Row } from '../../../../src/storage/storage.js'
 import type { Session } from '../connection/session.js'
-import { type KeyColumn, quoted, type Table } from './table.js'
-import { OWN, type TableSet } from './tables.js'
+import { type KeyColumn, OWN, quoted, type Table, type TableSet } from './tables.js'
 
 /** Half-empty pages let a row change in its place. */
 const ROOM = 'with (fillfactor = 70)'
