@@ -1,12 +1,10 @@
-import { readAnswer } from './answer.js'
 import { pause, unlessAborted, waitAfter } from './attempts.js'
 import type { Signature, Signer } from './credentials.js'
 import type { Endpoint } from './grades.js'
 import type { Grade } from './interface.js'
-import { refuseRedirect } from './redirect.js'
-import { Refusal } from './refusal.js'
+import { Refusal, readAnswer } from './refusal.js'
 import { type Prepared, prepare, type Sent } from './request.js'
-import type { Target } from './target.js'
+import { refuseRedirect, type Target } from './target.js'
 
 /** What the clients of one target share. */
 export interface Connection {

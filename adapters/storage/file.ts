@@ -11,7 +11,7 @@ import { storeLongFields } from './file/commit.js'
 import { BLANK, DataFile, type Snapshot } from './file/data-file.js'
 import { exists, settlePath, syncDirectory } from './file/disk.js'
 import { isSystemError, reasonOf } from './file/errors.js'
-import { FileLog } from './file/file-log.js'
+import { FileLog, type FileLogOptions } from './file/file-log.js'
 import { Journal, type JournalOptions } from './file/journal.js'
 import { settleDataFile } from './file/journal-part.js'
 import { divideRows } from './file/key-file.js'
@@ -87,7 +87,7 @@ async function openStorage({
     const storage = serialStorage({ name: 'file', tables, log, history: schemaHistory })
     const watch = watchFiles(
       () => [dataFile.watched, journal.watched].filter((each) => each !== undefined),
-      (what) => void saveAside({ path, what, storage, journal, store: files.store, warn }),
+      (what) => void saveAside(what, { storage, path, journal, store: files.store, warn }),
     )
     log.onClose(() => watch.end())
     return storage
@@ -97,18 +97,17 @@ async function openStorage({
   }
 }
 
-interface Saving {
-  readonly path: string
-  /** What happened to the files. */
-  readonly what: string
-  readonly storage: Storage
-  readonly journal: Journal
-  readonly store: string
-  readonly warn: (message: string) => void
-}
-
-/** Writes the whole state beside files that a different program deleted or replaced. The storage takes no more writes. */
-async function saveAside({ path, what, storage, journal, store, warn }: Saving): Promise<void> {
+/** Writes the whole state beside files that a different program deleted or replaced, as `what` says. The storage takes no more writes. */
+async function saveAside(
+  what: string,
+  {
+    storage,
+    path,
+    journal,
+    store,
+    warn,
+  }: Pick<FileLogOptions, 'path' | 'journal' | 'store' | 'warn'> & { storage: Storage },
+): Promise<void> {
   await journal.lose(
     new StorageUnavailable(`${what}. Nothing can be stored until this process starts again`, {
       reason: 'a different program deleted or replaced the files of the storage',

@@ -1,4 +1,4 @@
-import { refuseRedirect } from '../../adapters/client/redirect.js'
+import { refuseRedirect } from '../../adapters/client/target.js'
 import type { Entry } from '../../src/base/journal.js'
 import { withoutUndefined } from '../../src/base/json.js'
 import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'

@@ -1,4 +1,4 @@
-import { assertKeys, keyOf } from './key.js'
+import { assertKeys, isRow, keyOf } from './key.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
 import { valueFault } from './values.js'
@@ -102,11 +102,6 @@ const uniqueIndexes = ({ indexes }: AnyCollection) =>
   Object.entries(indexes)
     .filter(([, { unique }]) => unique)
     .map(([name, index]) => ({ name, index, holders: new Map<string, Key>() }))
-
-function isRow(row: unknown): row is Row {
-  if (typeof row !== 'object' || row === null || !('id' in row)) return false
-  return typeof row.id === 'string' || (typeof row.id === 'number' && Number.isFinite(row.id))
-}
 
 /** The collection's counter numbers its rows: as ids, or as `number` beside ids that are hashes. */
 function counterInconsistency(row: Row & { readonly number?: unknown }, last: number | undefined): string | undefined {

@@ -1,7 +1,9 @@
 import { copyFile, type FileHandle, link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adapter } from 'lowdb'
+import { isRow } from '../../../src/storage/key.js'
 import { areCounters } from '../../../src/storage/state.js'
+import { inPieces } from '../../../src/storage/state-text.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
 import { SharedStrings } from './commit.js'
@@ -116,7 +118,7 @@ export class DataFile implements Adapter<Snapshot> {
    */
   async write(snapshot: Snapshot): Promise<void> {
     try {
-      await writePieces(this.#next, 'w', piecesOf(snapshot, this.#long))
+      await writePieces(this.#next, 'w', inPieces(snapshotLines(snapshot, this.#long)))
     } catch (error) {
       await this.discard()
       throw error
@@ -160,19 +162,6 @@ async function keepAside(file: string, aside: string): Promise<void> {
   // Some file systems have no links.
   await link(file, next).catch(() => copyFile(file, next))
   await replaceFile(next, aside)
-}
-
-const CHARACTERS_PER_WRITE = 1 << 16
-
-function* piecesOf(snapshot: Snapshot, long: LongFields | undefined): Generator<string> {
-  let piece = ''
-  for (const line of snapshotLines(snapshot, long)) {
-    piece += line
-    if (piece.length < CHARACTERS_PER_WRITE) continue
-    yield piece
-    piece = ''
-  }
-  yield piece
 }
 
 function* snapshotLines({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
@@ -338,10 +327,6 @@ function rowOf(list: readonly unknown[], { fields }: Section): Row | undefined {
   const row: Record<string, unknown> = {}
   for (const [at, field] of fields.entries()) row[field] = list[at + 1]
   return isRow(row) ? row : undefined
-}
-
-function isRow(value: object): value is Row {
-  return 'id' in value && (typeof value.id === 'string' || (typeof value.id === 'number' && Number.isFinite(value.id)))
 }
 
 const isCount = (value: unknown): value is number =>

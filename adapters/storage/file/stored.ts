@@ -41,8 +41,7 @@ interface StoredJournal {
   readonly size: number
 }
 
-const NO_JOURNAL: StoredJournal = { parts: [], end: 0, size: 0 }
-const NOWHERE: PartNames = { from: 0, to: 0 }
+const NO_JOURNAL = { journal: { parts: [], end: 0, size: 0 }, partNames: { from: 0, to: 0 } }
 
 /** Reads the files of a storage. Throws `StorageDamaged` and `SchemaNewer`. */
 export async function readStored(path: string): Promise<Stored> {
@@ -79,8 +78,7 @@ const none = (): Read => ({
   store: '',
   commit: 0,
   tables: new Tables(),
-  journal: NO_JOURNAL,
-  partNames: NOWHERE,
+  ...NO_JOURNAL,
 })
 
 /** Whether a path is a data file, perhaps a damaged one, and not an exported state. */
@@ -126,7 +124,7 @@ async function readFirst(path: string, long: LongFields): Promise<Read> {
   const strings = new SharedStrings()
   for (const commit of commits) replay(commit, tables, { strings, long })
   const commit = commits.at(-1)?.commit ?? snapshot.commit
-  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, journal: NO_JOURNAL, partNames: NOWHERE }
+  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, ...NO_JOURNAL }
 }
 
 function tablesOf(path: string, snapshot: Snapshot): Tables {

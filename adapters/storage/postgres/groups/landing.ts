@@ -6,7 +6,9 @@ import type { Head, TableSet } from '../tables/tables.js'
 
 export interface LandingOptions {
   readonly tables: TableSet
+  /** The schema that rows must have. */
   readonly schema: number
+  /** A name that no other process has. */
   readonly process: string
 }
 
