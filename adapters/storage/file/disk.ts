@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fsync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fdatasync, fsync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,7 +27,11 @@ export async function replaceFile(from: string, to: string): Promise<void> {
 }
 
 /** Opens a file for a job, and closes it after that. */
-export async function withFile<T>(file: string, flags: string, job: (handle: FileHandle) => Promise<T>): Promise<T> {
+export async function withFile<T>(
+  file: string,
+  flags: string | number,
+  job: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
   const handle = await open(file, flags, PRIVATE)
   try {
     return await job(handle)
@@ -56,7 +60,7 @@ const synced = (sync: typeof fsync, { fd }: FileHandle): Promise<void> =>
 /** Writes the names in a directory to the disk. Syncing a file does not do that. */
 export async function syncDirectory(directory: string): Promise<void> {
   // Windows cannot sync a directory, and does not need to.
-  if (process.platform !== 'win32') await withFile(directory, 'r', syncFile)
+  if (process.platform !== 'win32') await withFile(directory, constants.O_RDONLY, syncFile)
 }
 
 /** Like `syncDirectory`, for files that are written in the order of the calls. */
