@@ -166,8 +166,7 @@ function addFileCommands(root: Command): void {
   })
     .description('compare another OpenAPI document, or a recorded session (HAR), with farthing')
     .action(async (place: string, flags: Flags) => {
-      const { evidence, json } = await readGiven(flags)
-      await (await import('./commands/diff.js')).diff({ place, evidence, json })
+      await (await import('./commands/diff.js')).diff(place, await readGiven(flags))
     })
 }
 

@@ -55,7 +55,9 @@ export async function perform(
         mayRenew = false
         if (await unlessAborted(renew(), signal)) continue
       }
-      const wait = waitAfter(error, { number, retries: most, ...repeatable(endpoint, prepared) })
+      const hasKey = prepared.key !== undefined
+      const isRepeatable = hasKey || endpoint.method === 'GET'
+      const wait = waitAfter(error, { number, retries: most, isRepeatable, hasKey })
       if (wait === undefined) throw error
       number++
       await pause(wait, signal)
@@ -82,9 +84,3 @@ const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boo
   options.idempotencyKey === undefined &&
   error instanceof Refusal &&
   error.code === 'evidence_refused'
-
-/** Whether a second attempt changes nothing that the first one changed. */
-const repeatable = ({ method }: Endpoint, { key }: Prepared) => ({
-  isRepeatable: method === 'GET' || key !== undefined,
-  hasKey: key !== undefined,
-})

@@ -23,20 +23,21 @@ const SHOWN = 100
  * anything is wrong. Throws `Refusal`.
  */
 export async function verify(file: string): Promise<void> {
-  const path = resolve(file)
-  if (!(await exists(path)) && !(await exists(`${path}.previous`))) throw new Refusal(`no data file at ${file}`)
+  const path = await storagePath(file)
   const { lines, isSound } = await findingsIn(path)
   printLines(lines)
   if (!isSound) process.exitCode = 2
 }
 
-interface Findings {
-  readonly lines: readonly string[]
-  readonly isSound: boolean
+/** Throws `Refusal` if there is no data file, and none before it. */
+async function storagePath(file: string): Promise<string> {
+  const path = resolve(file)
+  if ((await exists(path)) || (await exists(`${path}.previous`))) return path
+  throw new Refusal(`no data file at ${file}`)
 }
 
 /** What is wrong with the files of a storage, as lines for people. Throws `Refusal` if a newer farthing wrote them. */
-export async function findingsIn(path: string): Promise<Findings> {
+export async function findingsIn(path: string): Promise<{ lines: readonly string[]; isSound: boolean }> {
   try {
     const stored = await readStored(path)
     await migrateStored(path, stored)
@@ -98,8 +99,7 @@ const faultLine = ({ collection, id, what }: Inconsistency): string =>
  * the files. The exit code is 2 if the new file is not sound. Throws `Refusal`.
  */
 export async function repair(file: string, to: string): Promise<void> {
-  const path = resolve(file)
-  if (!(await exists(path)) && !(await exists(`${path}.previous`))) throw new Refusal(`no data file at ${file}`)
+  const path = await storagePath(file)
   const target = await newFile(to)
   const { lines, isSound } = await repaired(path, target).catch((error: unknown) => {
     if (error instanceof SchemaNewer) throw new Refusal(error.message, { cause: error })

@@ -2,6 +2,7 @@ import type { Evidence } from '../../src/base/evidence.js'
 import { texts } from '../../src/composition/descriptions.js'
 import { openapi } from '../../src/http/openapi/document.js'
 import { routeList } from '../../src/routes.js'
+import type { Settings } from '../config.js'
 import { Refusal } from '../refusal.js'
 import { printLines } from '../terminal.js'
 import { type Comparison, compare, type Difference } from './diff/compare.js'
@@ -9,18 +10,11 @@ import { basePathOf, type DescribedOperation, keyOf, operationsIn } from './diff
 import { operationsOfSession } from './diff/recorded.js'
 import { readSource, type Source } from './diff/source.js'
 
-interface DiffOrder {
-  /** A file or a URL. */
-  readonly place: string
-  readonly evidence: Evidence
-  readonly json: boolean
-}
-
 /**
- * Prints how another OpenAPI document or a recorded session differs from farthing. The exit code is 1 if it does.
+ * Prints how another OpenAPI document or a recorded session, from a file or a URL, differs from farthing. The exit code is 1 if it does.
  * Throws `Refusal`.
  */
-export async function diff({ place, evidence, json }: DiffOrder): Promise<void> {
+export async function diff(place: string, { evidence, json }: Pick<Settings, 'evidence' | 'json'>): Promise<void> {
   const { comparison, source } = compareSource(await readSource(place), evidence)
   const { missing, extra, different } = comparison
   printLines(json ? [JSON.stringify({ evidence, ...source, ...comparison })] : reportLines(comparison, source))

@@ -84,17 +84,9 @@ export class LongFields {
     const before = this.#before
     this.#before = used
     if (!before) return
-    for (const name of this.#names())
+    const names = existsSync(this.#directory) ? readdirSync(this.#directory) : []
+    for (const name of names)
       if (!used.has(name) && !before.has(name)) rmSync(join(this.#directory, name), { force: true })
-  }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.#directory)
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return []
-      throw error
-    }
   }
 
   #write(text: string): string {

@@ -34,7 +34,10 @@ export interface Salvaged {
  */
 export async function salvage(path: string): Promise<Salvaged> {
   const format = (await exists(path)) ? await formatOf(path) : 'lines'
-  if (format !== 'lines') return salvageFirst(path)
+  if (format !== 'lines') {
+    const { schema, store, commit, tables } = await readStored(path)
+    return { schema, store, commit, tables, from: path, damages: [], losses: [], filled: 0 }
+  }
   const long = new LongFields(path)
   const current = await readData(path, long)
   const previous = current && current.damages.length === 0 ? undefined : await readData(`${path}.previous`, long)
@@ -80,11 +83,6 @@ export function* unreadableFields(row: Row): Generator<readonly [field: string, 
 }
 
 const missing = (path: string) => new StorageDamaged(path, undefined, 'the file is missing')
-
-async function salvageFirst(path: string): Promise<Salvaged> {
-  const { schema, store, commit, tables } = await readStored(path)
-  return { schema, store, commit, tables, from: path, damages: [], losses: [], filled: 0 }
-}
 
 interface ReadData {
   readonly file: string

@@ -5,17 +5,15 @@ import { COMMITS_KEY, COUNTERS, collectionOf, SCHEMA_KEY, SCHEMA_STORE, storeOf 
 
 /** Reads everything that a database holds. The transaction covers all of its stores. */
 export async function readContent(tx: IDBPTransaction<unknown, string[], 'readonly'>, schema: number): Promise<State> {
-  const counters = tx.objectStore(COUNTERS)
   const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
   // All requests start at once. IndexedDB returns store names and keys in the order of their code units.
-  const [counted, last, ...lists] = await Promise.all([
-    counters.getAllKeys(),
-    counters.getAll(),
+  const [counters, ...lists] = await Promise.all([
+    readCounters(tx),
     ...names.map((name) => tx.objectStore(storeOf(name)).getAll()),
   ])
   const state: unknown = {
     schema,
-    counters: Object.fromEntries(counted.map((name, i) => [String(name), last[i]])),
+    counters,
     rows: Object.fromEntries([...names.entries()].flatMap(([i, name]) => (lists[i]?.length ? [[name, lists[i]]] : []))),
   }
   assertLists(state)
@@ -24,7 +22,7 @@ export async function readContent(tx: IDBPTransaction<unknown, string[], 'readon
 
 /** Reads the last number of each counter. */
 export async function readCounters(
-  tx: IDBPTransaction<unknown, string[], 'readwrite'>,
+  tx: IDBPTransaction<unknown, string[], 'readonly' | 'readwrite'>,
 ): Promise<Record<string, number>> {
   const counters = tx.objectStore(COUNTERS)
   const [names, last] = await Promise.all([counters.getAllKeys(), counters.getAll()])
