@@ -191,7 +191,6 @@ export type SettingName = keyof typeof settings
 /** The settings from one source: the flags, the environment or the config file. */
 export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
 
-/** The same for every name. */
 export const settingOf = (name: SettingName): Setting => settings[name]
 
 const isName = (name: unknown): name is SettingName => typeof name === 'string' && Object.hasOwn(settings, name)

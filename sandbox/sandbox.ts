@@ -16,7 +16,6 @@ import { demo } from './seed/demo.js'
 import { loadSeed } from './seed/load.js'
 import { checkTarget, openStorage, readState, writeState } from './state.js'
 
-/** A sandbox that listens. */
 export interface RunningSandbox {
   /** Where clients reach it, without a trailing slash. */
   readonly url: string

@@ -52,7 +52,7 @@ import { settings } from './sandbox/settings/settings.js'
 import { CommitHistory } from './storage/history/history.js'
 import { watchedStorage } from './storage/history/watched-storage.js'
 import { ReadTransaction } from './storage/read-transaction.js'
-import { forkStorage } from './storage/tables/fork.js'
+import { forkStorage } from './storage/tables/serial.js'
 
 /** Services of their own over the same state. */
 export interface ForkControls {

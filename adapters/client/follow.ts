@@ -1,4 +1,4 @@
-import { pause } from './attempts.js'
+import { pause } from './call.js'
 import { Refusal } from './refusal.js'
 
 export interface Followed {

@@ -1,5 +1,5 @@
-import type { Endpoint } from './grades.js'
 import type { Code, FieldsOf, StatusOf } from './operations.js'
+import type { Endpoint } from './request.js'
 
 type Parts = Omit<Refusal, keyof Error> & { readonly message: string; readonly fields: object }
 

@@ -15,7 +15,6 @@ export interface ServiceFlags {
 export interface Outside {
   readonly fetch: typeof fetch
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Prints one line of a result. */
   print(line: string): void
   /** Prints a document, whose line breaks are its own. */
   printText(text: string): void
@@ -85,7 +84,6 @@ export interface AccountFlags extends ServiceFlags {
   readonly clientSecret?: string | undefined
 }
 
-/** A running service, and its account. */
 export interface Connected extends RunningService {
   readonly account: Client
 }

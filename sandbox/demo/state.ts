@@ -11,7 +11,6 @@ export interface DemoView {
   readonly bought: readonly PaidContent[]
   /** Newest first. */
   readonly mails: readonly Mail[]
-  /** The number of movements. */
   readonly movements: number
 }
 

@@ -3,7 +3,7 @@ import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
 import { absentPage } from './absent.js'
-import type { SandboxPages } from './options.js'
+import type { SandboxPages } from './pages.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)

@@ -3,7 +3,7 @@ import * as z from '../../src/http/fields/zod.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { article, restOfArticle } from '../shop/article.js'
 import { bearerHeader, callService, type Seller, validatePayment } from '../shop/seller.js'
-import type { SandboxPages } from './options.js'
+import type { SandboxPages } from './pages.js'
 
 /** In bytes. Every proof of payment is shorter. */
 const LIMIT = 10_000

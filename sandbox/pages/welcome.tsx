@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
-import type { SandboxPages } from './options.js'
+import type { SandboxPages } from './pages.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'
 import type { DemoState } from './shop-server.js'
 import script from './welcome.client.ts?script'

@@ -102,7 +102,6 @@ export function assertKeys(collection: AnyCollection, row: Row): void {
 
 const indexed = new WeakMap<AnyCollection, readonly (keyof Row)[]>()
 
-/** The fields of all indexes of a collection, each once. */
 function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
   const names = new Set(Object.values(collection.indexes).flatMap(({ fields }) => fields))
   const fields = [...names] as (keyof Row)[] // Indexes name only fields of their collection's rows.

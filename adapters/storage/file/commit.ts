@@ -5,7 +5,6 @@ import type { Tables } from '../../../src/storage/tables/tables.js'
 import { isObject } from '../../../src/storage/unknown.js'
 import type { LongFields } from './long-fields.js'
 
-/** One commit in a journal. */
 export interface JournaledCommit {
   readonly commit: number
   /** The new value of each counter that changed. */

@@ -120,7 +120,6 @@ export async function writeAgain(handle: FileHandle, from: number, to: number): 
   await syncFile(handle)
 }
 
-/** Writes bytes at a place of a file. */
 export async function writeBytes(handle: FileHandle, bytes: Buffer, start: number): Promise<void> {
   for (let at = 0; at < bytes.length; )
     at += (await handle.write(bytes, at, bytes.length - at, start + at)).bytesWritten

@@ -67,7 +67,6 @@ export class LongFields {
     return Object.freeze(row)
   }
 
-  /** The row as its line has it. */
   lineOf(row: Row): Row {
     return this.#lines.get(row) ?? row
   }

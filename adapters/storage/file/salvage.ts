@@ -15,7 +15,6 @@ import { formatOf, readStored } from './stored.js'
 export interface Salvaged {
   readonly schema: number
   readonly store: string
-  /** The last commit. */
   readonly commit: number
   readonly tables: Tables
   /** Where it was read from: the data file, or the one before it. Both with the journal. */

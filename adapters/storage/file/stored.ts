@@ -20,11 +20,9 @@ export interface Stored {
   readonly schema: number
   /** Empty if the data file is an exported state, or missing. */
   readonly store: string
-  /** The last commit. */
   readonly commit: number
   /** The rows of that commit, also those of the key file. Older ones are not migrated yet. */
   readonly tables: Tables
-  /** The migrations that they need. */
   readonly pending: readonly Migration[]
   readonly keyFile: KeyFile
   readonly long: LongFields

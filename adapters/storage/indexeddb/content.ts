@@ -20,7 +20,6 @@ export async function readContent(tx: IDBPTransaction<unknown, string[], 'readon
   return state
 }
 
-/** Reads the last number of each counter. */
 export async function readCounters(
   tx: IDBPTransaction<unknown, string[], 'readonly' | 'readwrite'>,
 ): Promise<Record<string, number>> {

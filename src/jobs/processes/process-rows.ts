@@ -1,8 +1,8 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { NEVER } from '../../storage/consistency.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type State } from '../../storage/storage.js'
-import { NEVER } from '../../storage/values.js'
 import { instanceIn } from '../claims/claim.js'
 
 /** A process that serves from a shared storage, or the control that one of them runs for all. */

@@ -18,7 +18,6 @@ interface Told {
 
 export interface HintOptions {
   readonly database: Database
-  /** The schema of the tables. */
   readonly schema: string
   /** A name that no other process has. */
   readonly process: string

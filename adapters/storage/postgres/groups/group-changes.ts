@@ -15,7 +15,6 @@ export class GroupChanges {
     return [...this.#changes.values()]
   }
 
-  /** The names of the collections. */
   get names(): Iterable<string> {
     return this.#changes.keys()
   }

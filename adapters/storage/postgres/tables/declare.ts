@@ -74,7 +74,6 @@ export async function tableNames(session: Session, { schema }: TableSet): Promis
   return names.filter((name) => !Object.values<string>(OWN).includes(name)).sort()
 }
 
-/** The columns of each table of a schema. */
 export async function columnsOf(session: Session, schema: string): Promise<Map<string, Set<string>>> {
   // The view of the standard, information_schema.columns, takes many times as long.
   const text =

@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import type { NamedSnapshot, ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
-import { forkStorage } from '../../../storage/tables/fork.js'
+import { forkStorage } from '../../../storage/tables/serial.js'
 import { sandboxOf } from '../context.js'
 import { type Comparison, compareStates } from './compare.js'
 import { CURRENT } from './shapes.js'
