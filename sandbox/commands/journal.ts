@@ -17,7 +17,12 @@ import {
 
 export const exportFormats = ['curl', 'http', 'har', 'vitest'] as const
 
-export interface RequestsFlags extends FilterFlags {
+export interface RequestsFlags extends ServiceFlags {
+  readonly operation?: string | undefined
+  /** A number. */
+  readonly status?: string | undefined
+  readonly principal?: string | undefined
+  readonly q?: string | undefined
   readonly as?: (typeof exportFormats)[number] | undefined
   /** The first and the last entry, by id or `last` and `last-error`. */
   readonly from?: string | undefined
@@ -158,17 +163,8 @@ export async function replay(given: string, flags: ReplayFlags, outside: Outside
   if (diff && ((replayed.diff ?? []).length > 0 || !replayed.effects.same)) process.exitCode = 1
 }
 
-/** Which entries of the journal a command is about, as flags say it. */
-export interface FilterFlags extends ServiceFlags {
-  readonly operation?: string | undefined
-  /** A number. */
-  readonly status?: string | undefined
-  readonly principal?: string | undefined
-  readonly q?: string | undefined
-}
-
 /** Throws `Refusal` for a status that is none. */
-const queryOf = ({ operation, status, principal, q }: FilterFlags) =>
+const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
   withoutUndefined({
     operation_id: operation,
     status: status === undefined ? undefined : wholeNumber('--status', status),
