@@ -1,9 +1,9 @@
 import { type Connection, perform } from './client/call.js'
 import { anonymous, type ClientIdentity, type Exchange, type Signer, signerOf } from './client/credentials.js'
-import { endpointsOf, isGrade } from './client/grades.js'
 import { groupsOf } from './client/groups.js'
 import type { Grade } from './client/interface.js'
 import { clientOperations, type Groups } from './client/operations.js'
+import { endpointsOf, isGrade } from './client/request.js'
 import { type Fetch, type InProcess, targetOf } from './client/target.js'
 
 export type { ClientCredentials, ClientIdentity, SessionCredentials, TokenCredentials } from './client/credentials.js'

@@ -72,7 +72,6 @@ class TelemetrySpan implements TraceSpan {
   }
 }
 
-/** The context in which a span begins. */
 function contextOf(parent: NewSpan['parent']) {
   if (parent === undefined) return context.active()
   if (parent instanceof TelemetrySpan) return TelemetrySpan.contextOf(parent)

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini'
-import type { Evidence } from '../src/base/evidence.js'
+import { withoutUndefined } from '../src/base/json.js'
 import { suggestName } from '../src/base/text/nearest-name.js'
 import { options } from '../src/options.js'
 import type { Seed } from '../src/sandbox/controls/seed/seed-content.js'
@@ -9,47 +9,10 @@ import { Refusal } from './refusal.js'
 import { checkSeed } from './seed/load.js'
 
 const clocks = ['real', 'manual'] as const
-const Text = z.string().check(z.minLength(1))
-const HexKey = z.string().check(z.regex(/^[\da-f]{64}$/i))
-
-/**
- * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
- * the same options.
- */
-const Config = z.strictObject({
-  port: z.optional(options.port.schema),
-  host: z.optional(options.host.schema),
-  data: z.optional(Text),
-  memory: z.optional(z.boolean()),
-  database: z.optional(Text),
-  seed: z.optional(z.union([Text, z.record(z.string(), z.unknown())])),
-  baseUrl: z.optional(options.baseUrl.schema),
-  clock: z.optional(z.enum(clocks)),
-  evidence: z.optional(options.evidence.schema),
-  balances: z.optional(options.balances.schema),
-  twinDomain: z.optional(options.twinDomain.schema),
-  accountCreation: z.optional(options.accountCreation.schema),
-  chargeOnUpstreamError: z.optional(options.chargeOnUpstreamError.schema),
-  encryptionKey: z.optional(HexKey),
-  limits: z.optional(options.limits.schema),
-  import: z.optional(Text),
-  exportOnExit: z.optional(Text),
-  controlToken: z.optional(options.controlToken.schema),
-  allowOrigins: z.optional(options.allowOrigins.schema),
-  allowHosts: z.optional(options.allowHosts.schema),
-  allowUpstream: z.optional(options.allowUpstream.schema),
-  trustProxy: z.optional(options.trustProxy.schema),
-  journalEntries: z.optional(options.journalEntries.schema),
-  journalBytes: z.optional(options.journalBytes.schema),
-  json: z.optional(z.boolean()),
-  open: z.optional(z.boolean()),
-})
-
-/** The settings from one source: the flags, the environment or the config file. */
-export type PartialSettings = z.output<typeof Config>
-export type SettingName = keyof PartialSettings
+const text = z.string().check(z.minLength(1))
 
 interface Setting {
+  readonly schema: z.ZodMiniType
   /** In commander's notation. */
   readonly flags: string
   readonly help: string
@@ -71,178 +34,198 @@ interface Setting {
 const aFile = 'the name of a file'
 const aSwitch = 'true or false'
 
-export const settings: Readonly<Record<SettingName, Setting>> = {
+/**
+ * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
+ * the same options.
+ */
+export const settings = {
   port: {
+    ...options.port,
     flags: '-p, --port <number>',
     help: 'port to listen on; 0 picks a free one (default: 4242)',
-    expects: options.port.expects,
     isNumber: true,
   },
   host: {
+    ...options.host,
     flags: '--host <address>',
     help: 'address to listen on (default: 127.0.0.1)',
-    expects: options.host.expects,
   },
   data: {
+    schema: text,
     flags: '--data <file>',
     help: 'file to store the state in (default: .farthing/data.json)',
     expects: aFile,
   },
-  memory: { flags: '--memory', help: 'store the state in memory only', expects: aSwitch },
+  memory: { schema: z.boolean(), flags: '--memory', help: 'store the state in memory only', expects: aSwitch },
   database: {
+    schema: text,
     flags: '--database <url>',
     help: 'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
     expects: 'the URL of a PostgreSQL database',
     isSecret: true,
   },
   seed: {
+    schema: z.union([text, z.record(z.string(), z.unknown())]),
     flags: '--seed <file>',
     help: 'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
     expects: 'a JSON or YAML file, demo or none',
   },
   baseUrl: {
+    ...options.baseUrl,
     flags: '--base-url <url>',
     help: 'URL at which clients reach the service (default: where it listens)',
-    expects: options.baseUrl.expects,
   },
   clock: {
+    schema: z.enum(clocks),
     flags: '--clock <mode>',
     help: 'real or manual; manual time moves only when you advance it (default: as stored)',
     expects: 'real or manual',
     values: clocks,
   },
   evidence: {
+    ...options.evidence,
     flags: '--evidence <grade>',
     help: 'refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)',
-    expects: options.evidence.expects,
     values: options.evidence.schema.options,
   },
   balances: {
+    ...options.balances,
     flags: '--balances <unit>',
     help: 'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
-    expects: options.balances.expects,
     values: options.balances.schema.options,
   },
   twinDomain: {
+    ...options.twinDomain,
     flags: '--twin-domain <domain>',
     help: 'domain of the hostnames of new twins (default: twin.localhost)',
-    expects: options.twinDomain.expects,
   },
   accountCreation: {
+    ...options.accountCreation,
     flags: '--account-creation <answer>',
     help: 'whether anybody may create accounts: yes or no (default: yes)',
-    expects: 'true or false',
     values: ['yes', 'no'],
     isSwitch: true,
   },
   chargeOnUpstreamError: {
+    ...options.chargeOnUpstreamError,
     flags: '--charge-on-upstream-error',
     help: 'keep the payment for a call that the endpoint of a seller answers with 500 or more',
-    expects: aSwitch,
   },
   encryptionKey: {
+    schema: z.string().check(z.regex(/^[\da-f]{64}$/i)),
     flags: '--encryption-key <hex>',
     help: 'key of the state, in place of its key file; a variable keeps it out of the list of processes',
     expects: '64 hex digits',
     isSecret: true,
   },
   limits: {
+    ...options.limits,
     flags: '--limit <name=number>',
     help: 'limit of the service, such as codes=20 or newPerDay=1000; may be repeated',
     expects: `a name and a whole number, such as codes=20. The names are ${Object.keys(options.limits.schema.shape).join(', ')}`,
     isRecord: true,
   },
   import: {
+    schema: text,
     flags: '--import <file>',
     help: 'replace the stored state with the state in this file',
     expects: aFile,
   },
-  exportOnExit: { flags: '--export-on-exit <file>', help: 'write the state to this file on exit', expects: aFile },
+  exportOnExit: {
+    schema: text,
+    flags: '--export-on-exit <file>',
+    help: 'write the state to this file on exit',
+    expects: aFile,
+  },
   controlToken: {
+    ...options.controlToken,
     flags: '--control-token <token>',
     help: 'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
-    expects: options.controlToken.expects,
   },
   allowOrigins: {
+    ...options.allowOrigins,
     flags: '--allow-origin <origin>',
     help: 'also let pages of this origin call; may be repeated',
-    expects: options.allowOrigins.expects,
     isList: true,
   },
   allowHosts: {
+    ...options.allowHosts,
     flags: '--allow-host <host>',
     help: "also answer requests for this host, beside localhost and the base URL's; may be repeated",
-    expects: options.allowHosts.expects,
     isList: true,
   },
   allowUpstream: {
+    ...options.allowUpstream,
     flags: '--allow-upstream <host or CIDR>',
     help: 'also let purchases call this private host or address range; may be repeated',
-    expects: options.allowUpstream.expects,
     isList: true,
   },
   trustProxy: {
+    ...options.trustProxy,
     flags: '--trust-proxy',
     help: 'take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces',
-    expects: aSwitch,
   },
   journalEntries: {
+    ...options.journalEntries,
     flags: '--journal-entries <number>',
     help: 'how many requests the journal keeps; 0 keeps none (default: 10000)',
-    expects: options.journalEntries.expects,
     isNumber: true,
   },
   journalBytes: {
+    ...options.journalBytes,
     flags: '--journal-bytes <number>',
     help: 'how many bytes of requests the journal keeps (default: 64000000)',
-    expects: options.journalBytes.expects,
     isNumber: true,
   },
-  json: { flags: '--json', help: 'print the address and credentials as one line of JSON', expects: aSwitch },
-  open: { flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
-}
+  json: {
+    schema: z.boolean(),
+    flags: '--json',
+    help: 'print the address and credentials as one line of JSON',
+    expects: aSwitch,
+  },
+  open: { schema: z.boolean(), flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
+} satisfies Readonly<Record<string, Setting>>
+
+export type SettingName = keyof typeof settings
+
+/** The settings from one source: the flags, the environment or the config file. */
+export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
+
+export const settingOf = (name: SettingName): Setting => settings[name]
 
 const isName = (name: unknown): name is SettingName => typeof name === 'string' && Object.hasOwn(settings, name)
 
 const names = Object.keys(settings).filter(isName)
 
+const Config = z.strictObject(Object.fromEntries(names.map((name) => [name, z.optional(settingOf(name).schema)])))
+
 /** Where the state is. A source sets at most one. */
 const places = ['memory', 'data', 'database'] as const
 
-/** What a sandbox is started with. */
-export interface Settings {
-  readonly port: number
-  readonly host: string
-  /** Undefined: the state is in a database or in memory. */
-  readonly data: string | undefined
-  /** The URL of a database, with its password. Never print it. */
-  readonly database: string | undefined
+/** The others have the defaults of the service, or none. */
+const defaults = {
+  port: 4242,
+  host: '127.0.0.1',
+  seed: 'demo',
+  evidence: 'designed',
+  balances: 'quantity',
+  chargeOnUpstreamError: false,
+  allowOrigins: [],
+  allowHosts: [],
+  allowUpstream: [],
+  trustProxy: false,
+  json: false,
+  open: false,
+} satisfies PartialSettings
+
+/** What a sandbox is started with. Never print `database`, whose URL has a password, or `encryptionKey`. */
+export type Settings = {
+  readonly [N in Exclude<SettingName, 'memory' | 'seed'>]: N extends keyof typeof defaults
+    ? NonNullable<PartialSettings[N]>
+    : PartialSettings[N]
+} & {
   /** The name of a file, `demo`, `none`, or a seed. */
   readonly seed: string | Seed
-  readonly baseUrl: string | undefined
-  readonly clock: 'real' | 'manual' | undefined
-  readonly evidence: Evidence
-  readonly balances: 'quantity' | 'smallest'
-  /** Undefined: the default of the service. */
-  readonly twinDomain: string | undefined
-  readonly accountCreation: boolean | undefined
-  readonly chargeOnUpstreamError: boolean
-  /** Never print it. */
-  readonly encryptionKey: string | undefined
-  readonly limits: PartialSettings['limits']
-  readonly import: string | undefined
-  readonly exportOnExit: string | undefined
-  /** Undefined: each start has a random one. */
-  readonly controlToken: string | undefined
-  readonly allowOrigins: readonly string[]
-  readonly allowHosts: readonly string[]
-  readonly allowUpstream: readonly string[]
-  readonly trustProxy: boolean
-  /** Undefined: the default of the journal. */
-  readonly journalEntries: number | undefined
-  readonly journalBytes: number | undefined
-  readonly json: boolean
-  readonly open: boolean
 }
 
 export interface Sources {
@@ -268,38 +251,16 @@ export async function readSettings({ flags, environment, directory, apart = fals
     apart ? { ...file, ...own } : file,
     apart ? { port: 0, memory: true } : {},
   ]
-  const first = <N extends SettingName>(name: N): PartialSettings[N] =>
-    layers.find((layer) => layer[name] !== undefined)?.[name]
+  const { memory: _, ...chosen }: PartialSettings = Object.assign(
+    {},
+    defaults,
+    ...layers.map(withoutUndefined).reverse(),
+  )
   // Memory, a data file and a database are one choice. The strongest source that sets any of them decides.
   const { memory = false, database } = layers.find((layer) => places.some((name) => layer[name] !== undefined)) ?? {}
-  return {
-    port: first('port') ?? 4242,
-    host: first('host') ?? '127.0.0.1',
-    data: memory || database !== undefined ? undefined : (first('data') ?? '.farthing/data.json'),
-    database,
-    // A seed of a config file was checked when that was read.
-    seed: (first('seed') as string | Seed | undefined) ?? 'demo',
-    baseUrl: first('baseUrl'),
-    clock: first('clock'),
-    evidence: first('evidence') ?? 'designed',
-    balances: first('balances') ?? 'quantity',
-    twinDomain: first('twinDomain'),
-    accountCreation: first('accountCreation'),
-    chargeOnUpstreamError: first('chargeOnUpstreamError') ?? false,
-    encryptionKey: first('encryptionKey'),
-    limits: first('limits'),
-    import: first('import'),
-    exportOnExit: first('exportOnExit'),
-    controlToken: first('controlToken'),
-    allowOrigins: first('allowOrigins') ?? [],
-    allowHosts: first('allowHosts') ?? [],
-    allowUpstream: first('allowUpstream') ?? [],
-    trustProxy: first('trustProxy') ?? false,
-    journalEntries: first('journalEntries'),
-    journalBytes: first('journalBytes'),
-    json: first('json') ?? false,
-    open: first('open') ?? false,
-  }
+  const data = memory || database !== undefined ? undefined : (chosen.data ?? '.farthing/data.json')
+  // Each default is there, and a seed of a config file was checked when that was read.
+  return { ...chosen, data, database } as Settings
 }
 
 export const configFiles = ['farthing.config.json', 'farthing.config.yaml'] as const
@@ -324,14 +285,14 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
   if (success) {
     const [one, other] = places.filter((name) => data[name] !== undefined && data[name] !== false)
     if (one && other) throw new Refusal(`${named(one)} and ${named(other)} contradict each other: set only one of them`)
-    return data
+    return data as PartialSettings // The schemas say so.
   }
   const [issue] = error.issues
   if (issue?.code === 'unrecognized_keys' && issue.path.length === 0)
     throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}.${suggestName(issue.keys[0] ?? '', names)}`)
   const name = issue?.path[0]
   if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
-  const { expects, isList, isSecret } = settings[name]
+  const { expects, isList, isSecret } = settingOf(name)
   const given = isObject(document) ? document[name] : undefined
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
@@ -350,13 +311,14 @@ function readSource(
     const value = source[keyOf(name)]
     // Many tools set a variable to the empty string to leave it out.
     if (value === undefined || value === '') continue
-    given[name] = typeof value === 'string' ? parseText(name, value) : settings[name].isRecord ? recordOf(value) : value
+    given[name] =
+      typeof value === 'string' ? parseText(name, value) : settingOf(name).isRecord ? recordOf(value) : value
   }
   return given
 }
 
 function parseText(name: SettingName, text: string): unknown {
-  const { flags, isList, isNumber, isSwitch, isRecord } = settings[name]
+  const { flags, isList, isNumber, isSwitch, isRecord } = settingOf(name)
   if (isRecord) return recordOf(text.split(','))
   if (isList) return text.split(',').flatMap((each) => each.trim() || [])
   if (isNumber && /^\d+$/.test(text)) return Number(text)
@@ -374,9 +336,9 @@ function recordOf(given: unknown): unknown {
 
 /** The values of an option that has few, by its long flag without dashes. */
 export const valuesOf = (option: string): readonly string[] | undefined =>
-  names.map((name) => ({ flag: flagOf(name), ...settings[name] })).find(({ flag }) => flag === `--${option}`)?.values
+  names.map((name) => ({ flag: flagOf(name), ...settingOf(name) })).find(({ flag }) => flag === `--${option}`)?.values
 
-const flagOf = (name: SettingName): string => /--[a-z-]+/.exec(settings[name].flags)?.[0] ?? name
+const flagOf = (name: SettingName): string => /--[a-z-]+/.exec(settingOf(name).flags)?.[0] ?? name
 
 /** Commander's name of a flag: `--allow-origin` is `allowOrigin`. */
 const commanderNameOf = (name: SettingName): string =>

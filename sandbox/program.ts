@@ -1,11 +1,9 @@
 import { Argument, Command, type CommanderError, Option } from 'commander'
 import { VERSION } from '../src/base/version.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
-import { recipes } from './commands/init/recipes.js'
-import type { ExplainFlags } from './commands/journal/explain.js'
-import type { ReplayFlags } from './commands/journal/replay.js'
-import type { RequestsFlags } from './commands/journal/requests.js'
-import { readSettings, type SettingName, type Settings, type Sources, settings, valuesOf } from './config.js'
+import type { ExplainFlags, ReplayFlags, RequestsFlags } from './commands/journal.js'
+import { recipes } from './commands/recipes.js'
+import { readSettings, type SettingName, type Settings, type Sources, settingOf, valuesOf } from './config.js'
 import { Refusal } from './refusal.js'
 import { printLine, printText, printToStderr } from './terminal.js'
 
@@ -125,8 +123,8 @@ function addInit(root: Command): void {
     const [asked, another] = init.options.filter((option) => flags[option.attributeName()])
     if (another) throw new Refusal(`${asked?.flags} and ${another.flags} contradict each other: choose one recipe`)
     const recipe = recipes[asked?.flags ?? '']
-    if (recipe) await (await import('./commands/init/recipe.js')).writeRecipe(recipe, process.cwd())
-    else await (await import('./commands/init/config.js')).writeConfig(process.cwd())
+    if (recipe) await (await import('./commands/init.js')).writeRecipe(recipe, process.cwd())
+    else await (await import('./commands/init.js')).writeConfig(process.cwd())
   })
 }
 
@@ -147,19 +145,19 @@ function addFileCommands(root: Command): void {
     .command('migrate <file>')
     .description('say what opening an older data file or exported state would change')
     .requiredOption('--check', 'change nothing (opening the file migrates it)')
-    .action(async (file: string) => (await import('./commands/migrate.js')).checkMigration(file))
+    .action(async (file: string) => (await import('./commands/state.js')).checkMigration(file))
   root
     .command('verify <file>')
     .description('read all files of a stopped sandbox, and print what is wrong with them')
-    .action(async (file: string) => (await import('./commands/verify.js')).verify(file))
+    .action(async (file: string) => (await import('./commands/data-files.js')).verify(file))
   root
     .command('backup <file> <to>')
     .description('copy the state of a data file to a new file, even while a sandbox uses it')
-    .action(async (file: string, to: string) => (await import('./commands/backup.js')).backup(file, to))
+    .action(async (file: string, to: string) => (await import('./commands/data-files.js')).backup(file, to))
   root
     .command('repair <file> <to>')
     .description('write all that can be read of damaged files to a new file, and print what is lost')
-    .action(async (file: string, to: string) => (await import('./commands/repair.js')).repair(file, to))
+    .action(async (file: string, to: string) => (await import('./commands/data-files.js')).repair(file, to))
   withSettings(root.command('openapi'), ['baseUrl', 'evidence'])
     .description('print the OpenAPI document')
     .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await readGiven(flags)))
@@ -168,8 +166,7 @@ function addFileCommands(root: Command): void {
   })
     .description('compare another OpenAPI document, or a recorded session (HAR), with farthing')
     .action(async (place: string, flags: Flags) => {
-      const { evidence, json } = await readGiven(flags)
-      await (await import('./commands/diff.js')).diff({ place, evidence, json })
+      await (await import('./commands/diff.js')).diff(place, await readGiven(flags))
     })
 }
 
@@ -184,13 +181,8 @@ function addEventCommands(root: Command): void {
     .option('--events <patterns>', 'types such as payment.created or payment.*, separated by commas (default: all)')
     .option('--secret <secret>', 'secret that signs what is forwarded (default: a new one, which is printed)')
     .action(async (flags: TextFlags) => {
-      const [{ listen }, { stopSignal }] = await Promise.all([
-        import('./commands/events/listen.js'),
-        import('./signals.js'),
-      ])
-      const stopped = new AbortController()
-      void stopSignal().then(() => stopped.abort())
-      await listen(flags, outside(), stopped.signal)
+      const { listen } = await import('./commands/listen.js')
+      await listen(flags, outside(), await untilStopped())
     })
   withAccount(root.command('trigger'))
     .summary('make an event happen in a running sandbox')
@@ -198,7 +190,7 @@ function addEventCommands(root: Command): void {
     .argument('<type>')
     .option('--control-token <token>', 'token of a sandbox on another machine')
     .action(async (type: string, flags: TextFlags) => {
-      await (await import('./commands/events/trigger.js')).trigger(type, flags, outside())
+      await (await import('./commands/trigger.js')).trigger(type, flags, outside())
     })
 }
 
@@ -221,13 +213,8 @@ function addJournalCommands(root: Command): void {
     .option('--follow', 'print new requests as they end, until stopped')
     .option('--json', 'print each request as one line of JSON')
     .action(async (id: string | undefined, flags: RequestsFlags) => {
-      const [{ requests }, { stopSignal }] = await Promise.all([
-        import('./commands/journal/requests.js'),
-        import('./signals.js'),
-      ])
-      const stopped = new AbortController()
-      if (flags.follow) void stopSignal().then(() => stopped.abort())
-      await requests(id, flags, outside(), stopped.signal)
+      const { requests } = await import('./commands/journal.js')
+      await requests(id, flags, outside(), flags.follow ? await untilStopped() : new AbortController().signal)
     })
   withSandbox(root.command('explain'))
     .summary('say why a running sandbox answered a request as it did')
@@ -235,7 +222,7 @@ function addJournalCommands(root: Command): void {
     .argument('[id]', 'an X-Request-ID, last or last-error', 'last-error')
     .option('--json', 'print the explanation as one line of JSON')
     .action(async (id: string, flags: ExplainFlags) =>
-      (await import('./commands/journal/explain.js')).explain(id, flags, outside()),
+      (await import('./commands/journal.js')).explain(id, flags, outside()),
     )
   withSandbox(root.command('replay'))
     .summary('send a request of a running sandbox again')
@@ -254,7 +241,7 @@ function addJournalCommands(root: Command): void {
     )
     .option('--json', 'print what came of it as one line of JSON')
     .action(async (id: string, flags: ReplayFlags) =>
-      (await import('./commands/journal/replay.js')).replay(id, flags, outside()),
+      (await import('./commands/journal.js')).replay(id, flags, outside()),
     )
 }
 
@@ -271,12 +258,13 @@ const withAccount = (command: Command): Command =>
     .option('--client-id <id>', 'client id of the account (default: FARTHING_CLIENT_ID, or the demo seed)')
     .option('--client-secret <secret>', 'client secret of the account (default: FARTHING_CLIENT_SECRET)')
 
-const outside = () => ({
-  fetch,
-  environment: process.env,
-  print: printLine,
-  printText,
-})
+const outside = () => ({ fetch, environment: process.env, print: printLine, printText })
+
+async function untilStopped(): Promise<AbortSignal> {
+  const stopped = new AbortController()
+  void (await import('./signals.js')).stopSignal().then(() => stopped.abort())
+  return stopped.signal
+}
 
 function addMcp(root: Command): void {
   const command = root
@@ -332,7 +320,7 @@ function withSettings(
   help: Partial<Record<SettingName, string>> = {},
 ): Command {
   for (const name of names) {
-    const { flags, isList, isRecord, help: shown } = settings[name]
+    const { flags, isList, isRecord, help: shown } = settingOf(name)
     if (isList || isRecord) command.option(flags, help[name] ?? shown, collect)
     else command.option(flags, help[name] ?? shown)
   }

@@ -10,7 +10,6 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** A sandbox that runs on this machine. */
 export interface RunningHere {
-  /** The base URL. */
   readonly url: string
   /** The address that it listens at. */
   readonly address: string

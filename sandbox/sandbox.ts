@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Handler, nodeFonts, nodeUpstream, type Served, serve } from '../adapters/node.js'
+import { withoutUndefined } from '../src/base/json.js'
 import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
 import type { Limits } from '../src/http/limits.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
@@ -15,7 +16,6 @@ import { demo } from './seed/demo.js'
 import { loadSeed } from './seed/load.js'
 import { checkTarget, openStorage, readState, writeState } from './state.js'
 
-/** A sandbox that listens. */
 export interface RunningSandbox {
   /** Where clients reach it, without a trailing slash. */
   readonly url: string
@@ -44,12 +44,11 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   // Listens first, so that no file changes if the port is taken.
   const served = await listen(settings, async (address) => {
     const storage = await openStorage(settings, { replaceBy, warn })
-    const baseUrl = settings.baseUrl ?? address
-    opened = { storage, ...(await assemble(storage, { ...settings, seed, controlToken, baseUrl })) }
+    opened = await assemble(storage, { ...settings, seed, controlToken, baseUrl: settings.baseUrl ?? address })
     return opened.handler
   })
   warnOfExposure(settings, warn)
-  const { storage, service, credentials } = known(opened)
+  const { storage, service, credentials } = opened as unknown as Opened // TypeScript does not see that a callback set it.
   const { baseUrl: url } = service
   const isGuarded = !isOnlyLocal({ baseUrl: url, sandbox: { controlToken, allowOrigins, allowHosts } })
   const address = reachableUrl(served.url)
@@ -89,82 +88,50 @@ const CLOSE_MS = 10_000
 /** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
 
-interface Assembled {
-  readonly service: Service
-  readonly handler: Handler
-  readonly credentials: Credentials
-}
+type Opened = Awaited<ReturnType<typeof assemble>>
 
-interface Opened extends Assembled {
-  readonly storage: Storage
-}
+type Assembling = Settings & { readonly seed: Seed; readonly baseUrl: string; readonly controlToken: string }
 
-/** What is open once the sandbox listens. TypeScript does not see that a callback set it. */
-function known(opened: Opened | undefined): Opened {
-  if (!opened) throw new TypeError('the sandbox listens, and nothing was opened for it')
-  return opened
-}
-
-type AssembleOptions = Pick<
-  Settings,
-  | 'clock'
-  | 'evidence'
-  | 'balances'
-  | 'twinDomain'
-  | 'accountCreation'
-  | 'chargeOnUpstreamError'
-  | 'encryptionKey'
-  | 'limits'
-  | 'allowOrigins'
-  | 'allowHosts'
-  | 'allowUpstream'
-  | 'trustProxy'
-  | 'journalEntries'
-  | 'journalBytes'
-> & {
-  readonly seed: Seed
-  readonly baseUrl: string
-  readonly controlToken: string
-}
-
-async function assemble(storage: Storage, { clock, ...options }: AssembleOptions): Promise<Assembled> {
-  const { baseUrl, evidence, balances, seed, allowUpstream, trustProxy, controlToken, allowOrigins, allowHosts } =
-    options
+async function assemble(storage: Storage, settings: Assembling) {
+  const { baseUrl, evidence, balances, seed, allowUpstream, trustProxy, chargeOnUpstreamError, clock } = settings
+  const { controlToken, allowOrigins, allowHosts, twinDomain, accountCreation, encryptionKey } = settings
   const reach = { controlToken, allowOrigins, allowHosts }
-  const ports = { upstream: nodeUpstream(), fonts: nodeFonts(), limits: { closeMs: CLOSE_MS, ...limitsOf(options) } }
-  const shown = { baseUrl, evidence, balances, allowUpstream, trustProxy, journal: journalOf(options) }
-  const service = createService({ storage, ...shown, ...chosen(options), seed, sandbox: true, ...ports, ...reach })
+  const limits = { closeMs: CLOSE_MS, ...settings.limits } as Partial<Limits> // Limits that are there are never undefined.
+  const journal = withoutUndefined({ entries: settings.journalEntries, bytes: settings.journalBytes })
+  const service = createService({
+    ...{
+      storage,
+      baseUrl,
+      evidence,
+      balances,
+      seed,
+      allowUpstream,
+      trustProxy,
+      chargeOnUpstreamError,
+      limits,
+      journal,
+    },
+    ...withoutUndefined({ twinDomain, accountCreation, encryptionKey }),
+    ...reach,
+    sandbox: true,
+    upstream: nodeUpstream(),
+    fonts: nodeFonts(),
+  })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return { service, credentials, handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }) }
+    return {
+      storage,
+      service,
+      credentials,
+      handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }),
+    }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })
     throw error
   }
-}
-
-/** The options whose defaults are those of the service. */
-function chosen(settings: Omit<AssembleOptions, 'clock'>) {
-  const { twinDomain, accountCreation, chargeOnUpstreamError, encryptionKey } = settings
-  return {
-    chargeOnUpstreamError,
-    ...(twinDomain !== undefined && { twinDomain }),
-    ...(accountCreation !== undefined && { accountCreation }),
-    ...(encryptionKey !== undefined && { encryptionKey }),
-  }
-}
-
-/** A schema does not say that a number which is there is never undefined. */
-const limitsOf = ({ limits = {} }: Pick<Settings, 'limits'>) => limits as Partial<Limits>
-
-function journalOf({
-  journalEntries: entries,
-  journalBytes: bytes,
-}: Pick<Settings, 'journalEntries' | 'journalBytes'>) {
-  return { ...(entries !== undefined && { entries }), ...(bytes !== undefined && { bytes }) }
 }
 
 /** Reads the file that `--import` names. If it is also the file to write on exit, it need not exist yet. */

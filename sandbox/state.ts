@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { access, open, rm, stat } from 'node:fs/promises'
+import { access, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { PRIVATE, replaceFile, settlePath, syncFile } from '../adapters/storage/file/disk.js'
+import { replaceFile, settlePath, writePieces } from '../adapters/storage/file/disk.js'
 import { readStateDocument } from '../adapters/storage/file/first-format.js'
 import { isStorage, readStored } from '../adapters/storage/file/stored.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
@@ -19,24 +19,22 @@ import { Refusal, refuseFile } from './refusal.js'
 export interface OpenOptions {
   /** Takes the place of all that is stored. */
   readonly replaceBy?: State | undefined
-  readonly warn?: (message: string) => void
+  readonly warn?: ((message: string) => void) | undefined
 }
 
 /** Opens a data file, a database, or else memory. Throws `Refusal`. */
-export function openStorage(
+export async function openStorage(
   { data, database }: Partial<Pick<Settings, 'data' | 'database'>>,
-  options: OpenOptions = {},
+  { replaceBy, warn }: OpenOptions = {},
 ): Promise<Storage> {
-  if (database !== undefined) return openDatabase(database, options)
-  return data === undefined ? openMemory(options.replaceBy) : openData(data, options)
+  if (database !== undefined) return openDatabase(database, replaceBy)
+  return data === undefined ? replaced(memoryStorage(), replaceBy) : openData(data, { replaceBy, warn })
 }
 
-async function openDatabase(url: string, { replaceBy }: OpenOptions): Promise<Storage> {
+async function openDatabase(url: string, replaceBy: State | undefined): Promise<Storage> {
   const { DatabaseRefused, postgresStorage } = await import('../adapters/storage/postgres.js')
   try {
-    const storage = await postgresStorage({ url })
-    if (replaceBy) await replaceState(storage, replaceBy)
-    return storage
+    return await replaced(await postgresStorage({ url }), replaceBy)
   } catch (error) {
     if (error instanceof DatabaseRefused || error instanceof SchemaNewer)
       throw new Refusal(error.message, { cause: error })
@@ -49,9 +47,7 @@ export async function openData(file: string, { replaceBy, warn }: OpenOptions = 
   try {
     const path = await settlePath(file)
     if (await isSpecialFile(path)) throw new Refusal(`cannot store data in ${file}: it is not a regular file`)
-    const storage = await fileStorage({ file: path, ...(warn && { warn }) })
-    if (replaceBy) await replaceState(storage, replaceBy)
-    return storage
+    return await replaced(await fileStorage({ file: path, ...(warn && { warn }) }), replaceBy)
   } catch (error) {
     if (error instanceof StorageDamaged || error instanceof StorageLocked || error instanceof SchemaNewer)
       throw new Refusal(error.message, { cause: error })
@@ -59,19 +55,14 @@ export async function openData(file: string, { replaceBy, warn }: OpenOptions = 
   }
 }
 
-async function replaceState(storage: Storage, state: State): Promise<void> {
+async function replaced(storage: Storage, replaceBy: State | undefined): Promise<Storage> {
   try {
-    await storage.import(state)
+    if (replaceBy) await storage.import(replaceBy)
+    return storage
   } catch (error) {
     await storage.close()
     throw error
   }
-}
-
-export async function openMemory(replaceBy: State | undefined): Promise<Storage> {
-  const storage = memoryStorage()
-  if (replaceBy) await storage.import(replaceBy)
-  return storage
 }
 
 /** Is called with the number of bytes so far. */
@@ -124,7 +115,7 @@ export async function writeState(file: string, storage: Storage, onWritten?: OnB
   const pieces = measured(stateText(state), onWritten)
   try {
     const path = await settlePath(file)
-    if (await isSpecialFile(path)) await writePieces(path, pieces)
+    if (await isSpecialFile(path)) await writePieces(path, 'w', pieces)
     else await replaceAtomically(path, pieces)
     return state
   } catch (error) {
@@ -150,7 +141,7 @@ export async function checkTarget(file: string, data?: string): Promise<void> {
 async function replaceAtomically(path: string, pieces: Iterable<string>): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
-    await writePieces(aside, pieces)
+    await writePieces(aside, 'w', pieces)
     await replaceFile(aside, path)
   } finally {
     await rm(aside, { force: true })
@@ -161,14 +152,4 @@ async function replaceAtomically(path: string, pieces: Iterable<string>): Promis
 async function isSpecialFile(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined)
   return found !== undefined && !found.isFile()
-}
-
-async function writePieces(file: string, pieces: Iterable<string>): Promise<void> {
-  const handle = await open(file, 'w', PRIVATE)
-  try {
-    for (const piece of pieces) await handle.writeFile(piece)
-    if ((await handle.stat()).isFile()) await syncFile(handle)
-  } finally {
-    await handle.close()
-  }
 }

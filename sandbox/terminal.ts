@@ -2,10 +2,8 @@ import { visibleFailure, visibleLine, visibleText } from '../src/base/text/visib
 
 /** Everything that a command writes leaves here, so that no text of others moves the cursor, hides or begins a line. */
 
-/** Prints one line of a result. */
 export const printLine = (line: string): void => void process.stdout.write(`${visibleLine(line)}\n`)
 
-/** Prints lines of a result. */
 export const printLines = (lines: readonly string[]): void => void process.stdout.write(visibleLines(lines))
 
 /** Prints a document whose line breaks are its own: an export, a script, indented JSON. */

@@ -34,13 +34,8 @@ export interface Signer {
   learn?(headers: Headers): void
 }
 
-interface Pair {
-  readonly access_token: string
-  readonly refresh_token?: string | undefined
-}
-
 /** Gets a pair for an `Authorization` header. Rejects with a `Refusal`. */
-export type Exchange = (authorization: string) => Promise<Pair>
+export type Exchange = (authorization: string) => Promise<TokenCredentials>
 
 export const anonymous: Signer = { sign: async () => ({ headers: {} }) }
 
@@ -72,12 +67,12 @@ function sessionSigner(first: string | undefined): Signer {
 
 /** Keeps the tokens of a caller. Calls that find a token expired at the same time wait for one exchange. */
 class TokenSigner implements Signer {
-  #pair: Pair | undefined
+  #pair: TokenCredentials | undefined
   #pending: Promise<void> | undefined
 
   constructor(
     readonly exchange: Exchange,
-    pair: Pair | undefined,
+    pair: TokenCredentials | undefined,
     readonly basic: string | undefined,
   ) {
     this.#pair = pair

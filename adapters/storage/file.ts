@@ -1,16 +1,22 @@
+import { randomUUID } from 'node:crypto'
+import { copyFile, link, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { Low } from 'lowdb'
 import { collections as all, schemaHistory } from '../../src/core.js'
 import { type AnyCollection, type Storage, StorageUnavailable } from '../../src/storage/storage.js'
 import { serialStorage } from '../../src/storage/tables/serial.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import { writeStored } from './file/backup.js'
-import { BLANK, type Snapshot } from './file/data-file.js'
-import { settlePath } from './file/disk.js'
+import { storeLongFields } from './file/commit.js'
+import { BLANK, DataFile, type Snapshot } from './file/data-file.js'
+import { exists, settlePath, syncDirectory } from './file/disk.js'
 import { isSystemError, reasonOf } from './file/errors.js'
-import { FileLog } from './file/file-log.js'
-import type { Journal } from './file/journal.js'
+import { FileLog, type FileLogOptions } from './file/file-log.js'
+import { Journal, type JournalOptions } from './file/journal.js'
+import { settleDataFile } from './file/journal-part.js'
+import { divideRows } from './file/key-file.js'
 import { takeLock } from './file/lock.js'
-import { openFiles } from './file/open.js'
+import { checkUniqueKeys, migrateStored, readStored, type Stored } from './file/stored.js'
 import { watchFiles } from './file/watch.js'
 
 export { StorageDamaged, StorageLocked } from './file/errors.js'
@@ -81,7 +87,7 @@ async function openStorage({
     const storage = serialStorage({ name: 'file', tables, log, history: schemaHistory })
     const watch = watchFiles(
       () => [dataFile.watched, journal.watched].filter((each) => each !== undefined),
-      (what) => void saveAside({ path, what, storage, journal, store: files.store, warn }),
+      (what) => void saveAside(what, { storage, path, journal, store: files.store, warn }),
     )
     log.onClose(() => watch.end())
     return storage
@@ -91,18 +97,17 @@ async function openStorage({
   }
 }
 
-interface Saving {
-  readonly path: string
-  /** What happened to the files. */
-  readonly what: string
-  readonly storage: Storage
-  readonly journal: Journal
-  readonly store: string
-  readonly warn: (message: string) => void
-}
-
-/** Writes the whole state beside files that a different program deleted or replaced. The storage takes no more writes. */
-async function saveAside({ path, what, storage, journal, store, warn }: Saving): Promise<void> {
+/** Writes the whole state beside files that a different program deleted or replaced, as `what` says. The storage takes no more writes. */
+async function saveAside(
+  what: string,
+  {
+    storage,
+    path,
+    journal,
+    store,
+    warn,
+  }: Pick<FileLogOptions, 'path' | 'journal' | 'store' | 'warn'> & { storage: Storage },
+): Promise<void> {
   await journal.lose(
     new StorageUnavailable(`${what}. Nothing can be stored until this process starts again`, {
       reason: 'a different program deleted or replaced the files of the storage',
@@ -117,4 +122,78 @@ async function saveAside({ path, what, storage, journal, store, warn }: Saving):
   } catch (cause) {
     warn(`${what}, and the state could not be saved (${messageOf(cause)}). Export it before you stop this process.`)
   }
+}
+
+interface Opening extends Pick<JournalOptions, 'partBytes' | 'check'> {
+  readonly path: string
+  readonly collections: readonly AnyCollection[]
+}
+
+/**
+ * Opens the files of a storage for writing. Brings older ones to this release, after it has put a copy beside them.
+ * Throws `StorageDamaged` and `SchemaNewer`.
+ */
+async function openFiles({ path, collections, partBytes, check }: Opening) {
+  const stored = await readStored(path)
+  if (stored.pending.length > 0) await keepOlder(path, stored)
+  await migrateStored(path, stored)
+  checkUniqueKeys(path, stored.tables, collections)
+  const { tables, keyFile, long, commit } = stored
+  const store = stored.store || randomUUID()
+  const dataFile = new DataFile(path, long)
+  const isRewritten = stored.format !== 'lines' || stored.pending.length > 0
+  if (isRewritten) {
+    storeLongFields(tables, long)
+    const { counters, rows } = tables.state()
+    const { together, apart } = divideRows(rows)
+    // An older state may hold its key among the other rows.
+    if (Object.keys(apart).length > 0) keyFile.write({ commit, rows: apart }, commit)
+    await dataFile.write({ schema: schemaHistory.current, store, commit, counters, rows: together, journals: [] })
+    await dataFile.replace([])
+  } else await settleDataFile(path, stored.partNames)
+  await tidy(path)
+  await dataFile.hold()
+  const { parts, end, size } = isRewritten ? { parts: [], end: 0, size: 0 } : stored.journal
+  try {
+    const journal = await Journal.open({ file: path, store, commit, parts, end, size, partBytes, check })
+    return { tables, dataFile, journal, keyFile, long, store }
+  } catch (error) {
+    await dataFile.release()
+    throw error
+  }
+}
+
+/** Puts a copy of an older state beside it, for the release that wrote it: such as `<file>.v1`, and its key. */
+async function keepOlder(path: string, stored: Stored): Promise<void> {
+  const copy = `${path}.v${stored.schema}`
+  if (stored.format === 'first') {
+    await keepFile(path, copy)
+    await keepFile(`${path}.journal`, `${copy}.journal`)
+  } else {
+    const { counters, rows } = stored.tables.state()
+    const { schema, store, commit } = stored
+    const file = new DataFile(copy)
+    await file.write({ schema, store, commit, counters, rows: divideRows(rows).together, journals: [] })
+    await file.replace([])
+  }
+  if (await exists(`${path}.key`)) await copyFile(`${path}.key`, `${copy}.key`)
+  await syncDirectory(dirname(path))
+}
+
+/** Gives a file a second name. A copy of an earlier try is replaced. */
+async function keepFile(file: string, copy: string): Promise<void> {
+  await rm(copy, { force: true })
+  if (!(await exists(file))) return
+  // Some file systems have no links.
+  await link(file, copy).catch(() => copyFile(file, copy))
+}
+
+/** Removes what a crash may have left. */
+async function tidy(path: string): Promise<void> {
+  for (const half of [`${path}.next`, `${path}.previous.next`, `${path}.key.next`]) await rm(half, { force: true })
+  // The journal of the first format is in the data file now, and kept beside its copy.
+  if (!(await exists(`${path}.journal`))) return
+  await rename(`${path}.journal`, `${path}.v1.journal`)
+  // Renaming does nothing if both names are of one file.
+  await rm(`${path}.journal`, { force: true })
 }

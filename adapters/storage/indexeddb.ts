@@ -1,10 +1,10 @@
 import { collections as all, schemaHistory } from '../../src/core.js'
-import { ignore } from '../../src/storage/ignore.js'
 import { assertKeys } from '../../src/storage/key.js'
 import { assertState, latestOf } from '../../src/storage/state.js'
 import {
   type AnyCollection,
   type ImportOptions,
+  type Presence,
   type Reader,
   type State,
   type Storage,
@@ -14,10 +14,9 @@ import {
 } from '../../src/storage/storage.js'
 import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Transaction } from '../../src/storage/transaction.js'
-import { readCommits } from './indexeddb/commits.js'
-import { readContent, readCounters, writeContent } from './indexeddb/content.js'
+import { ignore } from '../../src/storage/ignore.js'
+import { readCommits, readContent, readCounters, writeContent } from './indexeddb/content.js'
 import { Database } from './indexeddb/database.js'
-import { presenceBy } from './indexeddb/presence.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'
 import { SCHEMA_STORE } from './indexeddb/schema.js'
 
@@ -133,4 +132,29 @@ async function importState(
     const counters = keepsNumbers ? latestOf(state.counters, await readCounters(tx)) : state.counters
     writeContent(tx, { ...state, counters, rows: Object.fromEntries(lists) })
   })
+}
+
+/** Shows which instances are alive: each holds a lock of its name. The browser releases it when the tab or worker ends. */
+function presenceBy(locks: Pick<LockManager, 'request'>, prefix: string): { presence: Presence; leave: () => void } {
+  let leave = () => {}
+  const left = new Promise<void>((resolve) => (leave = resolve))
+  const entered = new Map<string, Promise<void>>()
+  const enter = (name: string) =>
+    new Promise<void>((resolve, reject) => {
+      const hold = () => {
+        resolve()
+        return left
+      }
+      locks.request(`${prefix}.${name}`, hold).catch(reject)
+    })
+  const presence: Presence = {
+    enter(name) {
+      const known = entered.get(name) ?? enter(name)
+      entered.set(name, known)
+      return known
+    },
+    isAlive: (name) =>
+      locks.request(`${prefix}.${name}`, { mode: 'shared', ifAvailable: true }, async (lock) => lock === null),
+  }
+  return { presence, leave }
 }

@@ -1,8 +1,6 @@
 import type Stripe from 'stripe'
 import type { CardCharge, ChargeResult } from '../../src/core.js'
-import { stripeAmount } from './amount.js'
-import { shownCard, stripeName } from './card.js'
-import { expanded } from './expanded.js'
+import { expanded, shownCard, stripeAmount, stripeName } from './card.js'
 import {
   AUTHENTICATION_REQUIRED,
   declineReason,

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import type { CardRefund, RefundResult } from '../../src/core.js'
-import { stripeAmount } from './amount.js'
+import { stripeAmount } from './card.js'
 import { isRefusal, refusalReason } from './failure.js'
 
 /** Errors that pass: when the account has money again, or when Stripe lists a refund that someone has just created by hand. */

@@ -1,7 +1,6 @@
 import type Stripe from 'stripe'
 import type { CardToSave, SaveResult } from '../../src/core.js'
-import { savedCardName, shownCard } from './card.js'
-import { expanded } from './expanded.js'
+import { expanded, savedCardName, shownCard } from './card.js'
 import { AUTHENTICATION_REQUIRED, declineReason, isDecline, isRefusal, refusalReason } from './failure.js'
 
 /**

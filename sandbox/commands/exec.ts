@@ -2,9 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { environmentOf } from '../../adapters/testing/environment.js'
 import { StorageUnavailable } from '../../src/storage/storage.js'
 import type { Settings } from '../config.js'
-import { packageManagerEnded } from '../parent.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
-import { codeOf } from '../signals.js'
+import { codeOf, packageManagerEnded } from '../signals.js'
 import { printToStderr } from '../terminal.js'
 
 const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']

@@ -4,26 +4,11 @@ import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontex
 import { visibleLine } from '../../src/base/text/visible.js'
 import { isObject } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
-import { packageManagerEnded } from '../parent.js'
 import { Refusal } from '../refusal.js'
 import { findControlToken } from '../run-file.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
-import { stopSignal } from '../signals.js'
+import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printToStderr } from '../terminal.js'
-
-/** Where the tools are. */
-export interface ToolSource {
-  /** Without a trailing slash. */
-  readonly url: string
-  /** Needed for a sandbox on another machine. */
-  readonly controlToken: string | undefined
-}
-
-/** One side of a protocol over stdio. */
-export interface Streams {
-  readonly input: Readable
-  readonly output: Writable
-}
 
 /**
  * Serves the tools for coding agents over stdio until the input ends: those of a running sandbox, or of one in memory that
@@ -65,8 +50,8 @@ async function findSandbox(named: string): Promise<string | undefined> {
  * resolves. A message that the sandbox does not take is answered with an error.
  */
 export async function forwardMessages(
-  { url, controlToken }: ToolSource,
-  { input, output }: Streams,
+  { url, controlToken }: { readonly url: string; readonly controlToken: string | undefined },
+  { input, output }: { readonly input: Readable; readonly output: Writable },
   stopped: Promise<unknown>,
 ): Promise<void> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')

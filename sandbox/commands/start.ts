@@ -1,8 +1,12 @@
-import { asJson, asText, dashboardOf } from '../announce.js'
+import { relative } from 'node:path'
+import picocolors from 'picocolors'
+import { isLoopbackAddress, isLoopbackHost } from '../../src/base/loopback.js'
+import { visibleLine } from '../../src/base/text/visible.js'
+import { VERSION } from '../../src/base/version.js'
+import type { Credentials } from '../../src/index.js'
 import type { Settings } from '../config.js'
-import { packageManagerEnded } from '../parent.js'
-import { startSandbox } from '../sandbox.js'
-import { stopSignal } from '../signals.js'
+import { type RunningSandbox, startSandbox } from '../sandbox.js'
+import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printLine, printStyled, printToStderr } from '../terminal.js'
 
 /** Serves until a signal to stop, or until the package manager that started it has ended. */
@@ -18,17 +22,78 @@ export async function start(settings: Settings): Promise<void> {
 
 async function openInBrowser(url: string): Promise<void> {
   const { spawn } = await import('node:child_process')
-  const [command, ...args] = openers[process.platform] ?? LINUX
+  const [command = 'xdg-open', ...args] = openers[process.platform] ?? []
   const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
   opener.once('error', () => printToStderr(`cannot open a browser: open ${url} yourself`))
   opener.unref()
 }
 
-type Opener = readonly [command: string, ...args: string[]]
+/** The command of each platform, and its arguments. */
+const openers: Readonly<Record<string, readonly string[]>> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] }
 
-const LINUX: Opener = ['xdg-open']
+/** Describes a running sandbox as JSON: its address and the seeded credentials. */
+export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {
+  const { url, credentials, controlToken } = sandbox
+  const dashboard = dashboardOf(sandbox, { host })
+  const fields = { url, dashboard, version: VERSION, pid: process.pid, data: data ?? null, control_token: controlToken }
+  return JSON.stringify({ ...fields, ...credentials })
+}
 
-const openers: Partial<Record<NodeJS.Platform, Opener>> = {
-  darwin: ['open'],
-  win32: ['cmd', '/c', 'start', ''],
+/** Describes a running sandbox for people, in colour on a terminal. Only the colours are unseen characters. */
+export function asText(
+  sandbox: RunningSandbox,
+  { data, database, seed, host }: Settings,
+  isTerminal: boolean | undefined,
+): string {
+  const { url, credentials, controlToken } = sandbox
+  // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
+  const colours = picocolors.createColors(isTerminal === true && picocolors.isColorSupported)
+  const visibly = (paint: (text: string) => string) => (text: string) => paint(visibleLine(text))
+  const { bold, cyan, dim } = { bold: visibly(colours.bold), cyan: visibly(colours.cyan), dim: visibly(colours.dim) }
+  const rows = (fields: Readonly<Record<string, string>>) =>
+    Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${value}`)
+  const addresses = {
+    address: cyan(url),
+    dashboard: cyan(dashboardOf(sandbox, { host })),
+    mcp: cyan(`${url}/mcp`),
+    data: data !== undefined ? visibleLine(displayPath(data)) : database === undefined ? 'in memory' : 'in PostgreSQL',
+    control_token: visibleLine(controlToken),
+  }
+  const people = peopleOf(credentials)
+  const blocks = [
+    [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
+    ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
+    ...(people.length === 0 && seed !== 'none'
+      ? [['The stored state began with another seed, so these are not its credentials.']]
+      : []),
+    [dim('Press Ctrl+C to stop.')],
+  ]
+  return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
+}
+
+/** The dashboard's address, with the control token if it needs that. The page keeps it in a cookie of its own. */
+export const dashboardOf = (
+  { url, controlToken, isGuarded }: RunningSandbox,
+  { host }: Pick<Settings, 'host'>,
+): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
+
+const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
+
+const LABEL = 'client_secret  '.length
+
+const peopleOf = ({ accounts, users }: Credentials) => [
+  ...accounts.map(({ name, ...fields }) => ({ title: `Account ${name}`, fields: visible(fields) })),
+  ...users.map(({ email, code, ...fields }) => ({
+    title: `User ${email}`,
+    fields: visible({ ...(code !== undefined && { 'sign-in code': code }), ...fields }),
+  })),
+]
+
+const visible = (fields: object): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, visibleLine(String(value))]))
+
+/** Relative if the file is below the working directory. */
+function displayPath(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
 }

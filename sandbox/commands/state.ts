@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises'
 import { exists } from '../../adapters/storage/file/disk.js'
+import { SCHEMA } from '../../src/migrations/schema.js'
 import type { State } from '../../src/storage/storage.js'
 import type { Settings } from '../config.js'
 import { Progress, shownBytes, shownRows } from '../progress.js'
 import { Refusal, refuseFile } from '../refusal.js'
-import { openStorage, readState, writeState } from '../state.js'
-import { printLine } from '../terminal.js'
+import { openStorage, planMigration, readState, writeState } from '../state.js'
+import { printLine, printLines } from '../terminal.js'
 
 interface Moved extends Partial<Pick<Settings, 'data' | 'database'>> {
   /** The exported state. */
@@ -49,4 +50,16 @@ const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, 
 function printCounts(names: { file: string; data: string | undefined }, state: State): void {
   const counts = { rows: countRows(state), collections: Object.keys(state.rows).length }
   printLine(JSON.stringify({ ...names, ...counts }))
+}
+
+/** Prints which migrations a data file or an exported state needs. Changes nothing. Throws `Refusal` if it would not open. */
+export async function checkMigration(file: string): Promise<void> {
+  const { schema, migrations } = await planMigration(file)
+  const lines = [`${file} has schema ${schema}. This farthing writes schema ${SCHEMA}.`]
+  if (migrations.length > 0) {
+    lines.push(`To open it as a data file saves a copy first, ${file}.v${schema}. These migrations run:`)
+    lines.push(...migrations.map(({ to, what }) => `- schema ${to}: ${what}`))
+  }
+  lines.push('It would open: its rows are consistent, and its ledger is correct.')
+  printLines(lines)
 }

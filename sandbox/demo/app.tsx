@@ -1,10 +1,10 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
-import { Notice, Outdated } from './notice.js'
-import { Phone } from './phone.js'
+import { demo } from '../seed/demo.js'
+import { Phone, Toast } from './phone.js'
 import { type RefusedPayment, Shop } from './shop.js'
 import { type DemoView, useDemo } from './state.js'
-import { Toast } from './toast.js'
 import { type Outcome, ResetButton, Toolbar } from './toolbar.js'
 
 /** The whole page: the shop, the reader's phone next to it, and the toolbar below. */
@@ -49,3 +49,24 @@ export function App({ payments, first }: { payments: MicroPayments; first: DemoV
     </>
   )
 }
+
+/** Shown instead of the shop. */
+export const Notice = ({ title, text, children }: { title: string; text: string; children?: ComponentChildren }) => (
+  <main class="notice">
+    <p class="name">{demo.account.name}</p>
+    <h1>{title}</h1>
+    <p role="status">{text}</p>
+    {children}
+  </main>
+)
+
+/** Shown once a newer version of the page has changed the stored state. */
+export const Outdated = ({ why }: { why: string }) => (
+  <Notice title="A newer version of this shop is open" text={`Reload this page to go on. Nothing is lost. ${why}`}>
+    <p class="acts">
+      <button type="button" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </p>
+  </Notice>
+)

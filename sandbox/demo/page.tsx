@@ -1,7 +1,6 @@
 import { type ComponentChild, render } from 'preact'
 import { required } from '../../src/base/required.js'
-import { App } from './app.js'
-import { Notice, Outdated } from './notice.js'
+import { App, Notice, Outdated } from './app.js'
 import { CannotStart, start } from './start.js'
 import { PageOutdated, readDemoView } from './state.js'
 

@@ -23,3 +23,8 @@ export async function sendRequest(method: string, path: string, body?: object): 
   if (!answer || read === undefined) return { ok: false, body: { error: 'There was no answer. Reload this page.' } }
   return { ok: answer.ok, body: read }
 }
+
+/** What the worker and its pages tell each other: a mail arrived, a code was typed, or the state was replaced. */
+export type ChannelMessage = 'mail' | 'code' | 'changed'
+
+export const channelName = (scope: string): string => `farthing demo ${scope}`

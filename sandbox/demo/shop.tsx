@@ -4,8 +4,8 @@ import type { MicroPayments } from '../../src/market/embeds/browser/element.clie
 import { demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
 import { song } from '../shop/song.js'
-import type { PaidContent } from './paid-content.js'
 import { Player } from './player.js'
+import type { PaidContent } from './state.js'
 import { useWallet, WalletRecords } from './wallet.js'
 
 /** The commodity of the last payment, and why the shop's server refused the payment. */

@@ -1,5 +1,4 @@
-import { phoneCss } from '../phone/css.js'
-import { commonCss, paperCss } from '../shop/css.js'
+import { commonCss, paperCss, phoneCss } from '../shop/css.js'
 
 /** The page's style sheet. */
 export const demoCss = `${commonCss}${paperCss}${phoneCss}

@@ -3,7 +3,7 @@ import { indexedDbStorage } from '../../adapters/storage/indexeddb.js'
 import { createService } from '../../src/slim.js'
 import { demo } from '../seed/demo.js'
 import { backEnd } from './back-end.js'
-import { type ChannelMessage, channelName } from './channel.js'
+import { type ChannelMessage, channelName } from './requests.js'
 
 /** The demo's service worker: the service below `pay/`, the servers of the shop and the phone, and the files of the page. */
 

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { page } from '../../src/http/pages/html.js'
 import { type Reply, reply } from '../../src/http/reply.js'
-import { pagesStyle } from './pages-style.js'
+import { absentPage } from './absent.js'
 
 const types: Readonly<Record<string, string>> = {
   'index.html': 'text/html',
@@ -29,17 +28,10 @@ export async function offlineFile(path: string, folder: URL | undefined): Promis
   })
 }
 
-const notBuilt = page({
-  title: 'Demo not built',
-  status: 404,
-  styles: [pagesStyle],
-  body: (
-    <main>
-      <h1>The offline demo is not built</h1>
-      <p>
-        Run <code>npm run build</code>, or start the sandbox with <code>npm start</code>, which builds the demo.{' '}
-        <a href="/">Back to the sandbox</a>
-      </p>
-    </main>
-  ),
-})
+const notBuilt = absentPage(
+  'Demo not built',
+  'The offline demo is not built',
+  <>
+    Run <code>npm run build</code>, or start the sandbox with <code>npm start</code>, which builds the demo.
+  </>,
+)

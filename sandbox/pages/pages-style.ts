@@ -1,6 +1,5 @@
 import { inline } from '../../src/http/pages/html.js'
-import { phoneCss } from '../phone/css.js'
-import { commonCss, paperCss } from '../shop/css.js'
+import { commonCss, paperCss, phoneCss } from '../shop/css.js'
 
 export const pagesStyle = inline(commonCss)
 

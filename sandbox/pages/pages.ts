@@ -4,14 +4,23 @@ import type { Reply } from '../../src/http/reply.js'
 import type { FetchSource, Service } from '../../src/index.js'
 import type { SandboxAccess } from '../../src/sandbox/onion/context.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/sandbox/onion/guard.js'
-import { archive } from './archive.js'
-import { readDemoState } from './demo-state.js'
+import type { Demo } from '../seed/demo.js'
 import { offlineFile } from './offline.js'
-import type { SandboxPages } from './options.js'
 import { phonePage } from './phone.js'
 import { shopPage } from './shop.js'
-import { unlock } from './unlock.js'
+import { archive, readDemoState, unlock } from './shop-server.js'
 import { welcomePage } from './welcome.js'
+
+/** What the sandbox's pages are created with. */
+export interface SandboxPages {
+  readonly service: Service
+  /** Pages show the demo only if the service's state has it. */
+  readonly demo: Demo
+  /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
+  readonly reach?: SandboxAccess
+  /** The folder of the built offline demo. */
+  readonly offline?: URL
+}
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply<object>>
 

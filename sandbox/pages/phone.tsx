@@ -2,7 +2,8 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
-import type { SandboxPages } from './options.js'
+import { absentPage } from './absent.js'
+import type { SandboxPages } from './pages.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)
@@ -20,7 +21,11 @@ export async function phonePage({ service, demo }: SandboxPages): Promise<Reply>
         policy: { 'connect-src': "'self'" },
         body: <PhonePage userId={user.id} email={email} />,
       })
-    : page({ title: 'No phone', status: 404, styles: [pagesStyle], body: <NoPhone /> })
+    : absentPage(
+        'No phone',
+        'This sandbox has no phone',
+        "The phone belongs to the demo's payer, and this sandbox started without the demo.",
+      )
 }
 
 const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
@@ -37,15 +42,5 @@ const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
     <footer class="small">
       <a href="/">The sandbox</a>
     </footer>
-  </main>
-)
-
-const NoPhone = () => (
-  <main>
-    <h1>This sandbox has no phone</h1>
-    <p>
-      The phone belongs to the demo's payer, and this sandbox started without the demo.{' '}
-      <a href="/">Back to the sandbox</a>
-    </p>
   </main>
 )

@@ -2,9 +2,10 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
-import type { DemoState } from './demo-state.js'
+import { absentPage } from './absent.js'
 import { pagesStyle, shopStyle } from './pages-style.js'
 import script from './shop.client.ts?script'
+import type { DemoState } from './shop-server.js'
 
 const shopScript = inline(script)
 
@@ -19,7 +20,11 @@ export const shopPage = (demo: Demo, state: DemoState | null): Reply =>
         policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
         body: <ShopPage demo={demo} />,
       })
-    : page({ title: 'No shop', status: 404, styles: [pagesStyle], body: <NoShop /> })
+    : absentPage(
+        'No shop',
+        'This sandbox has no shop',
+        'The shop belongs to the demo, and this sandbox started without it.',
+      )
 
 const ShopPage = ({ demo }: { demo: Demo }) => (
   <main data-public-secret={demo.account.public_secret} data-hash={demo.commodities.article}>
@@ -55,13 +60,4 @@ const Offer = ({ demo }: { demo: Demo }) => (
       This is a sandbox: sign in as <code>{demo.payer.email}</code> with the code <code>{demo.payer.code}</code>.
     </p>
   </aside>
-)
-
-const NoShop = () => (
-  <main>
-    <h1>This sandbox has no shop</h1>
-    <p>
-      The shop belongs to the demo, and this sandbox started without it. <a href="/">Back to the sandbox</a>
-    </p>
-  </main>
 )

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
-import type { DemoState } from './demo-state.js'
-import type { SandboxPages } from './options.js'
+import type { SandboxPages } from './pages.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'
+import type { DemoState } from './shop-server.js'
 import script from './welcome.client.ts?script'
 
 const welcomeScript = inline(script)
@@ -33,30 +33,13 @@ const WelcomePage = (options: Welcome) => {
         It listens at <code>{baseUrl}</code> and stores its state in {STORAGES[storage] ?? storage}.
       </p>
       <ul class="links">
-        {options.state && (
-          <>
-            <li>
-              <a class="first" href="/shop">
-                Visit the shop
-              </a>
-            </li>
-            <li>
-              <a href="/phone">The payer's phone</a>
-            </li>
-          </>
-        )}
-        <li>
-          <a href="/demo/">Try it offline</a>
-        </li>
-        <li>
-          <a href="/v4/openapi.json">OpenAPI</a>
-        </li>
-        <li>
-          <a href="/_sandbox/ledger">Ledger audit</a>
-        </li>
-        <li>
-          <a href="/_sandbox/health">Health</a>
-        </li>
+        {(options.state ? [...demoLinks, ...links] : links).map(([href, text, first]) => (
+          <li>
+            <a class={first} href={href}>
+              {text}
+            </a>
+          </li>
+        ))}
       </ul>
       {options.state ? <DemoSections {...options} state={options.state} /> : <NoDemo baseUrl={baseUrl} />}
       <section>
@@ -83,6 +66,19 @@ const WelcomePage = (options: Welcome) => {
     </main>
   )
 }
+
+type Link = readonly [href: string, text: string, className?: string]
+
+const demoLinks: readonly Link[] = [
+  ['/shop', 'Visit the shop', 'first'],
+  ['/phone', "The payer's phone"],
+]
+const links: readonly Link[] = [
+  ['/demo/', 'Try it offline'],
+  ['/v4/openapi.json', 'OpenAPI'],
+  ['/_sandbox/ledger', 'Ledger audit'],
+  ['/_sandbox/health', 'Health'],
+]
 
 const STORAGES: Record<string, string> = { memory: 'memory until it stops', file: 'a file' }
 

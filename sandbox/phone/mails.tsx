@@ -1,4 +1,4 @@
-import { CopyButton } from './copy.js'
+import { useState } from 'preact/hooks'
 
 export interface Mail {
   readonly id: number
@@ -50,3 +50,21 @@ export const Code = ({ code }: { code: string }) => (
     <span class="digits">{code}</span> <CopyButton text={code} what="code" />
   </p>
 )
+
+/** Copies a text to the clipboard, if the browser allows it, and confirms it. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [isCopied, setCopied] = useState(false)
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => {
+        setCopied(true)
+        setTimeout(() => setCopied(false), 2000)
+      },
+      () => {},
+    )
+  return (
+    <button type="button" class="copy" onClick={copy}>
+      {isCopied ? 'Copied' : 'Copy'} <span class="unseen">{what}</span>
+    </button>
+  )
+}

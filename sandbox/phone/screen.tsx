@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../../src/storage/unknown.js'
-import { Mails } from './mails.js'
-import { type Push, Pushes, type Verb } from './pushes.js'
+import { From, type Mail, Mails } from './mails.js'
 import { answer, connect, type Owner, type PhoneState, readPhone } from './state.js'
 
 /** How often the phone reads the sandbox, in ms. */
@@ -96,3 +95,48 @@ function arrival(before: PhoneState, now: PhoneState): string {
     return mail.codes[0] === undefined ? `A mail arrived. ${mail.subject}.` : `A code arrived: ${mail.codes[0]}.`
   return before.pushes.length > now.pushes.length ? 'A request no longer waits for an answer.' : ''
 }
+
+export interface Push extends Mail {
+  readonly data: { readonly authentication_request_id: string }
+}
+
+export type Verb = 'approve' | 'reject'
+
+/** Pushes that wait for an answer, each with its question and the two answers. */
+export const Pushes = ({
+  pushes,
+  onAnswer,
+}: {
+  pushes: readonly Push[]
+  onAnswer: (push: Push, verb: Verb) => void
+}) => (
+  <ul class="mails pushes" aria-label="Waiting for an answer">
+    {pushes.map((push) => (
+      <li key={push.id}>
+        <From name={push.subject} at={push.created_at} id={`push-${push.id}`} />
+        <div id={`asked-${push.id}`}>
+          {push.text.split('\n').map((line) => (
+            <p dir="auto">{line}</p>
+          ))}
+        </div>
+        <p class="answers">
+          {verbs.map(([verb, label]) => (
+            <button
+              type="button"
+              class={verb === 'approve' ? 'primary' : ''}
+              aria-describedby={`push-${push.id} asked-${push.id}`}
+              onClick={() => onAnswer(push, verb)}
+            >
+              {label}
+            </button>
+          ))}
+        </p>
+      </li>
+    ))}
+  </ul>
+)
+
+const verbs: readonly (readonly [Verb, string])[] = [
+  ['reject', 'Reject'],
+  ['approve', 'Approve'],
+]

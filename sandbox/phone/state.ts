@@ -1,5 +1,5 @@
 import type { Mail } from './mails.js'
-import type { Push, Verb } from './pushes.js'
+import type { Push, Verb } from './screen.js'
 
 export interface Owner {
   readonly userId: string

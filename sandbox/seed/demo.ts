@@ -1,30 +1,5 @@
 import type { Seed } from '../../src/index.js'
 
-/** The demo seed, and the credentials that it fixes. */
-export interface Demo {
-  readonly seed: Seed
-  readonly account: {
-    readonly name: string
-    readonly client_id: string
-    readonly client_secret: string
-    readonly public_secret: string
-    readonly hostname: string
-  }
-  /** Has funds. The email address fixes the sign-in code. */
-  readonly payer: { readonly email: string; readonly code: string; readonly hostname: string; readonly balance: number }
-  /** Has funds. Signs in with the code from the mail. */
-  readonly reader: {
-    readonly name: string
-    readonly email: string
-    readonly hostname: string
-    readonly balance: number
-  }
-  /** The item that the account sells to agents. */
-  readonly archive: NonNullable<Seed['items']>[number]
-  /** Hashes of the other commodities that it sells. */
-  readonly commodities: { readonly article: string; readonly song: string; readonly donation: string }
-}
-
 const account = {
   name: 'The Daily Farthing',
   public_secret: 'mp_0000000000000000000000000000da11',
@@ -33,6 +8,7 @@ const account = {
   hostname: 'daily-farthing.twin.localhost',
 }
 
+/** Has funds. The email address fixes the sign-in code. */
 const payer = {
   email: 'payer+code424242@example.test',
   code: '424242',
@@ -40,6 +16,7 @@ const payer = {
   balance: 20,
 }
 
+/** Has funds. Signs in with the code from the mail. */
 const reader = {
   name: 'Wren',
   email: 'wren@example.test',
@@ -47,6 +24,7 @@ const reader = {
   balance: 20,
 }
 
+/** Hashes of the other commodities that the account sells. */
 const commodities = {
   article: '00000000-0000-4000-8000-0000000000a1',
   song: '00000000-0000-4000-8000-0000000000b2',
@@ -69,8 +47,8 @@ const archive = {
   featured: true,
 }
 
-/** A newspaper that sells an article and a song and takes donations, and two readers with funds. */
-export const demo: Demo = {
+/** The seed and the credentials that it fixes: a newspaper that sells an article and a song and takes donations, and two readers with funds. */
+export const demo = {
   account,
   payer,
   reader,
@@ -85,5 +63,7 @@ export const demo: Demo = {
       { account: account.name, descriptor: 'PRESS.DONATION', cost: 0.5, hash: commodities.donation },
     ],
     items: [archive],
-  },
+  } satisfies Seed as Seed,
 }
+
+export type Demo = typeof demo

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../src/base/json.js'
 import * as z from '../../src/http/fields/zod.js'
 import type { Service } from '../../src/index.js'
 import type { Demo } from '../seed/demo.js'
@@ -40,29 +41,18 @@ export async function bearerHeader(
 }
 
 export async function callService(
-  seller: Seller,
-  method: string,
-  path: string,
-  headers?: Record<string, string | undefined>,
-  body?: Body,
-): Promise<Answer> {
-  const answer = await sendToService(seller, method, path, headers, body)
-  return { status: answer.status, body: AnyBody.parse(await answer.json()) }
-}
-
-export function sendToService(
   { service }: Seller,
   method: string,
   path: string,
   headers: Record<string, string | undefined> = {},
   body?: Body,
-): Promise<Response> {
-  const sent = Object.entries(headers).filter((each): each is [string, string] => each[1] !== undefined)
-  const json: [string, string][] = body ? [['content-type', 'application/json']] : []
+): Promise<Answer> {
+  const sent = { ...headers, ...(body && { 'content-type': 'application/json' }) }
   const request = new Request(service.baseUrl + path, {
     method,
-    headers: [...sent, ...json],
+    headers: withoutUndefined(sent),
     ...(body && { body: JSON.stringify(body) }),
   })
-  return service.fetch(request)
+  const answer = await service.fetch(request)
+  return { status: answer.status, body: AnyBody.parse(await answer.json()) }
 }

@@ -29,7 +29,7 @@ import { CommitHistory } from '../storage/history/history.js'
 import { watchedStorage } from '../storage/history/watched-storage.js'
 import { ReadTransaction } from '../storage/read-transaction.js'
 import type { Storage } from '../storage/storage.js'
-import { forkStorage } from '../storage/tables/fork.js'
+import { forkStorage } from '../storage/tables/serial.js'
 import type { AssemblyOptions } from './assembly-options.js'
 import type { Service } from './service.js'
 

@@ -1,7 +1,7 @@
-import { assertKeys, keyOf } from './key.js'
+import { assertKeys, isRow, keyOf } from './key.js'
+import { ROW_DEPTH } from './state.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
-import { valueFault } from './values.js'
 
 /** What is wrong with a state, and in which row. The id is null if the collection itself is wrong. */
 export interface Inconsistency {
@@ -16,7 +16,6 @@ export interface Schema {
   readonly counted: readonly string[]
 }
 
-/** Finds the first inconsistency of a state. */
 export function findInconsistency(state: State, schema: Schema): Inconsistency | undefined {
   for (const found of inconsistencies(state, schema)) return found
   return undefined
@@ -105,11 +104,6 @@ const uniqueIndexes = ({ indexes }: AnyCollection) =>
     .filter(([, { unique }]) => unique)
     .map(([name, index]) => ({ name, index, holders: new Map<string, Key>() }))
 
-function isRow(row: unknown): row is Row {
-  if (typeof row !== 'object' || row === null || !('id' in row)) return false
-  return typeof row.id === 'string' || (typeof row.id === 'number' && Number.isFinite(row.id))
-}
-
 /** The collection's counter numbers its rows: as ids, or as `number` beside ids that are hashes. */
 function counterInconsistency(row: Row & { readonly number?: unknown }, last: number | undefined): string | undefined {
   if (last === undefined) return undefined
@@ -135,3 +129,37 @@ function referenceInconsistency(
   }
   return undefined
 }
+
+/** The largest number directly in a row: times are below, and what counts can go on counting. */
+const LARGEST = 2 ** 52
+
+/** An end that never comes. It is no number that counts. */
+export const NEVER = Number.MAX_SAFE_INTEGER
+
+/** What no storage keeps as it is, or no service can go on from, in the values of a row. Undefined if all of it is sound. */
+export function valueFault(row: Row): string | undefined {
+  const { id } = row
+  if (typeof id === 'number' && !(Number.isInteger(id) && id >= 0)) return 'its id is not a whole number from 0 up'
+  for (const [field, value] of Object.entries(row)) {
+    if (typeof value === 'number' && Math.abs(value) > LARGEST && !(field === 'until' && value === NEVER))
+      return `its ${field} is too large a number`
+    const what = partFault(value, 1)
+    if (what !== undefined) return `its ${field} ${what}`
+  }
+  return undefined
+}
+
+function partFault(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'holds a number that is too large'
+  if (typeof value === 'string') return textFault(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth === ROW_DEPTH) return `is nested deeper than ${ROW_DEPTH} levels`
+  for (const [name, part] of Object.entries(value)) {
+    const what = textFault(name) ?? partFault(part, depth + 1)
+    if (what !== undefined) return what
+  }
+  return undefined
+}
+
+const textFault = (text: string): string | undefined =>
+  text.isWellFormed() && !text.includes('\0') ? undefined : 'holds U+0000 or half of a surrogate pair'

@@ -1,4 +1,5 @@
-import type { AnyCollection, Index, Key, Row } from './storage.js'
+import type { AnyCollection, Index, Key, Query, Row } from './storage.js'
+import { isObject } from './unknown.js'
 
 /** Sorts after every part of a key, so `[...prefix, AFTER_ALL]` is past all keys that start with the prefix. */
 export const AFTER_ALL: unique symbol = Symbol('after all')
@@ -68,6 +69,26 @@ export function hasPrefix(key: readonly Key[], prefix: readonly Key[]): boolean 
   return true
 }
 
+/**
+ * The rows of a query in key order, with changed rows in the place of those that were read. Leaves out those past `horizon`.
+ */
+export function mergeRows<R extends Row>(
+  rows: readonly R[],
+  changed: ReadonlyMap<Key, R | null>,
+  { index, query, horizon }: { index: Index<Row> | undefined; query: Query; horizon?: readonly Key[] | undefined },
+): R[] {
+  const { prefix, after, reverse } = query
+  const order = (a: readonly Key[], b: readonly Key[]) => (reverse ? -1 : 1) * compareKeys(a, b)
+  const keyed = rows.filter(({ id }) => !changed.has(id)).map((row) => ({ row, key: keyIn(index, row) }))
+  for (const row of changed.values()) {
+    const key = row ? keyOf(index, row) : undefined
+    if (!row || !key || !hasPrefix(key, prefix)) continue
+    if ((after && order(key, after) <= 0) || (horizon && order(key, horizon) > 0)) continue
+    keyed.push({ row, key })
+  }
+  return keyed.sort((a, b) => order(a.key, b.key)).map(({ row }) => row)
+}
+
 /** Throws a TypeError if a row's id or an indexed field cannot be part of a key. */
 export function assertKeys(collection: AnyCollection, row: Row): void {
   // What `isKey` says, without a call for each field.
@@ -81,7 +102,6 @@ export function assertKeys(collection: AnyCollection, row: Row): void {
 
 const indexed = new WeakMap<AnyCollection, readonly (keyof Row)[]>()
 
-/** The fields of all indexes of a collection, each once. */
 function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
   const names = new Set(Object.values(collection.indexes).flatMap(({ fields }) => fields))
   const fields = [...names] as (keyof Row)[] // Indexes name only fields of their collection's rows.
@@ -92,6 +112,8 @@ function indexedFields(collection: AnyCollection): readonly (keyof Row)[] {
 function unindexable(field: string): TypeError {
   return new TypeError(`${field} is indexed, so it must be a string or a finite number`)
 }
+
+export const isRow = (value: unknown): value is Row => isObject(value) && isKey(value.id)
 
 /** Whether a value can be part of a key. */
 export function isKey(part: unknown): part is Key {

@@ -39,7 +39,6 @@ export class Sealer {
     return { ...clear, ...fields } as unknown as R
   }
 
-  /** The row as it is stored. */
   async seal(collection: AnyCollection, row: Row): Promise<Row> {
     const isSealed = ([field]: [string, unknown]) => collection.sealed !== undefined && field in collection.sealed
     const fields = Object.entries(row)

@@ -11,10 +11,12 @@ const CHARACTERS_PER_CHUNK = 1 << 16
 const ROWS = ',"rows":{'
 const END = '}}'
 
-/** Yields the document in pieces of about 64 KiB. */
-export function* stateText({ rows, ...head }: State): Generator<string> {
+export const stateText = ({ rows, ...head }: State): Generator<string> => inPieces(stateLines(head, rows))
+
+/** Joins lines to pieces of about 64 KiB. */
+export function* inPieces(lines: Iterable<string>): Generator<string> {
   let piece = ''
-  for (const line of stateLines(head, rows)) {
+  for (const line of lines) {
     piece += line
     if (piece.length < CHARACTERS_PER_CHUNK) continue
     yield piece

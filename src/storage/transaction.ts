@@ -1,9 +1,8 @@
 import type { Keyring } from '../base/secrets.js'
-import { assertKeys, compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
+import { assertKeys, indexNamed, mergeRows } from './key.js'
 import { Sealer } from './sealing.js'
 import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, ReplacedRow, Row, Writer } from './storage.js'
-import { StoredRows } from './stored-rows.js'
 
 /** The committed state and the counters, which a transaction reads through its own writes. */
 export interface CommittedReader extends Reader {
@@ -159,17 +158,7 @@ export class Transaction implements Writer, CommitRecord {
     query: Query<I>,
   ): Promise<R[]> {
     const committed = await this.#found(from, { ...query, limit: query.limit + own.size })
-    const index = indexNamed(from, query.index)
-    const direction = query.reverse ? -1 : 1
-    const keyed = committed.filter((row) => !own.has(row.id)).map((row) => ({ row, key: keyIn(index, row) }))
-    for (const row of own.values()) {
-      const key = row ? keyOf(index, row) : undefined
-      if (!row || !key || !hasPrefix(key, query.prefix)) continue
-      if (query.after && direction * compareKeys(key, query.after) <= 0) continue
-      keyed.push({ row, key })
-    }
-    keyed.sort((a, b) => direction * compareKeys(a.key, b.key))
-    return keyed.slice(0, query.limit).map(({ row }) => row)
+    return mergeRows(committed, own, { index: indexNamed(from, query.index), query }).slice(0, query.limit)
   }
 
   changes(): Iterable<Changes> {
@@ -245,5 +234,35 @@ export class Transaction implements Writer, CommitRecord {
     if (!changes) this.#changes.set(collection.name, (changes = { collection, rows: new Map() }))
     if (!changes.rows.has(id)) this.#order.push(collection, id)
     changes.rows.set(id, row)
+  }
+}
+
+/** Rows as they were stored when a transaction first saw them, so that it need not read them again when it ends. */
+export class StoredRows {
+  readonly #rows = new Map<string, Map<Key, Row | undefined>>()
+
+  note({ name }: AnyCollection, id: Key, row: Row | undefined): void {
+    const rows = this.#rowsOf(name)
+    if (!rows.has(id)) rows.set(id, row)
+  }
+
+  /** The ids of a collection come from the counter of its name, so there is no row under this one. Returns it. */
+  noteNew(counter: string, id: number): number {
+    this.#rowsOf(counter).set(id, undefined)
+    return id
+  }
+
+  has({ name }: AnyCollection, id: Key): boolean {
+    return this.#rows.get(name)?.has(id) ?? false
+  }
+
+  get({ name }: AnyCollection, id: Key): Row | undefined {
+    return this.#rows.get(name)?.get(id)
+  }
+
+  #rowsOf(name: string): Map<Key, Row | undefined> {
+    let rows = this.#rows.get(name)
+    if (!rows) this.#rows.set(name, (rows = new Map()))
+    return rows
   }
 }

@@ -1,6 +1,6 @@
 import { client, Refusal } from 'farthing/client'
 import { describe, expect, it, vi } from 'vitest'
-import { waitAfter } from '../../adapters/client/attempts.js'
+import { waitAfter } from '../../adapters/client/call.js'
 import { type Between, clientShop, refusing, watch } from '../support/scenes/client-shop.js'
 
 const isPayment = (call: string) => call.startsWith('POST /v4/payment/')

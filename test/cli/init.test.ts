@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { recipes } from '../../sandbox/commands/init/recipes.js'
+import { recipes } from '../../sandbox/commands/recipes.js'
 import { cli } from '../support/cli.js'
 
 const farthing = cli()

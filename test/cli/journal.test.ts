@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
-import { explain } from '../../sandbox/commands/journal/explain.js'
-import { replay } from '../../sandbox/commands/journal/replay.js'
-import { exportFormats, requests } from '../../sandbox/commands/journal/requests.js'
+import { explain, exportFormats, replay, requests } from '../../sandbox/commands/journal.js'
 import type { Outside } from '../../sandbox/commands/running-service.js'
 import { program } from '../../sandbox/program.js'
 import { Refusal } from '../../sandbox/refusal.js'

@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { partFile, partsBeside } from '../../adapters/storage/file/journal-part.js'
-import { appendJournalPart } from '../../adapters/storage/file/part-names.js'
+import { appendJournalPart } from '../../adapters/storage/file/journal-part.js'
 import { readStored } from '../../adapters/storage/file/stored.js'
 import { StorageDamaged, StorageLocked } from '../../adapters/storage/file.js'
 import { SCHEMA } from '../../src/migrations/schema.js'

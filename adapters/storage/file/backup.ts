@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Row } from '../../../src/storage/storage.js'
-import { DataFile } from './data-file.js'
+import { DataFile, type Snapshot } from './data-file.js'
 import { exists } from './disk.js'
 import { StorageDamaged } from './errors.js'
 import { divideRows, KeyFile } from './key-file.js'
@@ -10,18 +9,15 @@ import { readStored } from './stored.js'
 const TRIES = 20
 const BETWEEN_MS = 100
 
-/** What a copy of a storage holds. */
-export interface Copied {
-  readonly commit: number
-  readonly rows: number
-}
-
 /**
  * Writes the state of a storage into a new data file and its key file, while another process may use the storage. It
  * holds every write that was confirmed before the call. Throws `StorageDamaged` and `SchemaNewer`, and then there is no
  * new file.
  */
-export async function copyStored(path: string, to: string): Promise<Copied> {
+export async function copyStored(
+  path: string,
+  to: string,
+): Promise<{ readonly commit: number; readonly rows: number }> {
   for (let attempt = 1; ; attempt++)
     try {
       const { schema, store, commit, tables } = await readStored(path)
@@ -36,19 +32,11 @@ export async function copyStored(path: string, to: string): Promise<Copied> {
     }
 }
 
-export interface WholeState {
-  readonly schema: number
-  readonly store: string
-  readonly commit: number
-  readonly counters: Readonly<Record<string, number>>
-  readonly rows: Readonly<Record<string, readonly Row[]>>
-}
-
 /**
  * Writes a state into a new data file and its key file, reads the file again, and then gives it its name. Throws
  * `StorageDamaged` if the disk did not keep it.
  */
-export async function writeStored(to: string, { rows, ...head }: WholeState): Promise<void> {
+export async function writeStored(to: string, { rows, ...head }: Omit<Snapshot, 'journals'>): Promise<void> {
   const { together, apart } = divideRows(rows)
   const file = new DataFile(to)
   try {
@@ -69,5 +57,5 @@ export async function writeStored(to: string, { rows, ...head }: WholeState): Pr
   }
 }
 
-const countRows = (rows: WholeState['rows']): number =>
+const countRows = (rows: Snapshot['rows']): number =>
   Object.values(rows).reduce((count, list) => count + list.length, 0)

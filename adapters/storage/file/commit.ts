@@ -4,9 +4,7 @@ import type { Commit } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
 import { isObject } from '../../../src/storage/unknown.js'
 import type { LongFields } from './long-fields.js'
-import type { SharedStrings } from './shared-strings.js'
 
-/** One commit in a journal. */
 export interface JournaledCommit {
   readonly commit: number
   /** The new value of each counter that changed. */
@@ -64,3 +62,35 @@ export function storeLongFields(tables: Tables, long: LongFields): void {
       if (stored !== row) tables.restore(name, row.id, stored)
     }
 }
+
+/**
+ * Lets equal strings of rows that follow each other share their memory, as those of a running service do. Rows of one
+ * collection often have long strings in common, such as hashes and hostnames.
+ */
+export class SharedStrings {
+  readonly #last = new Map<string, Row>()
+
+  /** Call it with each row as it was parsed, before it is frozen. */
+  share(collection: string, row: Row): void {
+    const last = this.#last.get(collection)
+    if (last) shareBetween(row, last)
+    this.#last.set(collection, row)
+  }
+}
+
+/** Shorter strings cost as much as the reference to them. */
+const SHORT = 3
+
+function shareBetween(value: object, last: object): void {
+  const parts = value as Record<string, unknown> // A list has its places as names.
+  const former = last as Record<string, unknown>
+  for (const name in parts) {
+    const part = parts[name]
+    const before = former[name]
+    if (typeof part === 'string') {
+      if (part.length > SHORT && part === before) parts[name] = before
+    } else if (isParent(part) && isParent(before)) shareBetween(part, before)
+  }
+}
+
+const isParent = (value: unknown): value is object => typeof value === 'object' && value !== null

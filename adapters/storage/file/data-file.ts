@@ -1,15 +1,17 @@
 import { copyFile, type FileHandle, link, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adapter } from 'lowdb'
+import { isRow } from '../../../src/storage/key.js'
 import { areCounters } from '../../../src/storage/state.js'
+import { inPieces } from '../../../src/storage/state-text.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { exists, PRIVATE, replaceFile, syncDirectory, syncFile } from './disk.js'
+import { SharedStrings } from './commit.js'
+import { exists, replaceFile, syncDirectory, writePieces } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
+import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
 import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
 import type { LongFields } from './long-fields.js'
-import { appendJournalPart, type JournalPart, type PartNames } from './part-names.js'
-import { SharedStrings } from './shared-strings.js'
 import { identityOf, type WatchedFile } from './watch.js'
 
 /** What the first line of a data file says. */
@@ -116,7 +118,7 @@ export class DataFile implements Adapter<Snapshot> {
    */
   async write(snapshot: Snapshot): Promise<void> {
     try {
-      await writeNewFile(this.#next, piecesOf(snapshot, this.#long))
+      await writePieces(this.#next, 'w', inPieces(snapshotLines(snapshot, this.#long)))
     } catch (error) {
       await this.discard()
       throw error
@@ -152,16 +154,6 @@ export class DataFile implements Adapter<Snapshot> {
   }
 }
 
-async function writeNewFile(file: string, pieces: Iterable<string>): Promise<void> {
-  const handle = await open(file, 'w', PRIVATE)
-  try {
-    for (const piece of pieces) await handle.writeFile(piece)
-    await syncFile(handle)
-  } finally {
-    await handle.close()
-  }
-}
-
 /** Gives a file a second name, so that it stays when it is replaced. */
 async function keepAside(file: string, aside: string): Promise<void> {
   if (!(await exists(file))) return
@@ -170,19 +162,6 @@ async function keepAside(file: string, aside: string): Promise<void> {
   // Some file systems have no links.
   await link(file, next).catch(() => copyFile(file, next))
   await replaceFile(next, aside)
-}
-
-const CHARACTERS_PER_WRITE = 1 << 16
-
-function* piecesOf(snapshot: Snapshot, long: LongFields | undefined): Generator<string> {
-  let piece = ''
-  for (const line of snapshotLines(snapshot, long)) {
-    piece += line
-    if (piece.length < CHARACTERS_PER_WRITE) continue
-    yield piece
-    piece = ''
-  }
-  yield piece
 }
 
 function* snapshotLines({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
@@ -348,10 +327,6 @@ function rowOf(list: readonly unknown[], { fields }: Section): Row | undefined {
   const row: Record<string, unknown> = {}
   for (const [at, field] of fields.entries()) row[field] = list[at + 1]
   return isRow(row) ? row : undefined
-}
-
-function isRow(value: object): value is Row {
-  return 'id' in value && (typeof value.id === 'string' || (typeof value.id === 'number' && Number.isFinite(value.id)))
 }
 
 const isCount = (value: unknown): value is number =>

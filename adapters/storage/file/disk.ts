@@ -26,6 +26,27 @@ export async function replaceFile(from: string, to: string): Promise<void> {
   }
 }
 
+/** Opens a file for a job, and closes it after that. */
+export async function withFile<T>(
+  file: string,
+  flags: string | number,
+  job: (handle: FileHandle) => Promise<T>,
+): Promise<T> {
+  const handle = await open(file, flags, PRIVATE)
+  try {
+    return await job(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Writes a file piece by piece, so that other work can run in between. A regular file is on the disk when this resolves. */
+export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<string>): Promise<void> =>
+  withFile(file, flags, async (handle) => {
+    for (const piece of pieces) await handle.writeFile(piece)
+    if ((await handle.stat()).isFile()) await syncFile(handle)
+  })
+
 /** Writes an open file to the disk: what is in it, and what the system keeps about it. */
 export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
 
@@ -39,21 +60,19 @@ const synced = (sync: typeof fsync, { fd }: FileHandle): Promise<void> =>
 /** Writes the names in a directory to the disk. Syncing a file does not do that. */
 export async function syncDirectory(directory: string): Promise<void> {
   // Windows cannot sync a directory, and does not need to.
-  if (process.platform === 'win32') return
-  const handle = await open(directory, constants.O_RDONLY)
-  try {
-    await syncFile(handle)
-  } finally {
-    await handle.close()
-  }
+  if (process.platform !== 'win32') await withFile(directory, constants.O_RDONLY, syncFile)
 }
 
 /** Like `syncDirectory`, for files that are written in the order of the calls. */
 export function syncDirectoryNow(directory: string): void {
   if (process.platform === 'win32') return
-  const handle = openSync(directory, 'r')
+  withFileNow(directory, 'r', fsyncSync)
+}
+
+function withFileNow(file: string, flags: string, job: (handle: number) => void): void {
+  const handle = openSync(file, flags, PRIVATE)
   try {
-    fsyncSync(handle)
+    job(handle)
   } finally {
     closeSync(handle)
   }
@@ -63,22 +82,15 @@ export function syncDirectoryNow(directory: string): void {
 export function writeFileNow(file: string, content: string | Uint8Array): void {
   const next = `${file}.next`
   try {
-    writeNow(next, content)
+    withFileNow(next, 'w', (handle) => {
+      writeFileSync(handle, content)
+      fsyncSync(handle)
+    })
     renameSync(next, file)
   } catch (error) {
     // A full disk needs the space.
     removeNow(next)
     throw error
-  }
-}
-
-function writeNow(file: string, content: string | Uint8Array): void {
-  const handle = openSync(file, 'w', PRIVATE)
-  try {
-    writeFileSync(handle, content)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 
@@ -108,7 +120,6 @@ export async function writeAgain(handle: FileHandle, from: number, to: number): 
   await syncFile(handle)
 }
 
-/** Writes bytes at a place of a file. */
 export async function writeBytes(handle: FileHandle, bytes: Buffer, start: number): Promise<void> {
   for (let at = 0; at < bytes.length; )
     at += (await handle.write(bytes, at, bytes.length - at, start + at)).bytesWritten

@@ -61,10 +61,15 @@ export class FileLog implements CommitLog {
   prepare(changes: readonly Changes[]): readonly Changes[] {
     const { journal, long } = this.#files
     if (journal.fault) throw journal.fault
+    return this.#orFail(() => long.store(changes))
+  }
+
+  /** The journal refuses commits after an act that the disk refused. */
+  #orFail<T>(act: () => T): T {
     try {
-      return long.store(changes)
+      return act()
     } catch (cause) {
-      throw journal.fail(cause)
+      throw this.#files.journal.fail(cause)
     }
   }
 
@@ -127,11 +132,7 @@ export class FileLog implements CommitLog {
 
   #writeKeys(generation: Parameters<KeyFile['write']>[0]): void {
     const { journal, keyFile } = this.#files
-    try {
-      keyFile.write(generation, journal.commit)
-    } catch (cause) {
-      throw journal.fail(cause)
-    }
+    this.#orFail(() => keyFile.write(generation, journal.commit))
   }
 
   /** A commit failed, and the next one gets its number. */

@@ -8,8 +8,7 @@ import { messageOf } from '../../../src/storage/unknown.js'
 import type { JournaledCommit } from './commit.js'
 import { PRIVATE, syncContent, syncDirectory, writeAgain } from './disk.js'
 import { reasonOf, StorageLocked } from './errors.js'
-import { commitLine, headOfPart, partFile } from './journal-part.js'
-import { appendJournalPart, type JournalPart, writeAt } from './part-names.js'
+import { appendJournalPart, commitLine, headOfPart, type JournalPart, partFile, writeAt } from './journal-part.js'
 import { identityOf, type WatchedFile } from './watch.js'
 
 export interface JournalOptions {

@@ -42,9 +42,7 @@ export class KeyFile {
     try {
       return new KeyFile(file, generationsOf(JSON.parse(text)))
     } catch (cause) {
-      throw new StorageDamaged(file, undefined, `this is not a key file (${messageOf(cause)})`, {
-        cause,
-      })
+      throw new StorageDamaged(file, undefined, `this is not a key file (${messageOf(cause)})`, { cause })
     }
   }
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { constants, readFileSync } from 'node:fs'
-import { copyFile, link, open, readFile, rm } from 'node:fs/promises'
+import { copyFile, link, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ignore } from '../../../src/storage/ignore.js'
 import { hasCode, isObject } from '../../../src/storage/unknown.js'
-import { PRIVATE, syncFile } from './disk.js'
+import { syncFile, withFile, writePieces } from './disk.js'
 import { StorageLocked } from './errors.js'
 
 export interface Lock {
@@ -49,7 +49,7 @@ async function takeFreeLock(file: string): Promise<Lock> {
   const own = `${file}.${holder.id}`
   const text = `${JSON.stringify(holder)}\n`
   try {
-    await writeWhole(own, text)
+    await writePieces(own, 'wx', [text])
     await seize(file, own)
   } catch (error) {
     ended.add(holder.id)
@@ -119,21 +119,12 @@ async function placed(own: string, file: string): Promise<boolean> {
     throw error
   }
   try {
-    await syncAt(file)
+    await withFile(file, 'r+', syncFile)
     return true
   } catch (error) {
     // After a power loss, an empty lock would have no holder who could be dead.
     await rm(file, { force: true })
     throw error
-  }
-}
-
-async function syncAt(file: string): Promise<void> {
-  const handle = await open(file, 'r+')
-  try {
-    await syncFile(handle)
-  } finally {
-    await handle.close()
   }
 }
 
@@ -203,15 +194,5 @@ async function statOf(pid: number): Promise<ProcessStat | undefined> {
     return { started: `${boot.trim()}/${fields[19]}`, isDead: /^[ZXx]$/.test(fields[0] ?? '') }
   } catch {
     return undefined
-  }
-}
-
-async function writeWhole(file: string, text: string): Promise<void> {
-  const handle = await open(file, 'wx', PRIVATE)
-  try {
-    await handle.writeFile(text)
-    await syncFile(handle)
-  } finally {
-    await handle.close()
   }
 }

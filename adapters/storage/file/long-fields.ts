@@ -67,7 +67,6 @@ export class LongFields {
     return Object.freeze(row)
   }
 
-  /** The row as its line has it. */
   lineOf(row: Row): Row {
     return this.#lines.get(row) ?? row
   }
@@ -84,17 +83,9 @@ export class LongFields {
     const before = this.#before
     this.#before = used
     if (!before) return
-    for (const name of this.#names())
+    const names = existsSync(this.#directory) ? readdirSync(this.#directory) : []
+    for (const name of names)
       if (!used.has(name) && !before.has(name)) rmSync(join(this.#directory, name), { force: true })
-  }
-
-  #names(): string[] {
-    try {
-      return readdirSync(this.#directory)
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return []
-      throw error
-    }
   }
 
   #write(text: string): string {

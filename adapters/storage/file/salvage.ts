@@ -2,22 +2,19 @@ import { schemaHistory } from '../../../src/core.js'
 import type { Row } from '../../../src/storage/storage.js'
 import { Tables } from '../../../src/storage/tables/tables.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { replay } from './commit.js'
+import { replay, SharedStrings } from './commit.js'
 import { DataFile, type Snapshot } from './data-file.js'
 import { exists } from './disk.js'
 import { type OnDamage, StorageDamaged } from './errors.js'
-import { holdsCommit, partFile, partsBeside, readPart } from './journal-part.js'
+import { holdsCommit, type JournalPart, partFile, partsBeside, readPart } from './journal-part.js'
 import { KeyFile } from './key-file.js'
 import { LongFields } from './long-fields.js'
-import type { JournalPart } from './part-names.js'
-import { SharedStrings } from './shared-strings.js'
 import { formatOf, readStored } from './stored.js'
 
 /** What can be read of the files of a storage. */
 export interface Salvaged {
   readonly schema: number
   readonly store: string
-  /** The last commit. */
   readonly commit: number
   readonly tables: Tables
   /** Where it was read from: the data file, or the one before it. Both with the journal. */
@@ -36,7 +33,10 @@ export interface Salvaged {
  */
 export async function salvage(path: string): Promise<Salvaged> {
   const format = (await exists(path)) ? await formatOf(path) : 'lines'
-  if (format !== 'lines') return salvageFirst(path)
+  if (format !== 'lines') {
+    const { schema, store, commit, tables } = await readStored(path)
+    return { schema, store, commit, tables, from: path, damages: [], losses: [], filled: 0 }
+  }
   const long = new LongFields(path)
   const current = await readData(path, long)
   const previous = current && current.damages.length === 0 ? undefined : await readData(`${path}.previous`, long)
@@ -82,11 +82,6 @@ export function* unreadableFields(row: Row): Generator<readonly [field: string, 
 }
 
 const missing = (path: string) => new StorageDamaged(path, undefined, 'the file is missing')
-
-async function salvageFirst(path: string): Promise<Salvaged> {
-  const { schema, store, commit, tables } = await readStored(path)
-  return { schema, store, commit, tables, from: path, damages: [], losses: [], filled: 0 }
-}
 
 interface ReadData {
   readonly file: string

@@ -1,20 +1,17 @@
-import { open } from 'node:fs/promises'
 import { schemaHistory } from '../../../src/core.js'
 import type { AnyCollection } from '../../../src/storage/storage.js'
 import { type Migration, migrateTables, pendingMigrations, schemaOf } from '../../../src/storage/tables/migration.js'
 import { Tables } from '../../../src/storage/tables/tables.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { replay } from './commit.js'
+import { replay, SharedStrings } from './commit.js'
 import { DataFile, type Snapshot } from './data-file.js'
-import { exists } from './disk.js'
+import { exists, withFile } from './disk.js'
 import { StorageDamaged } from './errors.js'
 import { readFirstFormat, readFirstJournal } from './first-format.js'
-import { holdsCommit, partFile, partsBeside, readPart } from './journal-part.js'
+import { holdsCommit, type JournalPart, type PartNames, partFile, partsBeside, readPart } from './journal-part.js'
 import { KeyFile } from './key-file.js'
 import { parseLine } from './line.js'
 import { LongFields } from './long-fields.js'
-import type { JournalPart, PartNames } from './part-names.js'
-import { SharedStrings } from './shared-strings.js'
 
 /** What the files of a storage hold. Reading them changes nothing. */
 export interface Stored {
@@ -23,11 +20,9 @@ export interface Stored {
   readonly schema: number
   /** Empty if the data file is an exported state, or missing. */
   readonly store: string
-  /** The last commit. */
   readonly commit: number
   /** The rows of that commit, also those of the key file. Older ones are not migrated yet. */
   readonly tables: Tables
-  /** The migrations that they need. */
   readonly pending: readonly Migration[]
   readonly keyFile: KeyFile
   readonly long: LongFields
@@ -44,8 +39,7 @@ interface StoredJournal {
   readonly size: number
 }
 
-const NO_JOURNAL: StoredJournal = { parts: [], end: 0, size: 0 }
-const NOWHERE: PartNames = { from: 0, to: 0 }
+const NO_JOURNAL = { journal: { parts: [], end: 0, size: 0 }, partNames: { from: 0, to: 0 } }
 
 /** Reads the files of a storage. Throws `StorageDamaged` and `SchemaNewer`. */
 export async function readStored(path: string): Promise<Stored> {
@@ -60,11 +54,14 @@ export async function readStored(path: string): Promise<Stored> {
   return { format, ...read, keyFile, long, pending }
 }
 
-/** Brings the rows to the schema of this release, and checks their unique keys. Throws `StorageDamaged`. */
-export async function migrateStored(path: string, { tables, pending }: Stored, collections: readonly AnyCollection[]) {
-  await migrateTables(tables, pending).catch((cause: unknown) => {
+/** Brings the rows to the schema of this release. Throws `StorageDamaged`. */
+export const migrateStored = (path: string, { tables, pending }: Pick<Stored, 'tables' | 'pending'>): Promise<void> =>
+  migrateTables(tables, pending).catch((cause: unknown) => {
     throw new StorageDamaged(path, undefined, `its rows cannot be migrated (${messageOf(cause)})`, { cause })
   })
+
+/** Throws `StorageDamaged`. */
+export function checkUniqueKeys(path: string, tables: Tables, collections: readonly AnyCollection[]): void {
   try {
     tables.checkUniqueKeys(collections)
   } catch (cause) {
@@ -79,8 +76,7 @@ const none = (): Read => ({
   store: '',
   commit: 0,
   tables: new Tables(),
-  journal: NO_JOURNAL,
-  partNames: NOWHERE,
+  ...NO_JOURNAL,
 })
 
 /** Whether a path is a data file, perhaps a damaged one, and not an exported state. */
@@ -112,10 +108,8 @@ export async function formatOf(path: string): Promise<Stored['format']> {
     return 'none'
   }
   try {
-    const handle = await open(path, 'r')
-    const start = Buffer.alloc(ENOUGH)
-    const { bytesRead } = await handle.read(start, 0, ENOUGH, 0).finally(() => handle.close())
-    return hasLines(start.subarray(0, bytesRead)) ? 'lines' : 'first'
+    const { buffer, bytesRead } = await withFile(path, 'r', (handle) => handle.read(Buffer.alloc(ENOUGH), 0, ENOUGH, 0))
+    return hasLines(buffer.subarray(0, bytesRead)) ? 'lines' : 'first'
   } catch (cause) {
     throw new StorageDamaged(path, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
   }
@@ -128,7 +122,7 @@ async function readFirst(path: string, long: LongFields): Promise<Read> {
   const strings = new SharedStrings()
   for (const commit of commits) replay(commit, tables, { strings, long })
   const commit = commits.at(-1)?.commit ?? snapshot.commit
-  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, journal: NO_JOURNAL, partNames: NOWHERE }
+  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, ...NO_JOURNAL }
 }
 
 function tablesOf(path: string, snapshot: Snapshot): Tables {

@@ -8,17 +8,13 @@ export interface WatchedFile {
   readonly identity: string | undefined
 }
 
-export interface Watch {
-  end(): void
-}
-
 const EVERY_MS = 500
 
 /**
  * Looks twice a second whether a different program deleted or replaced open files, and reports what happened, once. A
  * process goes on writing into a deleted file, and what it writes is lost.
  */
-export function watchFiles(files: () => readonly WatchedFile[], report: (what: string) => void): Watch {
+export function watchFiles(files: () => readonly WatchedFile[], report: (what: string) => void): { end(): void } {
   const timer = setInterval(() => {
     const what = files()
       .map(changeOf)

@@ -10,7 +10,7 @@ import {
   UniqueViolation,
 } from '../../../src/storage/storage.js'
 import type { Changes, CommittedReader } from '../../../src/storage/transaction.js'
-import { countCommit } from './commits.js'
+import { countCommit } from './content.js'
 import type { Database } from './database.js'
 import { COUNTERS, SCHEMA_STORE, storeOf } from './schema.js'
 

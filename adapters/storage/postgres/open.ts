@@ -5,8 +5,7 @@ import { DatabaseRefused, whyRefused } from './connection/refused.js'
 import type { Session } from './connection/session.js'
 import { readContent, writeContent } from './tables/content.js'
 import { columnsOf, createOwnTables, declareTables, tableNames } from './tables/declare.js'
-import { qualified, quoted } from './tables/table.js'
-import { type Head, OWN, type TableSet } from './tables/tables.js'
+import { type Head, OWN, qualified, quoted, type TableSet } from './tables/tables.js'
 
 export interface OpenOptions {
   readonly database: Database
@@ -64,7 +63,6 @@ async function isThere(session: Session, { tables: { schema }, address }: OpenOp
 async function checkEncoding(session: Session, address: string): Promise<void> {
   const [found] = await session.query<{ readonly server_encoding: string }>({
     text: 'show server_encoding',
-    parameters: [],
   })
   const encoding = found?.server_encoding ?? 'UTF8'
   // SQL_ASCII stores the bytes of UTF-8 as they are.
@@ -78,7 +76,6 @@ async function checkEncoding(session: Session, address: string): Promise<void> {
 async function bringUpToDate(session: Session, { tables, history, address }: OpenOptions): Promise<void> {
   const [head] = await session.query<Head>({
     text: `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`,
-    parameters: [],
   })
   const schema = Number(head?.schema)
   if (schema > history.current) throw new SchemaNewer(address, schema, history.current)

@@ -172,7 +172,6 @@ export class CommitHistory implements History {
     this.#first = ++this.#last
   }
 
-  /** Drops the oldest commits until one may stay. */
   #forget(mayStay: (oldest: PastCommit) => boolean): void {
     let count = 0
     for (const commit of this.#commits) {

@@ -29,7 +29,6 @@ export const NO_HISTORY: SchemaHistory = { current: 1, migrations: [] }
 /** The first schema. States from before schemas were numbered have it. */
 const FIRST = 1
 
-/** The schema of a state. */
 export const schemaOf = ({ schema = FIRST }: Pick<State, 'schema'>): number => schema
 
 /** A newer release wrote this state. Nothing of it was changed. */

@@ -14,7 +14,7 @@ import {
 import { type Changes, Transaction } from '../transaction.js'
 import { Landings } from './landings.js'
 import { migrateState, NO_HISTORY, type SchemaHistory } from './migration.js'
-import type { Tables } from './tables.js'
+import { Tables } from './tables.js'
 
 /** Where a serial storage writes its commits. */
 export interface CommitLog {
@@ -236,4 +236,10 @@ function isPlain(value: unknown): boolean {
   if (typeof value !== 'object') return false
   if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false
   return Object.values(value).every(isPlain)
+}
+
+/** Returns a storage in memory with the state of any other. Copies the rows if the two cannot share them. */
+export async function forkStorage(storage: Storage, history: SchemaHistory): Promise<Storage> {
+  if (storage.fork) return storage.fork()
+  return serialStorage({ tables: new Tables(copyState(await storage.export())), history })
 }

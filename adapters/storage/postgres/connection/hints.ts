@@ -1,4 +1,4 @@
-import { quoted } from '../tables/table.js'
+import { quoted } from '../tables/tables.js'
 import type { Database } from './database.js'
 import type { Session } from './session.js'
 
@@ -18,7 +18,6 @@ interface Told {
 
 export interface HintOptions {
   readonly database: Database
-  /** The schema of the tables. */
   readonly schema: string
   /** A name that no other process has. */
   readonly process: string

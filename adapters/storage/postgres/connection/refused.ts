@@ -44,15 +44,8 @@ export function whyRefused(error: unknown, address: string): unknown {
 /** Reads the address of a database, and how messages show it. Throws `DatabaseRefused` if it is none. */
 export function addressIn(url: string): string {
   // Messages never repeat what was given: it may hold a password.
-  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseRefused(NO_ADDRESS)
-  let parsed: URL
-  try {
-    parsed = new URL(url)
-  } catch {
-    throw new DatabaseRefused(NO_ADDRESS)
-  }
-  const { username, host, pathname } = parsed
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
+    throw new DatabaseRefused('the URL of a database looks like postgres://user:password@host:5432/name')
+  const { username, host, pathname } = new URL(url)
   return `${username && `${username}@`}${host}${pathname}`
 }
-
-const NO_ADDRESS = 'the URL of a database looks like postgres://user:password@host:5432/name'

@@ -1,9 +1,9 @@
 import postgres from 'postgres'
 
-/** A statement with its parameters as PostgreSQL reads them. */
+/** A statement with its parameters as PostgreSQL reads them. Default: none. */
 export interface Statement {
   readonly text: string
-  readonly parameters: readonly string[]
+  readonly parameters?: readonly string[]
 }
 
 /** The connection ended, so it is unknown what became of the statements under way. */
@@ -119,7 +119,7 @@ export class Session {
   }
 
   /** Sends a statement behind those that are under way, without waiting for them. */
-  async query<R>({ text, parameters }: Statement): Promise<readonly R[]> {
+  async query<R>({ text, parameters = [] }: Statement): Promise<readonly R[]> {
     // The columns are those of the statement.
     return (await this.#send((sql) => sql.unsafe(text, [...parameters], PREPARED))) as unknown as readonly R[]
   }

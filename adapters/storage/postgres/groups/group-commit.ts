@@ -6,22 +6,15 @@ import { isUnreachable, REFUSED } from '../connection/errors.js'
 import type { Hints } from '../connection/hints.js'
 import type { Session } from '../connection/session.js'
 import { Counters, DrawnIds, readCounters } from '../tables/counters.js'
-import type { TableSet } from '../tables/tables.js'
 import type { CommitWatch } from './commit-watch.js'
 import { GatheredReads } from './gathered-reads.js'
-import { GroupChanges } from './group-changes.js'
-import { KnownCommits } from './known-commits.js'
-import { commitGroup, hasLanded, lockCommits } from './landing.js'
+import { GroupChanges, KnownCommits } from './group-changes.js'
+import { commitGroup, hasLanded, type LandingOptions, lockCommits } from './landing.js'
 import { checkUnique, isViolation, RetryOneByOne, UniqueKeys } from './unique.js'
 import { View } from './view.js'
 
-export interface GroupCommitOptions {
+export interface GroupCommitOptions extends LandingOptions {
   readonly database: Database
-  readonly tables: TableSet
-  /** The schema that rows must have. */
-  readonly schema: number
-  /** A name that no other process has. */
-  readonly process: string
   readonly watch: CommitWatch
   /** Undefined if nobody is told of commits. */
   readonly hints: Hints | undefined

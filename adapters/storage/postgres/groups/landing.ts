@@ -6,7 +6,9 @@ import type { Head, TableSet } from '../tables/tables.js'
 
 export interface LandingOptions {
   readonly tables: TableSet
+  /** The schema that rows must have. */
   readonly schema: number
+  /** A name that no other process has. */
   readonly process: string
 }
 
@@ -16,7 +18,7 @@ export interface LandingOptions {
  */
 export async function lockCommits(session: Session, { tables, schema }: LandingOptions): Promise<number> {
   const text = `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`
-  const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text, parameters: [] })])
+  const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text })])
   tables.checkHead(head, schema)
   return Number(head?.commit)
 }
@@ -61,7 +63,7 @@ export async function hasLanded(
   const text = `select last_group from ${tables.processes} where name = $1`
   const [, , [row]] = await Promise.all([
     session.begin(),
-    session.query({ text: `select commit from ${tables.head} for update`, parameters: [] }),
+    session.query({ text: `select commit from ${tables.head} for update` }),
     session.query<{ readonly last_group: string }>({ text, parameters: [process] }),
   ])
   await session.run('rollback')

@@ -1,18 +1,12 @@
 import type { Reader } from '../../../../src/storage/storage.js'
-import { type Database, KeptSession } from '../connection/database.js'
+import { KeptSession } from '../connection/database.js'
 import type { Session } from '../connection/session.js'
-import type { Head, TableSet } from '../tables/tables.js'
-import type { CommitWatch } from './commit-watch.js'
+import type { Head } from '../tables/tables.js'
 import { GatheredReads } from './gathered-reads.js'
+import type { GroupCommitOptions } from './group-commit.js'
 import { View } from './view.js'
 
-export interface ReadGroupsOptions {
-  readonly database: Database
-  readonly tables: TableSet
-  /** The schema that rows must have. */
-  readonly schema: number
-  readonly watch: CommitWatch
-}
+type ReadGroupsOptions = Pick<GroupCommitOptions, 'database' | 'tables' | 'schema' | 'watch'>
 
 /** How many groups read at the same time, each over a connection of its own. */
 const MOST_GROUPS = 4
@@ -108,7 +102,7 @@ export class ReadGroups {
     const { tables, schema, watch } = this.#options
     const begun = Promise.all([
       session.begin('isolation level repeatable read read only'),
-      session.query<Head>({ text: `select commit, schema, layout from ${tables.head}`, parameters: [] }),
+      session.query<Head>({ text: `select commit, schema, layout from ${tables.head}` }),
     ])
     const head = begun.then(([, [head]]) => {
       tables.checkHead(head, schema)

@@ -1,4 +1,4 @@
-import { compareKeys, hasPrefix, indexNamed, keyIn, keyOf } from '../../../../src/storage/key.js'
+import { indexNamed, keyIn, mergeRows } from '../../../../src/storage/key.js'
 import type { AnyCollection, Collection, Index, Key, Query, Reader, Row } from '../../../../src/storage/storage.js'
 import type { Changes } from '../../../../src/storage/transaction.js'
 import { encodeKey } from '../tables/encoded-key.js'
@@ -147,20 +147,10 @@ function mergeChanges(
   changed: ReadonlyMap<Key, Row | null> | undefined,
   { index, query }: { readonly index: Index<Row> | undefined; readonly query: Query },
 ): Row[] | undefined {
-  const { prefix, after, limit, reverse } = query
+  const { limit } = query
   if (!changed || changed.size === 0) return rows.slice(0, limit)
-  const direction = reverse ? -1 : 1
-  const keyed = rows.filter(({ id }) => !changed.has(id)).map((row) => ({ row, key: keyIn(index, row) }))
   const last = rows.at(-1)
   const horizon = last && rows.length >= read ? keyIn(index, last) : undefined
-  for (const row of changed.values()) {
-    const key = row ? keyOf(index, row) : undefined
-    if (!row || !key || !hasPrefix(key, prefix)) continue
-    if (after && direction * compareKeys(key, after) <= 0) continue
-    if (horizon && direction * compareKeys(key, horizon) > 0) continue
-    keyed.push({ row, key })
-  }
-  if (horizon && keyed.length < limit) return undefined
-  keyed.sort((a, b) => direction * compareKeys(a.key, b.key))
-  return keyed.slice(0, limit).map(({ row }) => row)
+  const merged = mergeRows(rows, changed, { index, query, horizon })
+  return horizon && merged.length < limit ? undefined : merged.slice(0, limit)
 }

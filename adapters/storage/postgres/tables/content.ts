@@ -6,8 +6,7 @@ import { Tables } from '../../../../src/storage/tables/tables.js'
 import type { Session } from '../connection/session.js'
 import { putCounters, readCounters } from './counters.js'
 import { addTables, tableNames } from './declare.js'
-import { Table } from './table.js'
-import type { TableSet } from './tables.js'
+import { Table, type TableSet } from './tables.js'
 
 /** How many rows one statement reads or writes. */
 const ROWS_PER_STATEMENT = 1000
@@ -28,7 +27,6 @@ async function filledTables(session: Session, tables: TableSet, names: readonly 
   const isFilled = names.map((name) => `exists (select from ${tableNamed(tables, name).name})`)
   const [filled] = await session.query<{ readonly filled: string }>({
     text: `select array_to_string(array[${isFilled.join(', ')}]::int[], '') as filled`,
-    parameters: [],
   })
   return names.filter((_, at) => filled?.filled[at] === '1')
 }

@@ -72,6 +72,6 @@ export const puttingCounters = ({ counters }: TableSet): string =>
 /** Reads all counters, in the order of their names. */
 export async function readCounters({ counters }: TableSet, session: Session): Promise<[string, number][]> {
   const text = `select name, last from ${counters} order by name collate "C"`
-  const rows = await session.query<{ readonly name: string; readonly last: string }>({ text, parameters: [] })
+  const rows = await session.query<{ readonly name: string; readonly last: string }>({ text })
   return rows.map(({ name, last }) => [name, Number(last)])
 }

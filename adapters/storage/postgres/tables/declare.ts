@@ -1,7 +1,6 @@
 import type { Row } from '../../../../src/storage/storage.js'
 import type { Session } from '../connection/session.js'
-import { type KeyColumn, quoted, type Table } from './table.js'
-import { OWN, type TableSet } from './tables.js'
+import { type KeyColumn, OWN, quoted, type Table, type TableSet } from './tables.js'
 
 /** Half-empty pages let a row change in its place. */
 const ROOM = 'with (fillfactor = 70)'
@@ -75,7 +74,6 @@ export async function tableNames(session: Session, { schema }: TableSet): Promis
   return names.filter((name) => !Object.values<string>(OWN).includes(name)).sort()
 }
 
-/** The columns of each table of a schema. */
 export async function columnsOf(session: Session, schema: string): Promise<Map<string, Set<string>>> {
   // The view of the standard, information_schema.columns, takes many times as long.
   const text =

@@ -1,5 +1,14 @@
-import { type AnyCollection, StorageUnavailable } from '../../../../src/storage/storage.js'
-import { qualified, Table } from './table.js'
+import { indexNamed, keyOf } from '../../../../src/storage/key.js'
+import {
+  type AnyCollection,
+  type Index,
+  type Key,
+  type Query,
+  type Row,
+  StorageUnavailable,
+} from '../../../../src/storage/storage.js'
+import type { Statement } from '../connection/session.js'
+import { type EncodedKey, encodeKey, justAfter, PAST_PARTS, pastKeys } from './encoded-key.js'
 
 /** The tables of the storage in one schema of a database. */
 export class TableSet {
@@ -59,3 +68,138 @@ export interface Head {
   readonly schema: string
   readonly layout: string
 }
+
+/** A column that holds the whole key of each row in an index. Indexes over the same fields share it. */
+export interface KeyColumn {
+  readonly name: string
+  readonly index: Index<Row>
+}
+
+/** PostgreSQL cuts longer names off. */
+const LONGEST_NAME = 63
+
+/** The table of one collection: its rows as JSON, by their encoded ids, with a column for each index. */
+export class Table {
+  /** With the schema, in quotes. */
+  readonly name: string
+  readonly columns: readonly KeyColumn[]
+  /** Indexes that hold each key once. */
+  readonly unique: readonly string[]
+  readonly #getMany: string
+  readonly #put: string
+  readonly #remove: string
+  readonly #finds = new Map<string, string>()
+
+  /** Throws a TypeError if PostgreSQL would cut off a name. */
+  constructor(
+    schema: string,
+    readonly collection: AnyCollection,
+  ) {
+    this.name = qualified(schema, collection.name)
+    const columns = new Map(
+      Object.values(collection.indexes).map((index) => [columnName(index), { name: columnName(index), index }]),
+    )
+    this.columns = [...columns.values()]
+    for (const name of [collection.name, ...columns.keys()])
+      if (Buffer.byteLength(name) > LONGEST_NAME)
+        throw new TypeError(`PostgreSQL allows no name of more than ${LONGEST_NAME} bytes: ${name}`)
+    this.unique = Object.entries(collection.indexes).flatMap(([name, { unique }]) => (unique ? [name] : []))
+    const keys = this.columns.map(({ name }) => quoted(name))
+    const names = ['id', 'row', ...keys]
+    const arrays = names.map((name, i) => `$${i + 1}::${name === 'row' ? 'json' : 'bytea'}[]`)
+    const changed = names.slice(1).map((name) => `${name} = excluded.${name}`)
+    this.#getMany = `select row from ${this.name} where id = any($1::bytea[])`
+    this.#put =
+      `insert into ${this.name} (${names.join(', ')}) select * from unnest(${arrays.join(', ')}) ` +
+      `on conflict (id) do update set ${changed.join(', ')}`
+    this.#remove = `delete from ${this.name} where id = any($1::bytea[])`
+  }
+
+  getMany(ids: Iterable<Key>): Statement {
+    return { text: this.#getMany, parameters: [keyArray([...ids].map((id) => encodeKey([id])))] }
+  }
+
+  put(rows: readonly Row[]): Statement {
+    const keys = this.columns.map(({ index }) => keyArray(rows.map((row) => encodedKeyOf(index, row))))
+    const ids = rows.map(({ id }) => encodeKey([id]))
+    return { text: this.#put, parameters: [keyArray(ids), textArray(rows.map((row) => JSON.stringify(row))), ...keys] }
+  }
+
+  remove(ids: readonly Key[]): Statement {
+    return { text: this.#remove, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
+  }
+
+  /**
+   * Runs several queries of one index and direction. Answers with each row and `n`, the number of its query from 1 up:
+   * in the order of the queries, and in key order within each.
+   */
+  find(queries: readonly Query[], { index, reverse = false }: Pick<Query, 'index' | 'reverse'>): Statement {
+    const ranges = queries.map(rangeOf)
+    return {
+      text: this.#findText(index, reverse),
+      parameters: [
+        keyArray(ranges.map(({ from }) => from)),
+        keyArray(ranges.map(({ to }) => to)),
+        `{${queries.map(({ limit }) => Math.min(limit, Number.MAX_SAFE_INTEGER)).join(',')}}`,
+      ],
+    }
+  }
+
+  /** Fails with `division_by_zero` if two rows have one of these keys of a unique index, without their ids. */
+  checkUnique(indexName: string, keys: readonly EncodedKey[]): Statement {
+    const index = indexNamed(this.collection, indexName)
+    const key = index ? quoted(columnName(index)) : 'id'
+    return {
+      text:
+        `select 1 / (not exists (select from unnest($1::bytea[], $2::bytea[]) as q (low, high), ` +
+        `lateral (select from ${this.name} where ${key} >= q.low and ${key} < q.high offset 1 limit 1) as r))::int`,
+      parameters: [keyArray(keys), keyArray(keys.map((each) => each + PAST_PARTS))],
+    }
+  }
+
+  #findText(indexName: string, reverse: boolean): string {
+    const index = indexNamed(this.collection, indexName)
+    const key = index ? quoted(columnName(index)) : 'id'
+    const order = reverse ? 'desc' : 'asc'
+    const known = this.#finds.get(`${key} ${order}`)
+    const text =
+      known ??
+      `select q.n, r.row from unnest($1::bytea[], $2::bytea[], $3::int8[]) with ordinality as q (low, high, most, n), ` +
+        `lateral (select row, ${key} as key from ${this.name} where ${key} >= q.low and ${key} < q.high ` +
+        `order by ${key} ${order} limit q.most) as r order by q.n, r.key ${order}`
+    if (!known) this.#finds.set(`${key} ${order}`, text)
+    return text
+  }
+}
+
+const columnName = ({ fields }: Index<Row>): string => `by ${fields.join(', ')}`
+
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** A name with its schema, in quotes. */
+export const qualified = (schema: string, name: string): string => `${quoted(schema)}.${quoted(name)}`
+
+/** The keys that a query covers, from the first up to the place past the last. */
+function rangeOf({ prefix, after, reverse }: Query): { from: EncodedKey; to: EncodedKey } {
+  const from = encodeKey(prefix)
+  const to = pastKeys(prefix)
+  if (!after) return { from, to }
+  if (reverse) {
+    const last = encodeKey(after)
+    return { from, to: last < to ? last : to }
+  }
+  const first = justAfter(after)
+  return { from: first > from ? first : from, to }
+}
+
+function encodedKeyOf(index: Index<Row>, row: Row): EncodedKey | undefined {
+  const key = keyOf(index, row)
+  return key && encodeKey(key)
+}
+
+/** An array of `bytea`, with NULL for each key that is missing. */
+const keyArray = (keys: readonly (EncodedKey | undefined)[]): string =>
+  `{${keys.map((key) => (key === undefined ? 'NULL' : `"\\\\x${key}"`)).join(',')}}`
+
+const textArray = (texts: readonly string[]): string =>
+  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`

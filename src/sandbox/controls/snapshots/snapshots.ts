@@ -1,7 +1,7 @@
 import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
-import { forkStorage } from '../../../storage/tables/fork.js'
+import { forkStorage } from '../../../storage/tables/serial.js'
 import type { NamedSnapshot } from '../../onion/context.js'
 import { sandboxOf } from '../../onion/context.js'
 import { type Comparison, compareStates } from './compare.js'

@@ -9,22 +9,22 @@ export interface Recipe {
 export const recipes: Readonly<Record<string, Recipe>> = {
   '--express': {
     help: 'write an Express router that sells articles, and its test',
-    files: () => import('../../../examples/express?files'),
+    files: () => import('../../examples/express?files'),
   },
   '--hono': {
     help: 'write a worker-style module with Hono that sells articles, and its test',
-    files: () => import('../../../examples/hono?files'),
+    files: () => import('../../examples/hono?files'),
   },
   '--next': {
     help: 'write a Next.js site that sells articles, and its test',
-    files: () => import('../../../examples/next?files'),
+    files: () => import('../../examples/next?files'),
   },
   '--vite-sw': {
     help: 'write a shop that works offline, with a worker that Vite builds, and its test',
-    files: () => import('../../../examples/offline-shop?files'),
+    files: () => import('../../examples/offline-shop?files'),
   },
   '--playwright': {
     help: 'write a page that takes payments, and its test with Playwright',
-    files: () => import('../../../examples/playwright?files'),
+    files: () => import('../../examples/playwright?files'),
   },
 }

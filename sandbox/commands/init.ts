@@ -1,9 +1,11 @@
 import { lstat, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
-import { readOptionalText } from '../../document.js'
-import { Refusal, refuseFile } from '../../refusal.js'
-import { printLines } from '../../terminal.js'
+import { exists } from '../../adapters/storage/file/disk.js'
+import { configFiles } from '../config.js'
+import { readOptionalText } from '../document.js'
+import { Refusal, refuseFile } from '../refusal.js'
+import { printLine, printLines } from '../terminal.js'
 import type { Recipe } from './recipes.js'
 
 /** A project has these already, and they are its own. */
@@ -72,3 +74,16 @@ function nextCommands(given: Manifest, own: Manifest | undefined): string[] {
 }
 
 const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  npm ${script}` : `  npm run ${script}`)
+
+const [fileName] = configFiles
+
+/** Writes a first config file. Throws `Refusal` if there is one. */
+export async function writeConfig(directory: string): Promise<void> {
+  for (const name of configFiles)
+    if (await exists(join(directory, name))) throw new Refusal(`${name} already exists; it has not been changed`)
+  const given = { port: 4242, host: '127.0.0.1', data: '.farthing/data.json', seed: 'demo' }
+  await writeFile(join(directory, fileName), `${JSON.stringify(given, null, 2)}\n`, { flag: 'wx' }).catch((error) =>
+    refuseFile('write', fileName, error),
+  )
+  printLine(`Wrote ${fileName}. \`farthing\` reads it when it starts.`)
+}

@@ -1,5 +1,32 @@
-import type { Client } from '../../../adapters/client.js'
-import type { Connected } from './connect.js'
+import { type Client, isRefusal } from '../../adapters/client.js'
+import { suggestName } from '../../src/base/text/nearest-name.js'
+import { eventTypes } from '../../src/jobs/events/event-types.js'
+import { Refusal } from '../refusal.js'
+import { type AccountFlags, type Connected, connect, type Outside } from './running-service.js'
+
+/** Makes an event happen in a running sandbox, and prints the events of the account that it caused. Throws `Refusal`. */
+export async function trigger(type: string, flags: AccountFlags, outside: Outside): Promise<void> {
+  const run = triggers[type]
+  if (!run && !/^client(\.[a-z0-9_-]+)+$/.test(type)) throw unknownTrigger(type)
+  const connected = await connect(flags, outside)
+  const { account, url } = connected
+  const [newest] = (await account.events.list({ limit: 1 })).events
+  try {
+    await (run ? run(new World(connected)) : account.events.create({ type }))
+  } catch (error) {
+    if (!isRefusal(error)) throw error
+    throw new Refusal(`${url} refused ${error.operation}: ${error.message}`, { cause: error })
+  }
+  const caused = (await account.events.list({ limit: 100 })).events.filter(({ id }) => id > (newest?.id ?? 0)).reverse()
+  for (const event of caused) outside.print([`#${event.id}`, event.type, event.subject].filter(Boolean).join(' '))
+  if (!caused.some((event) => event.type === type)) throw new Refusal(`${type} did not happen at ${url}`)
+}
+
+function unknownTrigger(type: string): Refusal {
+  const known = Object.keys(triggers)
+  const what = type in eventTypes ? `"${type}" cannot be triggered.` : `"${type}" is not a type of event.`
+  return new Refusal(`${what}${suggestName(type, known)} Known: ${known.join(', ')} and client.ANYTHING`)
+}
 
 /** Makes an event happen, with new things: nothing that the sandbox holds is used up. */
 export type Trigger = (world: World) => Promise<unknown>
@@ -9,19 +36,17 @@ const PRICE = 0.25
 const NOBODY_LISTENS = 'http://127.0.0.1:9/'
 
 /** What triggers need: an account that sells, and someone who pays. */
-export class World {
-  constructor(readonly connected: Connected) {}
+class World {
+  readonly account: Client
 
-  get account(): Client {
-    return this.connected.account
+  constructor(readonly connected: Connected) {
+    this.account = connected.account
   }
 
   /** A new user of the account, with funds. */
   async payer(): Promise<Client> {
     const { account, service } = this.connected
-    const email = `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
-    const { secrets } = await account.users.create({ email })
-    const [credentials] = secrets
+    const [credentials] = (await account.users.create({ email: newEmail() })).secrets
     if (!credentials) throw new TypeError('A new user has no credentials.')
     const payer = service.as(credentials)
     for (const twin of (await payer.twins.list()).twins) await this.fund(twin.hostname)
@@ -33,8 +58,7 @@ export class World {
   }
 
   async dq(): Promise<string> {
-    const { digital_quantities } = await this.connected.service.digitalQuantities.list()
-    const [dq] = digital_quantities
+    const [dq] = (await this.connected.service.digitalQuantities.list()).digital_quantities
     if (dq === undefined) throw new TypeError('The service has no digital quantity.')
     return dq
   }
@@ -54,17 +78,13 @@ export class World {
 
   /** The id of a new item. By default the service itself delivers it. */
   async item(external_endpoint = `${this.connected.url}/v4/dq`): Promise<number> {
-    const service = {
-      service_method: 'GET',
-      service_schema: { type: 'object' },
-      external_endpoint,
-    } as const
-    const item = { name: 'Trigger', description: 'For farthing trigger.', price: PRICE, ...service }
-    return (await this.account.catalogItems.create(item)).id
+    const item = { name: 'Trigger', description: 'For farthing trigger.', price: PRICE, external_endpoint }
+    const service = { service_method: 'GET', service_schema: { type: 'object' } } as const
+    return (await this.account.catalogItems.create({ ...item, ...service })).id
   }
 }
 
-const nobody = () => `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
+const newEmail = () => `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
 
 /** By the type of the event. Each is one that accounts get. */
 export const triggers: Readonly<Record<string, Trigger>> = {
@@ -98,15 +118,13 @@ export const triggers: Readonly<Record<string, Trigger>> = {
 
 async function buy(world: World, endpoint?: string): Promise<unknown> {
   const id = await world.item(endpoint)
-  const payer = await world.payer()
   // A seller that does not deliver is refused, and that is the event.
-  return payer.purchases.create.try(id, {})
+  return (await world.payer()).purchases.create.try(id, {})
 }
 
 /** The account sends value to someone who is not there yet. */
 async function invite({ account, connected }: World) {
-  const { twins } = await account.twins.list()
-  const [primary] = twins
+  const [primary] = (await account.twins.list()).twins
   if (primary) await connected.service.twins.fund({ hostname: primary.hostname, amount: 1 })
-  return account.transfers.create({ address: nobody(), amount: PRICE })
+  return account.transfers.create({ address: newEmail(), amount: PRICE })
 }

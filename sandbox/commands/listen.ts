@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { isRefusal } from '../../../adapters/client.js'
-import { systemRandom } from '../../../src/base/ports.js'
-import { problem } from '../../../src/base/problem.js'
-import { checkEventPatterns, matchesPattern } from '../../../src/jobs/events/event-pattern.js'
-import { newWebhookSecret, signatureHeaders } from '../../../src/jobs/webhooks/signature.js'
-import { messageOf } from '../../../src/storage/unknown.js'
-import { Refusal } from '../../refusal.js'
-import type { Outside } from '../running-service.js'
-import { type AccountFlags, connect } from './connect.js'
+import { isRefusal } from '../../adapters/client.js'
+import { systemRandom } from '../../src/base/ports.js'
+import { problem } from '../../src/base/problem.js'
+import { checkEventPatterns, matchesPattern } from '../../src/jobs/events/event-pattern.js'
+import { newWebhookSecret, signatureHeaders } from '../../src/jobs/webhooks/signature.js'
+import { messageOf } from '../../src/storage/unknown.js'
+import { Refusal } from '../refusal.js'
+import { type AccountFlags, connect, type Outside } from './running-service.js'
 
 export interface ListenFlags extends AccountFlags {
   /** Patterns, separated by commas. Default: every event. */

@@ -1,0 +1,230 @@
+import { refuseRedirect } from '../../adapters/client/target.js'
+import { withoutUndefined } from '../../src/base/json.js'
+import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'
+import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
+import type { Entry } from '../../src/sandbox/onion/entry.js'
+import type { Replay } from '../../src/sandbox/replay/replay.js'
+import { lineOfEntry } from '../../src/sandbox/tools/brief.js'
+import { linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/lines.js'
+import { Refusal } from '../refusal.js'
+import {
+  callControls,
+  type Outside,
+  type RunningService,
+  runningService,
+  type ServiceFlags,
+} from './running-service.js'
+
+export const exportFormats = ['curl', 'http', 'har', 'vitest'] as const
+
+export interface RequestsFlags extends ServiceFlags {
+  readonly operation?: string | undefined
+  /** A number. */
+  readonly status?: string | undefined
+  readonly principal?: string | undefined
+  readonly q?: string | undefined
+  readonly as?: (typeof exportFormats)[number] | undefined
+  /** The first and the last entry, by id or `last` and `last-error`. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  /** A number. Default: 20. */
+  readonly limit?: string | undefined
+  readonly follow?: boolean | undefined
+  readonly json?: boolean | undefined
+}
+
+/**
+ * Prints requests of a running sandbox, oldest first, or one of them with what was sent and answered. With `as`, prints them
+ * for another tool. With `follow`, prints new ones until the signal. Throws `Refusal`.
+ */
+export async function requests(
+  given: string | undefined,
+  flags: RequestsFlags,
+  outside: Outside,
+  signal: AbortSignal,
+): Promise<void> {
+  refuseContradictions(given, flags)
+  const running = runningService(flags, outside)
+  const query = queryOf(flags)
+  if (flags.as !== undefined) return printExport(given, { ...flags, as: flags.as }, { running, query, outside })
+  if (given !== undefined) {
+    const id = await idOf(given, running)
+    const entry = (await callControls(running, () => running.service.requests.read(id))) as Entry
+    if (flags.json) return outside.print(JSON.stringify(entry))
+    for (const line of linesOfEntry(entry)) outside.print(line)
+    return
+  }
+  const print = (entry: Entry) => outside.print(flags.json ? JSON.stringify(entry) : lineOfEntry(entry))
+  if (flags.follow) return followEntries(running, { query, print, signal })
+  const { limit = '20' } = flags
+  for (const entry of await lastEntries(running, query, wholeNumber('--limit', limit))) print(entry)
+}
+
+function refuseContradictions(given: string | undefined, flags: RequestsFlags): void {
+  const refuse = (one: string, other: string) => {
+    throw new Refusal(`${one} and ${other} contradict each other: choose one of them`)
+  }
+  const { as, from, to, follow, json, limit } = flags
+  if (follow && as !== undefined) refuse('--follow', '--as')
+  if (follow && limit !== undefined) refuse('--follow', '--limit')
+  if (json && as !== undefined) refuse('--json', '--as')
+  if (given !== undefined && follow) refuse('an id', '--follow')
+  if (given !== undefined && (from ?? to) !== undefined) refuse('an id', '--from and --to')
+  if (as === undefined && (from ?? to) !== undefined)
+    throw new Refusal('--from and --to need --as, such as --as vitest')
+}
+
+async function printExport(
+  given: string | undefined,
+  { as, from, to, limit = '20' }: RequestsFlags,
+  { running, query, outside }: { running: RunningService; query: EntryQuery; outside: Outside },
+): Promise<void> {
+  const { url, controlToken } = running
+  const path = async (): Promise<string> => {
+    if (given !== undefined) return `/${await idOf(given, running)}?as=${as}`
+    const found =
+      from !== undefined && to !== undefined ? [] : await lastEntries(running, query, wholeNumber('--limit', limit))
+    const first = from === undefined ? found[0]?.id : await idOf(from, running)
+    const last = to === undefined ? found.at(-1)?.id : await idOf(to, running)
+    if (first === undefined || last === undefined)
+      throw new Refusal(`the journal of ${url} has no request that matches`)
+    const fields = { as, from: first, to: last, ...query }
+    return `?${new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]))}`
+  }
+  const address = `${url}/_sandbox/requests${await path()}`
+  const headers: Record<string, string> = controlToken === undefined ? {} : { 'x-control-token': controlToken }
+  const text = await callControls(running, async () => {
+    const answer = await outside.fetch(address, { headers, redirect: 'manual' })
+    refuseRedirect(address, answer)
+    const body = await answer.text()
+    if (answer.ok) return body
+    const { error = `It answered ${answer.status}.` }: { error?: string } = JSON.parse(body)
+    throw new Refusal(`${url} cannot export this: ${error}`)
+  })
+  outside.printText(text)
+}
+
+async function followEntries(
+  running: RunningService,
+  { query, print, signal }: { query: EntryQuery; print: (entry: Entry) => void; signal: AbortSignal },
+): Promise<void> {
+  // Says at once if there is no sandbox.
+  await callControls(running, () => running.service.requests.list({ limit: 1 }))
+  try {
+    for await (const entry of running.service.requests.follow(query, { signal }))
+      if ('path' in entry) print(entry as Entry)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+export interface ExplainFlags extends ServiceFlags {
+  readonly json?: boolean | undefined
+}
+
+/** Prints why a running sandbox answered a request as it did, and what fixes it. Throws `Refusal`. */
+export async function explain(
+  given: string,
+  { json = false, ...flags }: ExplainFlags,
+  outside: Outside,
+): Promise<void> {
+  const running = runningService(flags, outside)
+  const id = await idOf(given, running)
+  // JSON holds nothing undefined.
+  const explanation = (await callControls(running, () => running.service.requests.explain(id))) as Explanation & {
+    entry: Entry
+  }
+  if (json) return outside.print(JSON.stringify(explanation))
+  for (const line of [lineOfEntry(explanation.entry), '', explanation.verdict, ...linesOfExplanation(explanation)])
+    outside.print(line)
+}
+
+export interface ReplayFlags extends ServiceFlags {
+  /** Default: `fork`. */
+  readonly in?: 'fork' | 'place' | undefined
+  readonly diff?: boolean | undefined
+  readonly strict?: boolean | undefined
+  readonly json?: boolean | undefined
+}
+
+/**
+ * Sends a request of a running sandbox again, and prints what came of it. With `diff`, the exit code is 1 if the answers or
+ * their effects differ. Throws `Refusal`.
+ */
+export async function replay(given: string, flags: ReplayFlags, outside: Outside): Promise<void> {
+  const { in: place = 'fork', strict = false, diff = strict, json = false } = flags
+  const running = runningService(flags, outside)
+  const id = await idOf(given, running)
+  const order = { in: place, diff, strict }
+  // JSON holds nothing undefined.
+  const replayed = (await callControls(running, () => running.service.requests.replay(id, order))) as Replay
+  if (json) outside.print(JSON.stringify(replayed))
+  else for (const line of [`${id} again, as ${replayed.entry.id}.`, ...linesOfReplay(replayed)]) outside.print(line)
+  if (diff && ((replayed.diff ?? []).length > 0 || !replayed.effects.same)) process.exitCode = 1
+}
+
+/** Throws `Refusal` for a status that is none. */
+const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
+  withoutUndefined({
+    operation_id: operation,
+    status: status === undefined ? undefined : wholeNumber('--status', status),
+    principal,
+    q,
+  })
+
+type EntryQuery = ReturnType<typeof queryOf>
+
+/** Throws `Refusal` for a text that is no positive number. */
+export function wholeNumber(flag: string, text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new Refusal(`${flag} must be a number, not ${JSON.stringify(text)}`)
+}
+
+/** How many entries one call reads, and how many are looked at for the last one. */
+const PAGE = 500
+const MOST_SEEN = 5000
+
+/** The newest entries that match, newest first. */
+async function* newestEntries(running: RunningService, query: EntryQuery): AsyncGenerator<Entry> {
+  let after: string | undefined
+  for (let seen = 0; seen < MOST_SEEN; seen += PAGE) {
+    const page = await callControls(running, () =>
+      running.service.requests.list({ ...query, limit: PAGE, ...withoutUndefined({ after }) }),
+    )
+    // JSON holds nothing undefined.
+    yield* page.requests as Entry[]
+    if (page.next === null) return
+    after = page.next
+  }
+}
+
+/** At most this many entries that match, oldest first. */
+export async function lastEntries(running: RunningService, query: EntryQuery, most: number): Promise<Entry[]> {
+  const found: Entry[] = []
+  for await (const entry of newestEntries(running, query)) if (found.push(entry) === most) break
+  return found.reverse()
+}
+
+const isRequest = (entry: Entry): boolean =>
+  entry.origin !== 'timer' && entry.origin !== 'delivery' && !isOfForeignPage(entry)
+
+/** What stands for an id. Calls of the controls, such as those of the dashboard, are not what a user asks for. */
+const named: Readonly<Record<string, (entry: Entry) => boolean>> = {
+  last: (entry) => isRequest(entry) && !entry.path.startsWith('/_sandbox/'),
+  'last-error': (entry) => isRequest(entry) && (entry.status ?? 0) >= 400 && !entry.path.startsWith('/_sandbox/mcp'),
+}
+
+/** The id that a user means: `last`, `last-error`, or an id. Throws `Refusal`. */
+export async function idOf(given: string, running: RunningService): Promise<string> {
+  const fits = named[given]
+  if (!fits) return checkedId(given)
+  for await (const entry of newestEntries(running, {})) if (fits(entry)) return entry.id
+  throw new Refusal(`the journal of ${running.url} has no ${given === 'last' ? 'request yet' : 'refused request'}`)
+}
+
+function checkedId(given: string): string {
+  if (/^req_[\w-]+$/.test(given)) return given
+  throw new Refusal(
+    `${JSON.stringify(given)} is no id of a request, such as an X-Request-ID: choose one from farthing requests, or last or last-error`,
+  )
+}
