@@ -49,7 +49,7 @@ test.for(mswReleases)(
 /** The arguments of Vitest, for this project's own tests of what MSW answers. */
 const parts = {
   'the tests of the adapter': ['test/adapters/msw', 'test/adapters/vitest', 'test/front-end/p', 'test/journeys/msw'],
-  'the contract': ['--project', 'contract', '--testNamePattern', String.raw`\(MSW in`],
+  'the contract': ['test/contract/', '--testNamePattern', String.raw`\(MSW in`],
 }
 
 test.for(Object.entries(parts))('MSW 3 passes %s', { timeout: 3_600_000 }, async ([, args], context) => {
