@@ -3,17 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { platforms } from '../../scripts/platforms.js'
 import { blocksOf } from '../support/docs/markdown.js'
-import {
-  freePort,
-  nodeOf,
-  PAID,
-  payAt,
-  platformTests,
-  shopProject,
-  startServer,
-  versionOf,
-  withNode,
-} from './platforms/platform-tests.js'
+import { nodeOf, payAtServer, platformTests, shopProject, versionOf, withNode } from './platforms/platform-tests.js'
 
 /** Each server has the sandbox below `/pay`, as its own build and its own command run it. */
 
@@ -189,14 +179,16 @@ platformTests(
           await writeFile(join(shop.folder, path), text)
         }
         const node = await nodeOf(context, '22')
-        const [port, telemetry] = [await freePort(), { ASTRO_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' }]
-        const url = `http://127.0.0.1:${port}/pay`
-        const env = { ...withNode(node), ...telemetry, PAY_URL: url, HOST: '127.0.0.1', PORT: `${port}` }
-        if (build) await shop.run([node, ...build], env)
-        const server = await startServer([node, ...start], { cwd: shop.folder, url: `${url}/_sandbox/health`, env })
-        expect(await payAt(shop, url), server.output).toBe(PAID)
-        const code = await server.end()
-        if (closes) expect(code, server.output).toBe(0)
+        const telemetry = { ASTRO_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' }
+        const env = { ...withNode(node), ...telemetry }
+        // A build imports the service too, and has no address yet.
+        if (build) await shop.run([node, ...build], { ...env, PAY_URL: 'http://127.0.0.1:3000/pay' })
+        const { code, output } = await payAtServer(shop, {
+          command: () => [node, ...start],
+          env: (port, url) => ({ ...env, PAY_URL: url, HOST: '127.0.0.1', PORT: port }),
+          path: '/pay',
+        })
+        if (closes) expect(code, output).toBe(0)
         return versionOf(shop, main)
       },
     ]),
