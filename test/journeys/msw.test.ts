@@ -89,7 +89,7 @@ if (/PACKAGE_VERSION = '2\./.test(await mockServiceWorker()))
     const said = await complaint
     expect(said.type()).toBe('error')
     expect(said.text()).toBe(
-      `MicroPayments: ${url}pay/v2/embed/${demo.commodities.article} does not show a payment embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
+      `MicroPayments: ${url}pay/v2/embed/${demo.commodities.article} does not show a payment embed. A mocking worker answers only frames of its own origin, and that of MSW 2 answers none. Run a sandbox server at that origin, or use farthing/service-worker.`,
     )
   })
 else

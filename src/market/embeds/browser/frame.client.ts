@@ -74,7 +74,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
   function reportSilence(): void {
     if (spoke || !node.isConnected) return
     console.error(
-      `MicroPayments: ${url.origin}${url.pathname} does not show a ${kind} embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
+      `MicroPayments: ${url.origin}${url.pathname} does not show a ${kind} embed. A mocking worker answers only frames of its own origin, and that of MSW 2 answers none. Run a sandbox server at that origin, or use farthing/service-worker.`,
     )
   }
 
