@@ -67,6 +67,16 @@ test('a cookie for scripts reaches a client that stores it', async () => {
   await expect.poll(() => document.cookie).toBe('')
 })
 
+test('an answer on its way to the network has its Set-Cookie, which happy-dom takes out of a Response', async () => {
+  const setCookie = 'theme=dark; Path=/on-its-way'
+  const respond = async (_: Request, { Response: Answer }: FetchSource = {}) =>
+    new (Answer as typeof Response)('', { headers: { 'set-cookie': setCookie } })
+  const baseUrl = `${here}/on-its-way`
+  const request = new Request(`${baseUrl}/x`, { headers: { 'user-agent': 'a client of Node' } })
+  const answer = await msw.getResponse(handlers({ baseUrl, respond }), request)
+  expect(answer?.headers.get('set-cookie')).toBe(setCookie)
+})
+
 test('a request that omits credentials carries no cookie, where MSW shows that it does', async () => {
   const sent = noting(`${here}/omit`, session('ms_3', '/omit'))
   await fetch('/omit/x')
