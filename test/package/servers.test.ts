@@ -112,7 +112,15 @@ process.once('SIGTERM', () => server.close(() => service().close()))
   },
   reactRouter: {
     // The first brings what fits to it.
-    packages: ['@react-router/serve', '@react-router/dev@7', 'react@19', 'react-dom@19', 'isbot@5', 'vite@7'],
+    packages: [
+      '@react-router/serve',
+      '@react-router/node@7',
+      '@react-router/dev@7',
+      'react@19',
+      'react-dom@19',
+      'isbot@5',
+      'vite@7',
+    ],
     files: {
       'vite.config.js': `import { reactRouter } from '@react-router/dev/vite'\nexport default { plugins: [reactRouter()] }\n`,
       'app/root.jsx': `import { Outlet } from 'react-router'\nexport default () => <html><body><Outlet /></body></html>\n`,
