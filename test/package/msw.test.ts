@@ -57,7 +57,7 @@ test.for(Object.entries(parts))('MSW 3 passes %s', { timeout: 3_600_000 }, async
   const vitest = [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--testTimeout', '120000']
   const { code, output } = await run([node, ...vitest, ...args], {
     cwd: root,
-    env: { ...outerEnvironment, FARTHING_IS_BUILT: '1', FARTHING_MSW: installed },
+    env: { ...outerEnvironment, NO_COLOR: '1', FARTHING_IS_BUILT: '1', FARTHING_MSW: installed },
   })
   expect(code, output.slice(-5000)).toBe(0)
   expect(Number(/Tests\D+(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(30)
@@ -89,6 +89,11 @@ test('MSW 3 ends a process that encrypts by WebCrypto over https, and none over 
   const fetched = (url: string) =>
     run([node, '--input-type', 'module', '--eval', ENCRYPTING, '--', url], { cwd: installed, env: outerEnvironment })
   expect(await fetched('http://pay.example.test/')).toEqual({ code: 0, output: '' })
-  const { code, output } = await fetched('https://pay.example.test/')
-  expect([code === 0, output]).toEqual([false, expect.stringContaining('Assertion failed: errors->Empty()')])
+  // A busy machine does not always meet it.
+  let ended = await fetched('https://pay.example.test/')
+  for (let tries = 0; ended.code === 0 && tries < 20; tries++) ended = await fetched('https://pay.example.test/')
+  expect([ended.code === 0, ended.output]).toEqual([
+    false,
+    expect.stringContaining('Assertion failed: errors->Empty()'),
+  ])
 })

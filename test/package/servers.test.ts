@@ -112,18 +112,17 @@ process.once('SIGTERM', () => server.close(() => service().close()))
   },
   reactRouter: {
     // The first brings what fits to it.
-    packages: [
-      '@react-router/serve',
-      '@react-router/node@7',
-      '@react-router/dev@7',
-      'react@19',
-      'react-dom@19',
-      'isbot@5',
-      'vite@7',
-    ],
+    packages: ['@react-router/serve', '@react-router/dev@7', 'react@19', 'react-dom@19', 'isbot@5', 'vite@7'],
     files: {
       'vite.config.js': `import { reactRouter } from '@react-router/dev/vite'\nexport default { plugins: [reactRouter()] }\n`,
       'app/root.jsx': `import { Outlet } from 'react-router'\nexport default () => <html><body><Outlet /></body></html>\n`,
+      // Without one, it looks for a package of the same version in package.json.
+      'app/entry.server.jsx': `
+import { renderToString } from 'react-dom/server'
+import { ServerRouter } from 'react-router'
+export default (request, status, headers, context) =>
+  new Response(renderToString(<ServerRouter context={context} url={request.url} />), { status, headers })
+`,
       'app/routes.js': `import { route } from '@react-router/dev/routes'\nexport default [route('pay/*', 'routes/pay.js')]\n`,
       'app/routes/pay.js': `${PASS_ON}export { passOn as action, passOn as loader }\n`,
     },
