@@ -127,7 +127,7 @@ export default (request, status, headers, context) =>
       'app/routes/pay.js': `${PASS_ON}export { passOn as action, passOn as loader }\n`,
     },
     build: ['node_modules/@react-router/dev/bin.js', 'build'],
-    start: ['node_modules/@react-router/serve/bin.cjs', 'build/server/index.js'],
+    start: ['node_modules/@react-router/serve/bin.js', 'build/server/index.js'],
   },
   svelteKit: {
     packages: ['@sveltejs/kit', '@sveltejs/adapter-node@6', '@sveltejs/vite-plugin-svelte@7', 'svelte@5', 'vite@8'],
