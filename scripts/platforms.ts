@@ -62,6 +62,18 @@ export const platforms = {
   },
   testRunners: {
     vitest: { name: 'Vitest', versions: ['4', '5'] },
+    jest: {
+      name: 'Jest',
+      versions: ['30'],
+      note: '[In an environment with jsdom](../guides/front-end-tests.md#jest).',
+    },
+  },
+  mocks: {
+    msw: {
+      name: 'MSW',
+      versions: ['2.7', '2.12', '2.15', '3.0'],
+      note: "In Vitest with Node, happy-dom, and jsdom with Node's `fetch`, and in Jest. MSW 3 needs Node 22.12, and has [rules of its own](../guides/front-end-tests.md#msw-3).",
+    },
   },
   compilers: {
     typescript: { name: 'TypeScript', versions: ['5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '6.0', '7.0'] },

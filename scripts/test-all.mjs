@@ -1,9 +1,10 @@
-import { startVitest } from 'vitest/node'
+import { parseCLI, startVitest } from 'vitest/node'
 
 // `npm run test:all`: every runtime runs the whole contract, not only a part of it. Clients run that need tools
 // of other languages, or packages that the lock file does not name.
 process.env.FARTHING_TEST_ALL = '1'
-const vitest = await startVitest('test', process.argv.slice(2), { watch: false })
+const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
+const vitest = await startVitest('test', filter, { ...options, watch: false })
 for (const module of vitest.state.getTestModules())
   for (const test of module.children.allTests('skipped')) {
     const { note } = test.result()

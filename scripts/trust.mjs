@@ -88,7 +88,7 @@ function describeRuns(reports) {
 function countTests() {
   const file = join(scratch, 'calls')
   const json = ['--reporter=default', '--reporter=json', `--outputFile.json=${contractReport}`]
-  const args = ['test/contract', '--project', 'contract', '-t', String.raw`\(in process\)`, ...json]
+  const args = ['test/contract/', '-t', String.raw`\(in process\)`, ...json]
   if (vitest(args, { FARTHING_TRUST_CALLS: file }) !== 0) throw new Error('The contract does not hold, see above.')
   const counts = new Map()
   for (const line of new Set(readFileSync(file, 'utf8').split('\n').filter(Boolean))) {

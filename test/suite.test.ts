@@ -125,6 +125,21 @@ describe('the simulator', () => {
   })
 })
 
+/** `vitest run --project faults`, also as elements of an array. */
+const namedProject = /--project(?:', '| )([a-z]+)/g
+
+describe('a run of Vitest', () => {
+  it('names projects that exist', () => {
+    const scripts = readdirSync(new URL('scripts/', root), { recursive: true, encoding: 'utf8' })
+    const others = ['.ci/run', 'CONTRIBUTING.md', 'package.json', ...scripts.map((path) => `scripts/${path}`)]
+    const files = [...texts.values(), ...others.filter((path) => /(run|md|json|js)$/.test(path)).map(read)]
+    const named = files.flatMap((text) => [...text.matchAll(namedProject)].map(([, name]) => name))
+    const declared = [...read('vitest.config.ts').matchAll(/\bproject\('([a-z]+)'/g)].map(([, name]) => name)
+    expect(new Set(named)).toContain('faults')
+    expect(named.filter((name) => !declared.includes(name))).toEqual([])
+  })
+})
+
 describe('a test', () => {
   it('listens on a free port', () => {
     expect(places(fixedPorts)).toEqual([])

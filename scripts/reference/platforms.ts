@@ -7,6 +7,7 @@ const kinds: Readonly<Record<PlatformGroup, string>> = {
   bundlers: 'bundler',
   packageManagers: 'package manager',
   testRunners: 'test runner',
+  mocks: 'network mock',
   compilers: 'types',
   browsers: 'browser',
   databases: 'database',

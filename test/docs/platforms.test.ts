@@ -33,5 +33,8 @@ describe('The table of where it runs', () => {
     expect(engines.node).toMatch(new RegExp(String.raw`^>=${oldest}\.`))
     const majors = [...peerDependencies.vitest.matchAll(/\^(\d+)/g)].map(([, major]) => major)
     expect(platforms.testRunners.vitest.versions).toEqual(majors)
+    const { versions } = platforms.mocks.msw
+    const oldestOf = (major: string) => versions.find((version) => version.startsWith(`${major}.`))
+    expect(peerDependencies.msw).toBe(`^${oldestOf('2')}.0 || ^${oldestOf('3')}.0`)
   })
 })

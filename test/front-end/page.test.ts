@@ -63,7 +63,18 @@ test('a cookie for scripts reaches a client that stores it', async () => {
   expect(document.cookie).toBe('theme=dark')
   noting(here, 'theme=dark; Path=/; Max-Age=0')
   await fetch('/theme')
-  expect(document.cookie).toBe('')
+  // happy-dom takes a cookie that has ended for one until the clock's next millisecond.
+  await expect.poll(() => document.cookie).toBe('')
+})
+
+test('an answer on its way to the network has its Set-Cookie, which happy-dom takes out of a Response', async () => {
+  const setCookie = 'theme=dark; Path=/on-its-way'
+  const respond = async (_: Request, { Response: Answer }: FetchSource = {}) =>
+    new (Answer as typeof Response)('', { headers: { 'set-cookie': setCookie } })
+  const baseUrl = `${here}/on-its-way`
+  const request = new Request(`${baseUrl}/x`, { headers: { 'user-agent': 'a client of Node' } })
+  const answer = await msw.getResponse(handlers({ baseUrl, respond }), request)
+  expect(answer?.headers.get('set-cookie')).toBe(setCookie)
 })
 
 test('a request that omits credentials carries no cookie, where MSW shows that it does', async () => {

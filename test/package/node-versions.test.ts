@@ -15,7 +15,7 @@ const { versions } = platforms.runtimes.node
 
 /** The arguments of Vitest. The contract runs in process: over HTTP it would only take longer. */
 const parts = {
-  contract: ['--project', 'contract', '--testNamePattern', String.raw`\(in process\)`],
+  contract: ['test/contract/', '--testNamePattern', String.raw`\(in process\)`],
   // What a busy machine starts slowly is not what is tested here.
   'the command line and the adapters': [
     ...[

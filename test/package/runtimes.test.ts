@@ -3,13 +3,11 @@ import { expect, type TestContext } from 'vitest'
 import { need, npmPackages } from '../clients/support/toolchain.js'
 import {
   expectCommandEnds,
-  freePort,
   nodeOf,
   PAID,
-  payAt,
+  payAtServer,
   platformTests,
   shopProject,
-  startServer,
   versionOf,
   withNode,
 } from './platforms/platform-tests.js'
@@ -43,15 +41,13 @@ platformTests('runtimes', {
   async workerd({ context, version }) {
     const node = await nodeOf(context, '22')
     const shop = await shopProject(context, [`wrangler@${version}`], ['worker.mjs'])
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
     const wrangler = [node, join('node_modules', 'wrangler', 'bin', 'wrangler.js'), 'dev', 'worker.mjs']
-    const options = ['--ip', '127.0.0.1', '--port', `${port}`, '--compatibility-date', '2026-01-01']
-    const env = { ...withNode(node), CI: 'true', WRANGLER_SEND_METRICS: 'false' }
-    const server = await startServer([...wrangler, ...options], { cwd: shop.folder, url, env })
-    expect(await (await fetch(`${url}/in-process`)).text(), server.output).toBe(PAID)
-    expect(await payAt(shop, url, { controlToken: 'of-the-worker' })).toBe(PAID)
-    await server.end()
+    const options = ['--ip', '127.0.0.1', '--compatibility-date', '2026-01-01', '--port']
+    await payAtServer(shop, {
+      command: (port) => [...wrangler, ...options, port],
+      env: () => ({ ...withNode(node), CI: 'true', WRANGLER_SEND_METRICS: 'false' }),
+      isWorker: true,
+    })
     return `${await versionOf(shop, 'wrangler')}, workerd ${await versionOf(shop, 'workerd')}`
   },
 
@@ -62,14 +58,8 @@ platformTests('runtimes', {
       ['worker.mjs', 'worker-script.mjs'],
     )
     await shop.run(['npx', '--no-install', 'esbuild', 'worker-script.mjs', '--bundle', '--outfile=bundle.js'])
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
-    const command = [process.execPath, join('node_modules', '.bin', 'edge-runtime')]
-    const options = ['--listen', '--port', `${port}`, 'bundle.js']
-    const server = await startServer([...command, ...options], { cwd: shop.folder, url })
-    expect(await (await fetch(`${url}/in-process`)).text(), server.output).toBe(PAID)
-    expect(await payAt(shop, url, { controlToken: 'of-the-worker' })).toBe(PAID)
-    await server.end()
+    const edge = [process.execPath, join('node_modules', '.bin', 'edge-runtime'), '--listen', 'bundle.js', '--port']
+    await payAtServer(shop, { command: (port) => [...edge, port], isWorker: true })
     return versionOf(shop, 'edge-runtime')
   },
 })

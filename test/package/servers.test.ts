@@ -3,17 +3,7 @@ import { dirname, join } from 'node:path'
 import { expect } from 'vitest'
 import type { platforms } from '../../scripts/platforms.js'
 import { blocksOf } from '../support/docs/markdown.js'
-import {
-  freePort,
-  nodeOf,
-  PAID,
-  payAt,
-  platformTests,
-  shopProject,
-  startServer,
-  versionOf,
-  withNode,
-} from './platforms/platform-tests.js'
+import { nodeOf, payAtServer, platformTests, shopProject, versionOf, withNode } from './platforms/platform-tests.js'
 
 /** Each server has the sandbox below `/pay`, as its own build and its own command run it. */
 
@@ -126,11 +116,18 @@ process.once('SIGTERM', () => server.close(() => service().close()))
     files: {
       'vite.config.js': `import { reactRouter } from '@react-router/dev/vite'\nexport default { plugins: [reactRouter()] }\n`,
       'app/root.jsx': `import { Outlet } from 'react-router'\nexport default () => <html><body><Outlet /></body></html>\n`,
+      // Without one, it looks for a package of the same version in package.json.
+      'app/entry.server.jsx': `
+import { renderToString } from 'react-dom/server'
+import { ServerRouter } from 'react-router'
+export default (request, status, headers, context) =>
+  new Response(renderToString(<ServerRouter context={context} url={request.url} />), { status, headers })
+`,
       'app/routes.js': `import { route } from '@react-router/dev/routes'\nexport default [route('pay/*', 'routes/pay.js')]\n`,
       'app/routes/pay.js': `${PASS_ON}export { passOn as action, passOn as loader }\n`,
     },
     build: ['node_modules/@react-router/dev/bin.js', 'build'],
-    start: ['node_modules/@react-router/serve/bin.cjs', 'build/server/index.js'],
+    start: ['node_modules/@react-router/serve/bin.js', 'build/server/index.js'],
   },
   svelteKit: {
     packages: ['@sveltejs/kit', '@sveltejs/adapter-node@6', '@sveltejs/vite-plugin-svelte@7', 'svelte@5', 'vite@8'],
@@ -189,14 +186,16 @@ platformTests(
           await writeFile(join(shop.folder, path), text)
         }
         const node = await nodeOf(context, '22')
-        const [port, telemetry] = [await freePort(), { ASTRO_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' }]
-        const url = `http://127.0.0.1:${port}/pay`
-        const env = { ...withNode(node), ...telemetry, PAY_URL: url, HOST: '127.0.0.1', PORT: `${port}` }
-        if (build) await shop.run([node, ...build], env)
-        const server = await startServer([node, ...start], { cwd: shop.folder, url: `${url}/_sandbox/health`, env })
-        expect(await payAt(shop, url), server.output).toBe(PAID)
-        const code = await server.end()
-        if (closes) expect(code, server.output).toBe(0)
+        const telemetry = { ASTRO_TELEMETRY_DISABLED: '1', NEXT_TELEMETRY_DISABLED: '1' }
+        const env = { ...withNode(node), ...telemetry }
+        // A build imports the service too, and has no address yet.
+        if (build) await shop.run([node, ...build], { ...env, PAY_URL: 'http://127.0.0.1:3000/pay' })
+        const { code, output } = await payAtServer(shop, {
+          command: () => [node, ...start],
+          env: (port, url) => ({ ...env, PAY_URL: url, HOST: '127.0.0.1', PORT: port }),
+          path: '/pay',
+        })
+        if (closes) expect(code, output).toBe(0)
         return versionOf(shop, main)
       },
     ]),

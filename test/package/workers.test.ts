@@ -46,7 +46,7 @@ test('The worker and the page of the guide, bundled with its command for esbuild
 
 describe('In workerd, the module of the guide', () => {
   test('answers from memory, also many requests at once', async (context) => {
-    const runtime = await workerd(context, 'service ??=', {})
+    const runtime = await workerd(context, 'service ??= createService', {})
     const answers = await Promise.all(Array.from({ length: 20 }, () => runtime.get('/v4/dq')))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     const refused = await runtime.get('/_sandbox/state')
@@ -66,7 +66,7 @@ describe('In workerd, the module of the guide', () => {
     const account = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"The Daily"}' }
     const created = await runtime.get('/v4/account', account)
     expect(created.status, created.text).toBe(201)
-    const { client_id, client_secret } = JSON.parse(created.text)
+    const [, { client_id, client_secret }] = JSON.parse(created.text).secrets
     await runtime.restart()
     const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
     const token = await runtime.get('/v4/account/oauth/token', { method: 'POST', headers: { authorization } })
@@ -82,7 +82,7 @@ async function shopBuiltBy(vite: string, context: TestContext, config?: string):
   if (config) await writeFile(join(user.folder, 'vite.config.ts'), config)
   await user.run(['npx', '--no-install', 'vite', 'build'])
   const files = (await filesOf(user)).map((name) => name.replace(/-[\w-]{8}\./, '.'))
-  expect(files).toEqual(['assets/index.css', 'assets/index.js', 'index.html', 'worker.js'])
+  expect(files.sort()).toEqual(['assets/index.css', 'assets/index.js', 'index.html', 'worker.js'])
   return user
 }
 

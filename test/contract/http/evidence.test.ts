@@ -192,7 +192,9 @@ contract('evidence of fields', (start) => {
     }
   })
 
-  it('claims about twins are our own: discovery, id tokens and introspection have none', async () => {
+  it('claims about twins are our own: discovery, id tokens and introspection have none', {
+    tags: 'everywhere',
+  }, async () => {
     for (const [evidence, names] of [
       ['observed', []],
       ['designed', ['agent_twin_hostname', 'agent_twin_key', 'twin_hostname']],
@@ -238,6 +240,14 @@ contract('evidence of fields', (start) => {
       }
       await service.close()
     }
+  })
+
+  it('a failing disk is 500 in each runtime, as documented', { tags: 'everywhere' }, async () => {
+    const { call } = await start({ evidence: 'documented' })
+    const fault = { match: { port: 'storage' }, at: 'before', do: { error: 'ENOSPC' } }
+    expect((await call('POST', '/_sandbox/faults', { body: fault })).status).toBe(201)
+    const refused = await call('POST', '/v4/account')
+    expect([refused.status, refused.body]).toEqual([500, { error: expect.any(String), status: 500 }])
   })
 
   it('the page of an embed sees every field', async () => {

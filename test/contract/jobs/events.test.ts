@@ -173,7 +173,7 @@ function messagesOf(body: ReadableStream<Uint8Array>) {
 }
 
 contract('the event of a mail', (start) => {
-  test('to an address without a user waits for whoever proves the address', async () => {
+  test('to an address without a user waits for whoever proves the address', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const email = 'new@example.test'

@@ -125,22 +125,39 @@ function killGroup(pid: number): void {
   }
 }
 
+interface ShopServer {
+  /** The command that listens on this port of 127.0.0.1. */
+  readonly command: (port: string) => readonly string[]
+  readonly env?: (port: string, url: string) => Readonly<Record<string, string>>
+  /** Where the service is at its server. Default: everywhere. */
+  readonly path?: string
+  /** `worker.mjs` answers, which also pays in process. */
+  readonly isWorker?: boolean
+}
+
+/** Starts a server, pays over HTTP, and asks the server to end. Resolves with its exit code and with what it printed. */
+export async function payAtServer(
+  shop: Project,
+  { command, env = () => ({}), path = '', isWorker = false }: ShopServer,
+): Promise<{ code: number | null; output: string }> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}${path}`
+  const probe = path === '' ? url : `${url}/_sandbox/health`
+  const server = await startServer(command(`${port}`), { cwd: shop.folder, url: probe, env: env(`${port}`, url) })
+  if (isWorker) expect(await (await fetch(`${url}/in-process`)).text(), server.output).toBe(PAID)
+  expect(await payAt(shop, url, isWorker ? { controlToken: 'of-the-worker' } : {}), server.output).toBe(PAID)
+  return { code: await server.end(), output: server.output }
+}
+
 /** The packed sandbox command, started by a runtime: pays over HTTP, and expects that SIGTERM ends it well. */
 export async function expectCommandEnds(shop: Project, runtime: readonly string[]): Promise<void> {
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const command = [...runtime, join('node_modules', 'farthing', 'dist', 'cli', 'farthing.js')]
-  const server = await startServer([...command, '--memory', '--port', String(port)], { cwd: shop.folder, url })
-  expect(await payAt(shop, url)).toBe(PAID)
-  expect(await server.end(), server.output).toBe(0)
+  const command = [...runtime, join('node_modules', 'farthing', 'dist', 'cli', 'farthing.js'), '--memory', '--port']
+  const { code, output } = await payAtServer(shop, { command: (port) => [...command, port] })
+  expect(code, output).toBe(0)
 }
 
 /** Pays at a URL, by the client of the packed package. */
-export async function payAt(
-  shop: Project,
-  url: string,
-  options: { readonly controlToken?: string } = {},
-): Promise<string> {
+async function payAt(shop: Project, url: string, options: { readonly controlToken?: string } = {}): Promise<string> {
   const given = [url, options].map((each) => JSON.stringify(each)).join(', ')
   const script = `import('./pay.mjs').then(async ({ pay }) => process.stdout.write(await pay(${given})))`
   return shop.run([process.execPath, '-e', script])

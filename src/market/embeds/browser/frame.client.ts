@@ -96,6 +96,6 @@ function messageIn(text: string) {
 /** Logs an error if a frame shows no embed, because users only see an empty box. */
 function reportSilence(kind: string, { origin, pathname }: URL): void {
   console.error(
-    `MicroPayments: ${origin}${pathname} does not show a ${kind} embed. A mocking worker does not answer requests of frames. Run a sandbox server at that origin, or use farthing/service-worker.`,
+    `MicroPayments: ${origin}${pathname} does not show a ${kind} embed. A mocking worker answers only frames of its own origin, and that of MSW 2 answers none. Run a sandbox server at that origin, or use farthing/service-worker.`,
   )
 }
