@@ -64,10 +64,8 @@ test('300 connections that send byte by byte, or nothing, are closed, and others
   expect((await fetch(`${url}/v4/dq`)).status).toBe(200)
   const answers = await Promise.all(slow.map(({ answer }) => answer))
   clearInterval(drip)
-  const starts = answers.map((answer) => answer.slice(0, 13))
-  // One who sends while the connection is closed may not read why.
-  expect(starts.filter((start) => start !== 'HTTP/1.1 408 ' && start !== '')).toEqual([])
-  expect(starts.filter((start) => start !== '').length).toBeGreaterThan(200)
+  // Those who still send read why, too.
+  expect(answers.filter((answer) => !answer.startsWith('HTTP/1.1 408 '))).toEqual([])
   expect((await fetch(`${url}/v4/dq`)).status).toBe(200)
 })
 
