@@ -69,6 +69,20 @@ test('300 connections that send byte by byte, or nothing, are closed, and others
   expect((await fetch(`${url}/v4/dq`)).status).toBe(200)
 })
 
+test('a client that sends on after its late request is refused can still read why', async () => {
+  const running = await start({ fetch: () => new Promise<Response>(() => {}) }, 100)
+  const refused = deferred<void>()
+  ;(running.server as Server).once('connection', (socket) => {
+    for (const event of ['finish', 'close']) socket.once(event, () => refused.resolve())
+  })
+  const socket = open(running)
+  socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n')
+  await refused.promise
+  // A closed connection answers the first byte with a reset. The next one fails, and what was not read by then is lost.
+  for (let n = 0; n < 3; n++) await new Promise((resolve) => socket.write('x', resolve))
+  expect(await answerTo(socket)).toMatch(/^HTTP\/1\.1 408 /)
+})
+
 const PIECE = new Uint8Array(1 << 16)
 
 /** Streams without end, and tells how many pieces it was asked for and when the reader is given up. */
