@@ -30,10 +30,10 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
 /** These replace modules, globals or the folder of their process, or have a page's. */
 const alone = [
   'test/adapters/{client,node-load,node-upstream}.test.ts',
-  'test/docs/*block*.test.ts',
+  'test/docs/{blocks,container-block,stripe-block}.test.ts',
   'test/front-end/**/*.test.ts',
   'test/jobs/timers.test.ts',
-  'test/sandbox/explain/**/*.test.ts',
+  'test/sandbox/explain/every-code.test.ts',
   'test/simulator/**/*.test.ts',
   'test/storage/indexeddb-*.test.ts',
 ]

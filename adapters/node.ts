@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type Socket, Server as TcpServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
@@ -13,6 +13,8 @@ import {
   type WaitingRequests,
 } from '../src/core.js'
 import { Arrivals } from './node/arrivals.js'
+import { closeServer } from './node/closing.js'
+import { lingerAfterRefusals } from './node/lingering.js'
 import { Pipelines } from './node/pipelines.js'
 import { NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
@@ -111,6 +113,7 @@ export async function serve(
     else if (answering) arrivals.add({ req, res, handler: answering })
     else res.writeHead(503).end()
   })
+  lingerAfterRefusals(server)
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -313,41 +316,4 @@ async function* chunksOf(req: IncomingMessage): AsyncGenerator<Uint8Array> {
   } finally {
     req.resume()
   }
-}
-
-/**
- * How long an idle connection stays open, in milliseconds: a request on its way to it must not meet a closed
- * connection. One from this machine arrives sooner.
- */
-const idleMs = (sockets: ReadonlySet<Socket>): number =>
-  [...sockets].every(({ remoteAddress = '' }) => /^(::ffff:)?127\.|^::1$/.test(remoteAddress)) ? 30 : 200
-
-interface Closing {
-  readonly server: Server
-  readonly sockets: ReadonlySet<Socket>
-  readonly pipelines: Pipelines
-  readonly closeMs: number
-}
-
-async function closeServer({ server, sockets, pipelines, closeMs }: Closing): Promise<void> {
-  // Connections that wait to be accepted hold requests too. This runs right after the last ones were.
-  await new Promise((resolve) => setImmediate(resolve))
-  // The method of Node's HTTP server closes idle connections at once. Bun's is no TCP server.
-  const { close } = server instanceof TcpServer ? TcpServer.prototype : server
-  const closed = new Promise<void>((resolve) => close.call(server, () => resolve()))
-  const late = setTimeout(() => server.closeAllConnections(), closeMs)
-  let sweeping: NodeJS.Timeout | undefined
-  // A connection becomes idle when its answer is sent. Polling is cheaper than a listener on each request.
-  const idle = setTimeout(() => {
-    // Node does not count a connection as idle before its first request. Bun counts no bytes.
-    for (const socket of sockets) if (socket.bytesRead === 0 && !pipelines.isBusy(socket)) socket.end()
-    server.closeIdleConnections()
-    sweeping = setInterval(() => server.closeIdleConnections(), 20)
-  }, idleMs(sockets))
-  await closed
-  clearTimeout(idle)
-  clearInterval(sweeping)
-  clearTimeout(late)
-  // Stops the server's own checks of its connections.
-  server.close()
 }

@@ -1,14 +1,14 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listLine, objectLine } from '../../adapters/storage/file/line.js'
 import { fileStorage } from '../../adapters/storage/file.js'
-import { runProgram } from '../../sandbox/program.js'
 import { Refusal } from '../../sandbox/refusal.js'
 import { openData } from '../../sandbox/state.js'
 import { createService } from '../../src/index.js'
 import type { State } from '../../src/storage/storage.js'
+import { runHere } from '../support/run-here.js'
 
 /** Files of others, and files that something damaged: each command says so in one line, and overwrites nothing. */
 
@@ -27,7 +27,6 @@ beforeAll(async () => {
   sound = await readFile(join(folder, 'sound.json'), 'utf8')
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
-afterEach(() => void (process.exitCode = undefined))
 
 /** What a line of a data file holds. */
 type Content = Record<string, unknown> | unknown[]
@@ -116,25 +115,7 @@ async function filesIn(place: string): Promise<Record<string, string>> {
   )
 }
 
-/** Runs the command line, and returns what it printed and its exit code. */
-async function ran(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const printed = { stdout: '', stderr: '' }
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((text) => {
-      printed[name] += text
-      return true
-    }),
-  )
-  process.exitCode = undefined
-  try {
-    await runProgram(args)
-  } finally {
-    for (const spy of spies) spy.mockRestore()
-  }
-  return { code: Number(process.exitCode ?? 0), ...printed }
-}
-
-const expectClear = ({ code, stdout, stderr }: Awaited<ReturnType<typeof ran>>, what: string) => {
+const expectClear = ({ code, stdout, stderr }: Awaited<ReturnType<typeof runHere>>, what: string) => {
   expect([0, 1, 2], what).toContain(code)
   expect(stderr, what).toMatch(code === 0 ? /^$/ : /^(farthing: [^\n]+\n)?$/)
   expect(`${stdout}${stderr}`, what).not.toMatch(/^\s+at /m)
@@ -155,15 +136,15 @@ test.each(Object.entries(damages))(
       ['migrate', '--check', file],
       ['repair', file, join(folder, `repaired-${cases}`)],
     ]) {
-      expectClear(await ran(...args), args.join(' '))
+      expectClear(await runHere(args), args.join(' '))
       expect(await filesIn(place), args.join(' ')).toEqual(before)
     }
-    const imported = await ran('import', file, '--data', other)
+    const imported = await runHere(['import', file, '--data', other])
     expectClear(imported, 'import')
     if (imported.code !== 0) expect(await filesIn(place)).toEqual(before)
     const again = await filesIn(place)
     const target = join(folder, `exported-${cases}.json`)
-    const written = await ran('export', target, '--data', file)
+    const written = await runHere(['export', target, '--data', file])
     expectClear(written, 'export')
     if (written.code !== 0) expect(await filesIn(place)).toEqual(again)
     const opened = await openData(file).catch((error: unknown) => error as Error)

@@ -5,11 +5,13 @@ import { Progress, shownBytes, shownRows } from '../../sandbox/progress.js'
 import { readState } from '../../sandbox/state.js'
 import { caller } from '../support/api.js'
 import { cli } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 import { type BinderLine, binderCsv, binderHash } from '../support/scenes/binders.js'
 import { newSeller, newTwin } from '../support/scenes/world.js'
 
 const farthing = cli()
-const { run, start } = farthing
+const { start } = farthing
+const run = (args: readonly string[]) => runHere(args, farthing.directory)
 const inDirectory = (name: string) => join(farthing.directory, name)
 
 const lines = Array.from({ length: 700 }, (_, n): BinderLine => {

@@ -5,9 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { SCHEMA } from '../../src/core.js'
 import { migrations } from '../../src/migrations/steps.js'
 import { cli } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 
 const sandbox = cli()
-const { run } = sandbox
+const run = (args: readonly string[]) => runHere(args, sandbox.directory)
 const inDirectory = (name: string) => join(sandbox.directory, name)
 const older = fileURLToPath(new URL('../states/v1.json', import.meta.url))
 
@@ -76,7 +77,7 @@ describe('farthing migrate --check', () => {
 test('start refuses a data file of a newer farthing by its number, and leaves it as it is', async () => {
   const text = JSON.stringify({ schema: 900, counters: {}, rows: {} })
   await writeFile(inDirectory('data.json'), text)
-  const { code, stderr } = await run(['--port', '0', '--data', 'data.json'])
+  const { code, stderr } = await sandbox.run(['--port', '0', '--data', 'data.json'])
   expect(code).toBe(2)
   expect(stderr).toMatch(/data\.json was written by a newer farthing: schema 900, .* Update farthing to open it\.\n$/)
   expect(await readFile(inDirectory('data.json'), 'utf8')).toBe(text)

@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
 
 const farthing = cli()
-const { run, start } = farthing
+const { start } = farthing
+const run = (args: readonly string[]) => runHere(args, farthing.directory)
 
 const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
 const inDirectory = (...names: string[]) => join(farthing.directory, ...names)

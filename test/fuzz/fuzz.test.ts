@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
 import { anyRequests, operations } from './requests.js'
 import { checkState, sendAndCheck } from './send.js'
 import { newWorld, type World } from './world.js'
@@ -37,7 +38,7 @@ test('no hostile request fails, hangs, reads too much, breaks the ledger or show
       await checkState(world)
     }),
     {
-      numRuns: Number(runs ?? 120),
+      numRuns: Number(runs ?? howMuch(60, 120)),
       ...(seed !== undefined && { seed: Number(seed) }),
       ...(path !== undefined && { path }),
     },

@@ -5,6 +5,7 @@ import { isAlwaysRefused, isPublicAddress } from '../../src/base/ip-address.js'
 import { Problem, problemSentence } from '../../src/base/problem.js'
 import type { SandboxContext } from '../../src/http/context.js'
 import { addressRule, checkHeaders, checkUpstreamUrl, type UpstreamPolicy } from '../../src/jobs/upstream/policy.js'
+import { howMuch } from '../support/how-much.js'
 
 const serious: UpstreamPolicy = { allowUpstream: undefined, sandbox: undefined }
 const sandbox: UpstreamPolicy = { allowUpstream: undefined, sandbox: {} as SandboxContext }
@@ -321,7 +322,7 @@ describe('Every IPv4 address', () => {
         const isRefused = refused.check(ip)
         expect([isAlwaysRefused(ip), isPublicAddress(ip)]).toEqual([isRefused, !isRefused && !local.check(ip)])
       }),
-      { numRuns: 2000 },
+      { numRuns: howMuch(500, 2000) },
     )
   })
 
@@ -354,7 +355,7 @@ describe('Every IPv4 address', () => {
           for (const policy of Object.values(policies))
             expect([ip, addressRule(policy)(ip)]).toEqual([ip, addressRule(policy)(dotted(n))])
       }),
-      { numRuns: 500 },
+      { numRuns: howMuch(100, 500) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { Problem } from '../../src/base/problem.js'
 import { fillEndpoint } from '../../src/market/catalog/endpoint.js'
 import { compilePattern } from '../../src/market/catalog/pattern.js'
 import { checkArguments, checkSchema } from '../../src/market/catalog/schema.js'
+import { howMuch } from '../support/how-much.js'
 
 /** Which of the arguments is refused, null for all of them; `taken` where none is. */
 function refusedBy(schema: Record<string, unknown>, args: Record<string, unknown>): unknown {
@@ -67,7 +68,7 @@ describe('a pattern', () => {
         const matches = compilePattern(pattern, 600).test(subject)
         expect(matches).toBe(new RegExp(pattern, 'u').test(subject))
       }),
-      { numRuns: 2000 },
+      { numRuns: howMuch(500, 2000) },
     )
   })
 

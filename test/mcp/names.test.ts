@@ -5,6 +5,7 @@ import { plainSchema } from '../../src/agents/mcp/tools/plain.js'
 import { buyerTools, sellerTools } from '../../src/agents/mcp/tools/tools.js'
 import { removeInvisible, revealInvisible } from '../../src/base/text/invisible-characters.js'
 import { fitsToolName, reservedToolNames, snakeCase, toolNamesOf } from '../../src/market/catalog/tool-name.js'
+import { howMuch } from '../support/how-much.js'
 import { newMcpShop } from '../support/mcp/mcp-shop.js'
 import { changeItem, type Item, newItem } from '../support/scenes/catalog.js'
 import { newSeller } from '../support/scenes/world.js'
@@ -77,7 +78,7 @@ describe('the tool name of an item', () => {
         expect(new Set(Object.values(after)).size).toBe(items.length)
       }
     }
-    await fc.assert(fc.asyncProperty(steps, check), { numRuns: 25 })
+    await fc.assert(fc.asyncProperty(steps, check), { numRuns: howMuch(10, 25) })
     await shop.service.close()
   })
 })

@@ -14,6 +14,7 @@ import {
 } from '../../src/money/ledger/movement.js'
 import { releaseSupply, reservations, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Reader, Storage, Writer } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { quantities } from '../support/scenes/ledger.js'
 
 const TWINS = 40
@@ -149,7 +150,7 @@ test('whatever happens between the slices, the audit finds no fault', async () =
       })
       expect(found.broken).toBeNull()
     }),
-    { numRuns: 40 },
+    { numRuns: howMuch(15, 40) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UniqueViolation } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { LONG, Model, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { type Durable, fill, find, idsOf, type Law, put } from './cases.js'
 
@@ -90,7 +91,7 @@ export function durableCases(law: Law<Durable>, create: () => Promise<Durable>):
           await made.cleanup()
         }
       }),
-      { numRuns: 25 },
+      { numRuns: howMuch(10, 25) },
     )
   })
 }

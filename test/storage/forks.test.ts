@@ -6,6 +6,7 @@ import type { Key, Storage } from '../../src/storage/storage.js'
 import { NO_HISTORY } from '../../src/storage/tables/migration.js'
 import { forkStorage } from '../../src/storage/tables/serial.js'
 import { storageContract } from '../storage.contract.js'
+import { howMuch } from '../support/how-much.js'
 import { Model, type Note, notes, questions, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { find, idsOf, put } from './cases.js'
 
@@ -87,7 +88,7 @@ describe('Forks of a storage', () => {
             expect(await idsOf(storage, { index: 'bySlug', prefix: [slug ?? ''] })).toEqual([id])
         }
       }),
-      { numRuns: 20 },
+      { numRuns: howMuch(8, 20) },
     )
   })
 

@@ -5,6 +5,7 @@ import { GatheredReads } from '../../adapters/storage/postgres/groups/gathered-r
 import { KnownCommits } from '../../adapters/storage/postgres/groups/group-changes.js'
 import { View } from '../../adapters/storage/postgres/groups/view.js'
 import type { Replaced } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { StandInRows, standInTables } from '../support/storage/stand-in-rows.js'
 import { Model, type Note, notes, type Step, writes } from '../support/storage/storage-model.js'
 
@@ -48,7 +49,7 @@ test('A view shows what it has read with the changes since then over it, like th
         for (const step of steps)
           if (step.do === 'find') expect(await view.find(notes, step.query)).toEqual(stored.find(step.query))
     }),
-    { numRuns: 150 },
+    { numRuns: howMuch(50, 150) },
   )
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { encodeKey, justAfter, pastKeys } from '../../adapters/storage/postgres/tables/encoded-key.js'
 import { compareKeys, hasPrefix } from '../../src/storage/key.js'
 import type { Key } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 
 /** Code units around every place where an encoding of characters changes its length or its order. */
 const unit = fc.oneof(
@@ -28,7 +29,7 @@ test('encoded keys have the order of the keys, as bytes and as digits', () => {
       expect(sign(Buffer.compare(bytesOf(x), bytesOf(y)))).toBe(sign(compareKeys(a, b)))
       expect(x < y).toBe(compareKeys(a, b) < 0)
     }),
-    { numRuns: 3000 },
+    { numRuns: howMuch(1000, 3000) },
   )
 })
 
@@ -40,7 +41,7 @@ test('the keys under a prefix are those from its encoding to the place past it',
       const isWithin = whole.length >= prefix.length && hasPrefix(whole, prefix)
       expect(encoded >= encodeKey(prefix) && encoded < pastKeys(prefix)).toBe(isWithin)
     }),
-    { numRuns: 3000 },
+    { numRuns: howMuch(1000, 3000) },
   )
 })
 
@@ -49,7 +50,7 @@ test('no key is between one and the place just after it', () => {
     fc.property(key, key, (a, b) => {
       expect(encodeKey(b) >= justAfter(a)).toBe(compareKeys(b, a) > 0)
     }),
-    { numRuns: 1000 },
+    { numRuns: howMuch(500, 1000) },
   )
 })
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { compareParts } from '../../src/storage/key.js'
 import type { Key, Row } from '../../src/storage/storage.js'
 import { Rows } from '../../src/storage/tables/rows.js'
+import { howMuch } from '../support/how-much.js'
 
 const id: fc.Arbitrary<Key> = fc.oneof(
   fc.integer({ min: 0, max: 20 }),
@@ -30,7 +31,7 @@ test('rows are found by their ids, and counted, as in a map', () => {
       expect(rows.inOrder()).toEqual(inOrder)
       expect(new Set(rows.all())).toEqual(new Set(inOrder))
     }),
-    { numRuns: 300 },
+    { numRuns: howMuch(100, 300) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { UniqueViolation } from '../../src/storage/storage.js'
+import { howMuch } from '../support/how-much.js'
 import { LONG, Model, type Note, notes, runOnBoth, writes } from '../support/storage/storage-model.js'
 import { type Created, find, idsOf, type Law, put } from './cases.js'
 
@@ -131,7 +132,7 @@ export function transactionCases(law: Law, create: () => Promise<Created>): void
           await cleanup()
         }
       }),
-      { numRuns: 60 },
+      { numRuns: howMuch(20, 60) },
     )
   })
 }

@@ -1,10 +1,10 @@
 import { type FetchEvent, fire, handle } from '../../../adapters/service-worker.js'
 import { indexedDbStorage } from '../../../adapters/storage/indexeddb.js'
-import { createService, type Service, type Storage } from '../../../src/core.js'
+import { createService, type Service, type Storage, schemaHistory } from '../../../src/core.js'
 import { carriedTo } from './carried.js'
 import type { Commands } from './commands.js'
 
-/** A worker with many services, each over a database and below a path of its own. */
+/** A worker with many services, each below a path of its own, over a database that no other one uses meanwhile. */
 
 interface Running {
   readonly service: Service
@@ -14,11 +14,13 @@ interface Running {
 }
 
 const running = new Map<number, Running>()
+/** Databases that are empty again. Creating all stores and indexes takes longer than most cases. */
+const free: string[] = []
 const here = new URL('.', location.href).href
 
 const commands: Pick<Commands, 'start' | 'state' | 'stop'> = {
   async start(id, options) {
-    const database = `contract ${id}`
+    const database = free.pop() ?? `contract ${id}`
     const storage = indexedDbStorage({ name: database })
     const service = createService({ ...options, baseUrl: `${here}${id}`, sandbox: true, storage })
     running.set(id, { service, storage, database, listener: handle(carriedTo(service)) })
@@ -33,7 +35,10 @@ const commands: Pick<Commands, 'start' | 'state' | 'stop'> = {
     const { service, database } = running.get(id) as Running
     running.delete(id)
     await service.close()
-    indexedDB.deleteDatabase(database)
+    const emptied = indexedDbStorage({ name: database })
+    await emptied.import({ schema: schemaHistory.current, counters: {}, rows: {} })
+    await emptied.close()
+    free.push(database)
   },
 }
 

@@ -19,6 +19,8 @@ export async function bundle(path: string, format: 'esm' | 'iife' = 'esm'): Prom
     jsx: 'automatic',
     jsxImportSource: 'preact',
     logLevel: 'silent',
+    // A page has no `process`: it is told which run this is.
+    define: { 'process.env.FARTHING_TEST_ALL': JSON.stringify(process.env.FARTHING_TEST_ALL) ?? 'undefined' },
     plugins: [scripts, fonts, files, vitestInPage, mswInPage],
   })
   return outputFiles[0]?.text ?? ''

@@ -39,6 +39,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
       'text/javascript',
       await once('worker', () => bundle('runtimes/browser/worker.worker.ts', 'iife')),
     ],
+    '/site/page.js': async () => [
+      'text/javascript',
+      await once('site page', () => bundle('support/worker-site/page.ts', 'esm')),
+    ],
+    '/site/worker.js': async () => [
+      'text/javascript',
+      await once('site worker', () => bundle('support/worker-site/worker.ts', 'iife')),
+    ],
     '/msw/': async () => ['text/html', pageOf('/msw/page.js')],
     '/msw/page.js': async () => [
       'text/javascript',

@@ -1,9 +1,8 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 import type { register } from '../../../adapters/service-worker.js'
-import { bundle } from './bundle.js'
 
 /** The files of a server, by path: the type and the text of each. */
 export type SiteFiles = Readonly<Record<string, readonly [type: string, text: () => string]>>
@@ -29,8 +28,8 @@ export function workerSite(more: SiteFiles, first: (...args: Parameters<RequestL
   })
   const site = { origin: '', scripts }
   beforeAll(async () => {
-    scripts.worker = await bundle('support/worker-site/worker.ts', 'iife')
-    scripts.page = await bundle('support/worker-site/page.ts', 'esm')
+    scripts.worker = await bundled('worker.js')
+    scripts.page = await bundled('page.js')
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     site.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
@@ -39,6 +38,13 @@ export function workerSite(more: SiteFiles, first: (...args: Parameters<RequestL
     server.close()
   })
   return site
+}
+
+/** A script that is bundled once for a run (shared-browser.ts). */
+async function bundled(name: 'page.js' | 'worker.js'): Promise<string> {
+  const answer = await fetch(`${inject('browserHost')}/site/${name}`)
+  if (!answer.ok) throw new Error(await answer.text())
+  return answer.text()
 }
 
 /** Opens the site's page, which has registered nothing yet. */

@@ -1,0 +1,31 @@
+import { vi } from 'vitest'
+import { runProgram } from '../../sandbox/program.js'
+import type { Ended } from './cli.js'
+
+/**
+ * Runs the command line in this process, as if in a folder: for tests that are not about the process itself. A process of
+ * its own takes a third of a second only to load.
+ */
+export async function runHere(
+  args: readonly string[],
+  cwd = process.cwd(),
+): Promise<Pick<Ended, 'code' | 'stdout' | 'stderr'>> {
+  const printed = { stdout: '', stderr: '' }
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    vi.spyOn(process[name], 'write').mockImplementation((text) => {
+      printed[name] += text
+      return true
+    }),
+  )
+  const home = process.cwd()
+  process.chdir(cwd)
+  process.exitCode = undefined
+  try {
+    await runProgram(args)
+    return { code: Number(process.exitCode ?? 0), ...printed }
+  } finally {
+    process.exitCode = undefined
+    process.chdir(home)
+    for (const spy of spies) spy.mockRestore()
+  }
+}
