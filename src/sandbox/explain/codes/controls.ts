@@ -1,6 +1,7 @@
 import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { rates } from '../../../jobs/rates/rate.js'
 import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
+import { reservations } from '../../../money/ledger/reservation.js'
 import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
 import { itemIn } from '../facts/price.js'
@@ -105,6 +106,12 @@ export const controlExplainers = {
     const counts = rows.flatMap(({ id, times }) => (id.startsWith('card_declines:') ? [times.length] : []))
     const payer = asked.entry.principal ?? 'this link'
     return { payer, payment_method_id: asked.sentText('payment_method_id'), declined: Math.max(...counts, 0) }
+  },
+
+  async too_many_charges(asked) {
+    const open = await asked.tx.find(reservations, { index: 'id', prefix: [], limit: 1000 })
+    const who = asked.entry.principal
+    return { open: open.length, own: open.filter(({ maker }) => maker === who).length, payer: who ?? 'this link' }
   },
 } satisfies Explainers
 

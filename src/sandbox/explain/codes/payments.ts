@@ -5,7 +5,6 @@ import { catalogItems } from '../../../market/catalog/item-row.js'
 import { testMethods } from '../../../money/cards/test-values.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, balances, spendable } from '../../../money/ledger/balance.js'
-import { reservations } from '../../../money/ledger/reservation.js'
 import { primaryTwin, twinByHostname, twins } from '../../../money/twins/twin.js'
 import { twinNonces } from '../../../money/twins/twin-nonce.js'
 import { paybacks } from '../../../payments/payments/payback.js'
@@ -276,12 +275,6 @@ export const paymentExplainers = {
       method: payment_method_id ?? 'the card on file',
       fix: pending ? asked.later(60) : withWorkingCard(asked),
     }
-  },
-
-  async too_many_charges(asked) {
-    const open = await asked.tx.find(reservations, { index: 'id', prefix: [], limit: 1000 })
-    const who = asked.entry.principal
-    return { open: open.length, own: open.filter(({ maker }) => maker === who).length, payer: who ?? 'this link' }
   },
 } satisfies Explainers
 
