@@ -3,9 +3,11 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import type { CheckoutRow } from '../../src/market/checkout/checkout-row.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { cardService, fastAlarm, gate, sharedStorage } from '../support/scenes/card-service.js'
+import { newShop as newItemShop, purchase } from '../support/scenes/catalog.js'
 import { complete, guest, newCheckout, newShop, settled, statusOf, withCard } from '../support/scenes/checkout.js'
 import { expectProblem } from '../support/scenes/market.js'
 import { newProcesses } from '../support/scenes/processes.js'
+import { balanceOf } from '../support/scenes/world.js'
 import { sharedByProcesses } from '../support/storage/presence.js'
 
 const never = () => new Promise<never>(() => {})
@@ -189,4 +191,23 @@ test('a completion waits no longer than an attempt may take', async () => {
   expect(refused.headers.get('retry-after')).toBe('5')
   let_.open()
   expect((await first).status).toBe(200)
+})
+
+test('an answer from before a restore settles no purchase that has the same id since', async () => {
+  const answers: ((response: Response) => void)[] = []
+  const upstream = { fetch: () => new Promise<Response>((resolve) => answers.push(resolve)) }
+  const { service, call } = await cardService({ upstream })
+  const { payer, item } = await newItemShop(call, { price: 1, external_endpoint: 'https://api.example.test/story' })
+  const buy = () => purchase(call, { token: payer.token }, item, { arguments: { city: 'Oslo' } })
+  const state = await service.sandbox.snapshot()
+  const former = buy()
+  await until(() => answers.length === 1)
+  await service.sandbox.restore(state)
+  const later = buy()
+  await until(() => answers.length === 2)
+  answers[0]?.(new Response('The story.'))
+  expect((await former).status).toBeGreaterThanOrEqual(400)
+  answers[1]?.(new Response('', { status: 503 }))
+  expectProblem(await later, 502, 'upstream_failed')
+  expect(await balanceOf(call, payer.token, payer.hostname)).toBe(10)
 })

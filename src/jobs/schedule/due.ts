@@ -61,7 +61,7 @@ async function rowsAhead<R extends DueRow, I extends string>(
 }
 
 /** What a piece of work wrote in its part of a transaction, and why it failed, if it did. */
-export interface Part<W> {
+export interface WorkPart<W> {
   readonly work: W
   readonly written: Transaction
   readonly failure: { readonly cause: unknown } | undefined
@@ -73,8 +73,8 @@ export async function runInParts<W>(
   all: Iterable<W> | AsyncIterable<W>,
   run: (part: Transaction, work: W) => Promise<void>,
   onFailure: (tx: Writer, work: W) => Promise<void>,
-): Promise<Part<W>[]> {
-  const parts: Part<W>[] = []
+): Promise<WorkPart<W>[]> {
+  const parts: WorkPart<W>[] = []
   for await (const work of all) {
     const written = new Transaction(tx)
     try {

@@ -4,7 +4,7 @@ import { ObservedStorage } from '../../storage/service-storage.js'
 import type { Storage, Writer } from '../../storage/storage.js'
 import type { CommitRecord, Transaction } from '../../storage/transaction.js'
 import { drawJitter } from '../retries/wait.js'
-import { isAnyAhead, MOST_TRIES, type Part, redate, runInParts, waitAfter } from './due.js'
+import { isAnyAhead, MOST_TRIES, redate, runInParts, type WorkPart, waitAfter } from './due.js'
 import { dueTimers, nextTimerDue, type TimerJob, type TimerRow, timers } from './timer.js'
 
 const MINUTE = 60_000
@@ -32,7 +32,7 @@ export async function runDueTimers(jobs: TimerJobs, service: ServiceContext): Pr
 }
 
 /** A job that has run in a transaction. What it wrote is unknown if the storage refused it. */
-type Ran = Pick<Part<TimerRow>, 'work' | 'failure'> & { readonly written?: CommitRecord }
+type Ran = Pick<WorkPart<TimerRow>, 'work' | 'failure'> & { readonly written?: CommitRecord }
 
 /**
  * Runs the first timers that are due by a time, in one transaction and in their order. A job that throws is logged,
