@@ -1,5 +1,6 @@
 import { milliseconds } from '../../base/ports.js'
-import type { Effect, EffectKind, Entry, EntryOrigin, JournalMessage, StorageCalls } from '../onion/entry.js'
+import type { Origin } from '../../http/incoming.js'
+import type { Effect, EffectKind, Entry, JournalMessage, StorageCalls } from '../onion/entry.js'
 import type { KeptMessage } from './kept-message.js'
 import { redact } from './redact.js'
 
@@ -22,7 +23,7 @@ export class KeptEntry implements Entry {
   /** The kind and the id of each effect, in turn. */
   #effects: (EffectKind | Effect['id'])[] = []
   ms: number | null = null
-  origin: EntryOrigin = 'in_process'
+  origin: Origin = 'in_process'
   operation_id: string | null = null
   method = ''
   status: number | null = null
