@@ -57,6 +57,7 @@ interface Origin {
 function assemble(options: AssemblyOptions, around: typeof sandboxed, origin?: Origin): Assembled {
   const host = hostOf(options, {
     context: () => context,
+    keys: () => context.keys,
     ready: () => lifecycle.ready(),
     respond: (request, source) => service.respond(request, source),
     fork: (forked, at) => assemble(forked, around, { parent: context, at }),
@@ -99,7 +100,7 @@ function serviceOf(context: ServiceContext, lifecycle: Lifecycle, layers: Sandbo
 /** What a service has before everything that needs its context. */
 function hostOf(
   options: AssemblyOptions,
-  own: Pick<SandboxHost, 'context' | 'ready' | 'respond' | 'fork'>,
+  own: Pick<SandboxHost, 'context' | 'keys' | 'ready' | 'respond' | 'fork'>,
 ): SandboxHost {
   const random = options.random ?? systemRandom
   return {
@@ -114,7 +115,6 @@ function hostOf(
       cards: options.cards,
       upstream: options.upstream ?? systemUpstream,
     },
-    keys: () => own.context().keys,
   }
 }
 

@@ -77,21 +77,22 @@ export interface SandboxLayers {
 /** Puts the layers of a sandbox around a service: guards, forks, measurements, the journal and faults. */
 export function sandboxed(options: AssemblyOptions, host: SandboxHost): SandboxLayers {
   const clock = sandboxClock(options.clock ?? systemClock)
-  const { storage, history, journal } = journalOf(options, clock, host)
   const faults = faultsOf(options, clock, host)
+  const { storage, history, journal } = journalOf(options, { clock, faults }, host)
   const fork = async (baseUrl: string, past?: PastMoment): Promise<Assembled> => {
     await host.ready()
     const copy = await forkStorage(options.storage, schemaHistory)
     if (past) await copy.write(async (tx) => history?.rewindCopy(past.commit, tx))
     return host.fork({ ...options, storage: copy, baseUrl }, past?.at)
   }
+  const parts = partsOf(options, host, fork)
   const sandbox: SandboxParts = {
-    ...partsOf(options, host, fork),
+    ...parts,
     clock,
     faults,
     history,
     commitOfEntry: (id) => journal?.entry(id)?.after,
-    requests: new SandboxRequests(() => sandbox, host.context),
+    requests: new SandboxRequests({ baseUrl: host.baseUrl, sandbox: parts.access }, () => sandbox),
     onCommit: (commit) => sandbox.measurements?.countWrite(commit),
   }
   return {
@@ -116,7 +117,11 @@ export function sandboxed(options: AssemblyOptions, host: SandboxHost): SandboxL
 
 type Fork = (baseUrl: string, past?: PastMoment) => Promise<Assembled>
 
-function journalOf(options: AssemblyOptions, clock: SandboxContext['clock'], { instance, keys }: SandboxHost) {
+function journalOf(
+  options: AssemblyOptions,
+  { clock, faults }: Pick<SandboxParts, 'clock' | 'faults'>,
+  { instance, keys }: SandboxHost,
+) {
   const { storage, journal: given } = options
   const keepsJournal = typeof given === 'object' ? given.entries !== 0 : given !== false
   if (!keepsJournal) return { storage, history: undefined, journal: undefined }
@@ -124,7 +129,7 @@ function journalOf(options: AssemblyOptions, clock: SandboxContext['clock'], { i
   const watched = watchedStorage(storage)
   const opened = (tx: ConstructorParameters<typeof ReadTransaction>[0]) => new ReadTransaction(tx, keys())
   const history = new CommitHistory(watched, { bytes: limits.bytes, opened })
-  return { storage: watched, history, journal: new Journal({ clock, instance, history }, limits) }
+  return { storage: watched, history, journal: new Journal({ clock, instance, history, faults }, limits) }
 }
 
 const faultsOf = (

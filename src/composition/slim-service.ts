@@ -7,4 +7,6 @@ import type { Service } from './service.js'
  * Creates a service over a storage. Every other option has a default. Throws a TypeError that names a wrong option, and an
  * Error where WebCrypto is missing.
  */
-export const createSlimService = (options: AssemblyOptions): Service => assembleService(options, sandboxed)
+export function createSlimService(options: AssemblyOptions): Service {
+  return assembleService(options, sandboxed)
+}

@@ -1,4 +1,5 @@
 import type { Caller } from './caller.js'
+import type { ServiceContext } from './context.js'
 import type { Endpoint, Incoming } from './incoming.js'
 import type { RenderedAnswer } from './rendered-answer.js'
 
@@ -8,16 +9,19 @@ export interface AroundRequests {
    * Runs first. `started`: waits for the start of the service, if that has not ended. Resolves when the service is to answer,
    * or with the answer if that comes from elsewhere.
    */
-  enter(incoming: Incoming, started: (() => Promise<void>) | undefined): Promise<Response | undefined> | undefined
+  enter(
+    incoming: Incoming,
+    service: ServiceContext,
+    started: (() => Promise<void>) | undefined,
+  ): Promise<Response | undefined> | undefined
   /** The operation is known. */
   reach(endpoint: Endpoint): void
   /** Checks whether the caller may reach the operation at all. */
   guard(endpoint: Endpoint, incoming: Incoming): void
-  /** Runs a decoded request. `findCaller` authenticates it. Throws `AnswerDropped`. */
-  run(request: DecodedRequest): Promise<RenderedAnswer>
-  /** Takes the answer, and returns what to send. Undefined if it was dropped. */
-  leave(incoming: Incoming, answer: RenderedAnswer): RenderedAnswer
-  drop(incoming: Incoming): void
+  /** Runs a decoded request, once or twice. Throws `AnswerDropped`. */
+  run<R extends DecodedRequest>(request: R, run: (request: R) => Promise<RenderedAnswer>): Promise<RenderedAnswer>
+  /** Takes the answer, and returns what to send. Undefined: it was dropped. */
+  leave<A extends RenderedAnswer | undefined>(incoming: Incoming, answer: A): A
   /** Whether pages of this origin may read the answer (CORS). */
   mayRead(origin: string, incoming: Incoming): boolean
 }
@@ -26,8 +30,7 @@ export interface AroundRequests {
 export interface DecodedRequest {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
-  /** Does what it asks. May be called twice. */
-  run(): Promise<RenderedAnswer>
+  /** Authenticates it. */
   findCaller(): Promise<Caller>
 }
 

@@ -24,8 +24,8 @@ export interface RequestHeaders extends Pick<Headers, 'get' | 'has'> {
   keys(): Iterable<string>
 }
 
-/** Where a request comes from. `page`: a page of the service. */
-export type Origin = 'http' | 'in_process' | 'worker' | 'msw' | 'page' | 'mcp'
+/** Where work comes from. */
+export type Origin = 'http' | 'in_process' | 'worker' | 'msw' | 'timer' | 'delivery' | 'page' | 'mcp'
 
 /** What a runtime knows about a request in addition to the `Request`. */
 export interface FetchSource extends BodySource {

@@ -1,11 +1,11 @@
 import type { CommitRecord } from '../storage/transaction.js'
 import type { ServiceContext } from './context.js'
-import type { Incoming } from './incoming.js'
+import type { Incoming, Origin } from './incoming.js'
 import type { RenderedAnswer } from './rendered-answer.js'
 
 /** Work without a request. */
 export interface BackgroundWork {
-  readonly origin: 'timer' | 'delivery'
+  readonly origin: Extract<Origin, 'timer' | 'delivery'>
   /** The kind of the timer or message. */
   readonly kind: string
   /** The id of the timer or message. */

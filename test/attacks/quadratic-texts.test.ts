@@ -103,7 +103,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       SHORT,
   },
   'src/http/csv/csv.ts': { '/0+$/': 'It reads nine decimals.' },
-  'src/http/sandbox-guard.ts': {
+  'src/sandbox/onion/guard.ts': {
     'new RegExp(`(?:^|;\\\\s*)${name}=([^;\\\\s]*)`)':
       'A head of 16 KB holds the cookies, and the name of the cookie is ours.',
   },

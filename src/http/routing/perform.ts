@@ -88,11 +88,10 @@ async function performWith(
   const authenticate = (tx: Reader) =>
     service.rules.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
   const endWaiting = admit(route, service)
-  const prepared = { endpoint, incoming, service, fields, text, authenticate, endWaiting }
-  const run = () => runPrepared(prepared)
   const findCaller = () => service.storage.read(authenticate)
+  const prepared = { endpoint, incoming, service, fields, text, authenticate, findCaller, endWaiting }
   try {
-    return await (service.sandbox ? service.sandbox.requests.run({ endpoint, incoming, run, findCaller }) : run())
+    return await (service.sandbox ? service.sandbox.requests.run(prepared, runPrepared) : runPrepared(prepared))
   } finally {
     endWaiting()
   }
@@ -229,7 +228,7 @@ const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 const queryFields = (query: Incoming['query']) => {
   const pairs: (readonly [string, string])[] = []
   for (const name in query) for (const value of [query[name] ?? []].flat()) pairs.push([name, value])
-  return textFields(pairs)
+  return pairs.length > 0 ? textFields(pairs) : NONE
 }
 
 function pathFields(params: Incoming['params']): Fields['params'] {

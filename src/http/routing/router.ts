@@ -87,7 +87,7 @@ export class RouteTable {
     let outcome: RenderedAnswer
     try {
       const started = ready && (() => start(ready, incoming.path))
-      const entering = around ? around.enter(incoming, started) : started?.()
+      const entering = around ? around.enter(incoming, service, started) : started?.()
       const answered = entering && (await entering)
       if (answered) return answered
       // After the start, which restores the clock.
@@ -97,7 +97,7 @@ export class RouteTable {
     } catch (error) {
       if (error instanceof AnswerDropped) {
         incoming.recording?.end(incoming, undefined)
-        around?.drop(incoming)
+        around?.leave(incoming, undefined)
         throw error
       }
       outcome = renderProblem(shownError(error, incoming), incoming, service)

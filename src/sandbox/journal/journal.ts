@@ -4,6 +4,7 @@ import { isProbe } from '../../http/probes/paths.js'
 import type { BackgroundWork, LaterMessage, Recorder, RequestRecording, WorkRecording } from '../../http/recorder.js'
 import type { History } from '../../storage/history/history.js'
 import type { Entry } from '../onion/entry.js'
+import type { Faults } from '../onion/fault.js'
 import { CauseIndex } from './causes.js'
 import { KeptEntry } from './kept-entry.js'
 import { RecordedRequest } from './recorded-request.js'
@@ -37,6 +38,8 @@ export interface EntryFilter {
 /** What runs the journal. */
 interface JournalService extends Pick<ServiceContext, 'clock' | 'instance'> {
   readonly history: Pick<History, 'last' | 'forgetBefore'> | undefined
+  /** They happen to the ports of what it records. */
+  readonly faults?: Faults
 }
 
 /**
@@ -46,6 +49,7 @@ interface JournalService extends Pick<ServiceContext, 'clock' | 'instance'> {
 export class Journal implements Recorder {
   readonly limits: JournalLimits
   readonly causes: CauseIndex
+  readonly faults: Faults | undefined
   readonly #service: JournalService
   /** In the order in which they began, which is that of their numbers. Places before `#first` are empty. */
   #kept: (KeptEntry | undefined)[] = []
@@ -58,6 +62,7 @@ export class Journal implements Recorder {
 
   constructor(service: JournalService, { entries, bytes }: Partial<JournalLimits> = {}) {
     this.#service = service
+    this.faults = service.faults
     this.limits = { entries: entries ?? DEFAULT_LIMITS.entries, bytes: bytes ?? DEFAULT_LIMITS.bytes }
     this.causes = new CauseIndex(this.limits.entries)
   }

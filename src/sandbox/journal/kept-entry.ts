@@ -1,6 +1,7 @@
 import { milliseconds } from '../../base/ports.js'
+import type { Origin } from '../../http/incoming.js'
 import type { Route } from '../../http/route.js'
-import type { Effect, EffectKind, Entry, EntryOrigin, JournalMessage, StorageCalls } from '../onion/entry.js'
+import type { Effect, EffectKind, Entry, JournalMessage, StorageCalls } from '../onion/entry.js'
 import type { KeptMessage } from './kept-message.js'
 import { answerPlace, bodyPlace, queryPlace } from './places.js'
 import { redact } from './redact.js'
@@ -24,7 +25,7 @@ export class KeptEntry implements Entry {
   /** The kind and the id of each effect, in turn. */
   #effects: (EffectKind | Effect['id'])[] = []
   ms: number | null = null
-  origin: EntryOrigin = 'in_process'
+  origin: Origin = 'in_process'
   operation_id: string | null = null
   method = ''
   status: number | null = null

@@ -14,7 +14,6 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Recording } from '../../http/recorder.js'
 import { ObservedStorage, type StorageObserver } from '../../storage/service-storage.js'
 import type { CommitRecord } from '../../storage/transaction.js'
-import { sandboxOf } from '../onion/context.js'
 import type { Effect } from '../onion/entry.js'
 import { effectsOf } from './causes.js'
 import type { Journal } from './journal.js'
@@ -55,8 +54,8 @@ export class EntryRecording implements Recording, StorageObserver {
   }
 
   over(service: ServiceContext): ServiceContext {
-    const { faults } = sandboxOf(service)
-    const faulty = faults.engine && faults.over((faultId) => this.noteFault(faultId))
+    const { faults } = this.journal
+    const faulty = faults?.engine && faults.over((faultId) => this.noteFault(faultId))
     const { upstream, cards } = faulty ?? service
     const recording = this
     return {

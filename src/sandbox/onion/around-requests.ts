@@ -6,73 +6,75 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Endpoint, Incoming } from '../../http/incoming.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { SandboxParts } from './context.js'
-import { FAULT_HEADER } from './fault.js'
+import { FAULT_HEADER, type Faults } from './fault.js'
 import { type GuardedService, guardCaller, guardChange, guardControls, mayRead } from './guard.js'
 
 /** Guards the requests of a sandbox, passes those of forks on, counts and measures them, and makes its faults happen. */
 export class SandboxRequests implements AroundRequests {
-  readonly #sandbox: () => SandboxParts
-  readonly #service: () => ServiceContext
+  readonly #guarded: GuardedService
+  readonly #find: () => SandboxParts
+  #sandbox: SandboxParts | undefined
 
-  constructor(sandbox: () => SandboxParts, service: () => ServiceContext) {
-    this.#sandbox = sandbox
-    this.#service = service
+  /** `find`: the sandbox, as soon as it is there. */
+  constructor(guarded: GuardedService, find: () => SandboxParts) {
+    this.#guarded = guarded
+    this.#find = find
   }
 
-  #guarded(): GuardedService {
-    const { baseUrl } = this.#service()
-    return { baseUrl, sandbox: this.#sandbox().access }
-  }
-
-  enter(incoming: Incoming, started: (() => Promise<void>) | undefined): Promise<Response | undefined> | undefined {
-    incoming.began = milliseconds()
+  enter(
+    incoming: Incoming,
+    service: ServiceContext,
+    started: (() => Promise<void>) | undefined,
+  ): Promise<Response | undefined> | undefined {
+    this.#sandbox ??= this.#find()
+    incoming.began ||= milliseconds()
     if (incoming.source.peerAddress !== undefined) {
-      this.#sandbox().isServed = true
-      guardCaller(incoming, this.#guarded())
+      this.#sandbox.isServed = true
+      guardCaller(incoming, this.#guarded)
     }
-    return started ? started().then(() => this.#enterStarted(incoming)) : this.#enterStarted(incoming)
-  }
-
-  #enterStarted(incoming: Incoming): Promise<Response | undefined> | undefined {
-    const fork = this.#sandbox().forks.find(incoming.path)
-    if (fork !== undefined) return this.#passOn(fork, incoming)
-    const { recorder, background } = this.#service()
+    if (started) return started().then(() => this.enter(incoming, service, undefined))
+    const fork = this.#sandbox.forks.find(incoming.path)
+    if (fork !== undefined) return this.#passOn(fork, incoming, service.options)
     // The order of entries must not depend on how fast the work of earlier ones is.
-    return recorder && background.settling()?.then(() => undefined)
+    const isStopped = this.#sandbox.clock.mode === 'manual'
+    return isStopped && service.recorder ? service.background.settling()?.then(() => undefined) : undefined
   }
 
-  async #passOn(fork: string, incoming: Incoming): Promise<Response> {
+  async #passOn(fork: string, incoming: Incoming, { basePath }: ServiceContext['options']): Promise<Response> {
     const { url, request, source } = incoming
-    if (request.method !== 'OPTIONS') guardControls(incoming, this.#guarded())
-    return this.#sandbox().forks.respond(fork, request, {
-      ...source,
-      url: withBase(url, this.#service().options.basePath),
-    })
+    if (request.method !== 'OPTIONS') guardControls(incoming, this.#guarded)
+    const { forks } = (this.#sandbox ??= this.#find())
+    return forks.respond(fork, request, { ...source, url: withBase(url, basePath) })
   }
 
   reach({ name }: Endpoint): void {
-    const { calls } = this.#sandbox()
+    const { calls } = (this.#sandbox ??= this.#find())
     calls.set(name, (calls.get(name) ?? 0) + 1)
   }
 
   guard({ route, takesSession }: Endpoint, incoming: Incoming): void {
     if (route.scope !== 'sandbox') {
-      if (incoming.source.peerAddress !== undefined) guardChange(incoming, this.#guarded(), { takesSession })
-    } else if (!route.isOpen) guardControls(incoming, this.#guarded())
+      if (incoming.source.peerAddress !== undefined) guardChange(incoming, this.#guarded, { takesSession })
+    } else if (!route.isOpen) guardControls(incoming, this.#guarded)
   }
 
-  run(request: DecodedRequest): Promise<RenderedAnswer> {
-    const { faults } = this.#sandbox()
+  run<R extends DecodedRequest>(request: R, run: (request: R) => Promise<RenderedAnswer>): Promise<RenderedAnswer> {
+    const { faults } = (this.#sandbox ??= this.#find())
     const { endpoint, incoming } = request
     const isFaulty = faults.engine !== undefined || incoming.headers.has(FAULT_HEADER)
-    return isFaulty && endpoint.route.scope !== 'sandbox' ? this.#runWithFaults(request) : request.run()
+    return isFaulty && endpoint.route.scope !== 'sandbox'
+      ? this.#runWithFaults(request, faults, () => run(request))
+      : run(request)
   }
 
   /** Throws `sandbox_refused` if a caller who may not use the controls sends a fault of their own, and `AnswerDropped`. */
-  async #runWithFaults({ endpoint, incoming, run, findCaller }: DecodedRequest): Promise<RenderedAnswer> {
+  async #runWithFaults(
+    { endpoint, incoming, findCaller }: DecodedRequest,
+    faults: Faults,
+    run: () => Promise<RenderedAnswer>,
+  ): Promise<RenderedAnswer> {
     const header = incoming.headers.get(FAULT_HEADER)
-    if (header !== null) guardControls(incoming, this.#guarded())
-    const { faults } = this.#sandbox()
+    if (header !== null) guardControls(incoming, this.#guarded)
     const engine = faults.engine ?? (await faults.load())
     const { method, path } = incoming
     let last: string | undefined
@@ -95,16 +97,12 @@ export class SandboxRequests implements AroundRequests {
     }
   }
 
-  leave(incoming: Incoming, answer: RenderedAnswer): RenderedAnswer {
-    return this.#sandbox().measurements?.count(incoming, answer, incoming.began) ?? answer
-  }
-
-  drop(incoming: Incoming): void {
-    this.#sandbox().measurements?.countDropped(incoming, incoming.began)
+  leave<A extends RenderedAnswer | undefined>(incoming: Incoming, answer: A): A {
+    return this.#sandbox?.measurements?.count(incoming, answer) ?? answer
   }
 
   mayRead(origin: string, incoming: Incoming): boolean {
-    return mayRead(origin, incoming, this.#guarded())
+    return mayRead(origin, incoming, this.#guarded)
   }
 }
 

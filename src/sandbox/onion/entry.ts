@@ -1,5 +1,4 @@
 import type { Origin } from '../../http/incoming.js'
-import type { BackgroundWork } from '../../http/recorder.js'
 
 /** What the journal of a sandbox keeps of a request, a timer or a delivery. */
 export interface Entry {
@@ -9,7 +8,7 @@ export interface Entry {
   readonly at: string
   /** How long it took, in milliseconds. Null while it runs. */
   readonly ms: number | null
-  readonly origin: EntryOrigin
+  readonly origin: Origin
   /** `createPayment`. For a timer or a delivery, its kind. Null for an unknown path. */
   readonly operation_id: string | null
   readonly method: string
@@ -34,9 +33,6 @@ export interface Entry {
   /** The id of the fault that changed it. */
   readonly fault?: string
 }
-
-/** Where recorded work comes from. */
-export type EntryOrigin = Origin | BackgroundWork['origin']
 
 /** One side of an exchange, without its secrets. */
 export interface JournalMessage {

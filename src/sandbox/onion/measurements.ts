@@ -2,7 +2,6 @@ import { milliseconds } from '../../base/ports.js'
 import type { Incoming } from '../../http/incoming.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { CommitRecord } from '../../storage/transaction.js'
-import type { SandboxParts } from './context.js'
 
 /** The longest duration that each bucket counts, in seconds. One more bucket counts what takes longer. */
 export const DURATIONS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -43,25 +42,10 @@ export class Measurements {
   /** `startedAt`: in Unix milliseconds of the real clock. */
   constructor(readonly startedAt: number) {}
 
-  /** Counts a request that began at `began`. Returns its answer. If that is an event stream, it counts as open until it ends. */
-  count(incoming: Pick<Incoming, 'endpoint'>, answer: RenderedAnswer, began: number): RenderedAnswer {
-    const measured = this.#count(incoming, answer.status, began)
-    return isEventStream(answer) ? { ...answer, body: followed(answer.body, measured) } : answer
-  }
-
-  /** Counts a request that began at `began`, and whose answer a fault dropped. */
-  countDropped(incoming: Pick<Incoming, 'endpoint'>, began: number): void {
-    this.#count(incoming, 0, began)
-  }
-
-  /** Counts a write that has landed. */
-  countWrite({ writes, retries }: CommitRecord): void {
-    if (writes > 0) this.commits++
-    this.reruns += retries
-  }
-
-  #count({ endpoint }: Pick<Incoming, 'endpoint'>, status: number, began: number): MeasuredOperation {
+  /** Counts a request that has ended. Returns its answer. If that is an event stream, it counts as open until it ends. */
+  count<A extends RenderedAnswer | undefined>({ endpoint, began }: Pick<Incoming, 'endpoint' | 'began'>, answer: A): A {
     const id = endpoint?.route.id ?? 'none'
+    const status = answer?.status ?? DROPPED
     let measured = this.operations.get(id)
     if (!measured) {
       measured = { statuses: new Map(), buckets: Array(DURATIONS.length + 1).fill(0), seconds: 0, streams: 0 }
@@ -73,19 +57,19 @@ export class Measurements {
     measured.statuses.set(status, (measured.statuses.get(status) ?? 0) + 1)
     measured.buckets[bucket] = (measured.buckets[bucket] ?? 0) + 1
     measured.seconds += seconds
-    return measured
+    const isEventStream =
+      answer?.body instanceof ReadableStream && answer.headers['content-type']?.startsWith('text/event-stream')
+    return isEventStream ? { ...answer, body: followed(answer.body, measured) } : answer
+  }
+
+  /** Counts a write that has landed. */
+  countWrite({ writes, retries }: CommitRecord): void {
+    if (writes > 0) this.commits++
+    this.reruns += retries
   }
 }
 
-/** Begins to measure what a sandbox does, unless it is measured already. */
-export function measure(sandbox: SandboxParts): void {
-  sandbox.measurements ??= new Measurements(sandbox.clock.realNow())
-}
-
-const isEventStream = (
-  answer: RenderedAnswer,
-): answer is RenderedAnswer & { readonly body: ReadableStream<Uint8Array> } =>
-  answer.body instanceof ReadableStream && answer.headers['content-type']?.startsWith('text/event-stream') === true
+const DROPPED = 0
 
 /** A stream that counts as open until it ends, fails or is cancelled. Reads only on demand. */
 function followed(body: ReadableStream<Uint8Array>, measured: MeasuredOperation): ReadableStream<Uint8Array> {
