@@ -23,7 +23,9 @@ const subpaths: string[] = Object.keys(exported)
 /** The types of test runners need those of Node, and pass no check of libraries. */
 const ofRunners = ['farthing/vitest', 'farthing/playwright']
 
-test(`compiles ${subpaths.length} subpaths with every TypeScript and resolution`, { timeout: 900_000 }, async (context) => {
+test(`compiles ${subpaths.length} subpaths with every TypeScript and resolution`, {
+  timeout: 900_000,
+}, async (context) => {
   const named = [
     '@opentelemetry/api',
     'msw',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { routeList } from '../../scripts/route-table.js'
 import { collections } from '../../src/collections.js'
 import { type FieldSchema, isMarked, type SchemaPlace } from '../../src/http/fields/marks.js'
-import { routeList } from '../../scripts/route-table.js'
 import { expectedAnswer } from '../../src/sandbox/exports/vitest/expected.js'
 import { KnownValues } from '../../src/sandbox/exports/vitest/known-values.js'
 import { Source } from '../../src/sandbox/exports/vitest/source.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { collections } from '../../src/collections.js'
 import { routeList } from '../../scripts/route-table.js'
+import { collections } from '../../src/collections.js'
 import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
 
