@@ -5,7 +5,7 @@ import { features, type KnownFeature } from './features.js'
 import type { Route } from './http/route.js'
 
 /** The routes of each feature that has some. */
-type Loaded = KnownFeature extends infer F ? (F extends { load(): Promise<infer R> } ? R : never) : never
+type Loaded = KnownFeature extends infer F ? (F extends { load(): Promise<infer M> } ? M[keyof M] : never) : never
 /** Of `A | B`: `A & B`. */
 type Both<Union> = (Union extends unknown ? (each: Union) => void : never) extends (each: infer All) => void
   ? All

@@ -55,5 +55,7 @@ export const loadTexts = async (all: readonly Feature[]): Promise<Texts> => ({
   introduction,
   tags,
   fields: commonFields,
-  features: await Promise.all(all.flatMap((feature) => feature.describe?.() ?? [])),
+  features: (await Promise.all(all.flatMap((feature) => feature.describe?.() ?? []))).flatMap((texts) =>
+    Object.values(texts),
+  ),
 })

@@ -6,8 +6,8 @@ import type { AnyCollection } from '../storage/storage.js'
 
 /** All that a feature adds to the service. What only its routes need is loaded with the first request to them. */
 export interface Feature extends Partial<RoutedFeature> {
-  /** Loads what its operations and fields mean. */
-  describe?(): Promise<FeatureTexts>
+  /** Loads what its operations and fields mean: a module that exports nothing else. */
+  describe?(): Promise<Readonly<Record<string, FeatureTexts>>>
   readonly collections?: readonly AnyCollection[]
   /** What loads the job of each kind of timer, when one is due. */
   readonly timers?: TimerJobs
@@ -15,4 +15,4 @@ export interface Feature extends Partial<RoutedFeature> {
 
 /** Loads the routes of all, in their order. */
 export const loadRoutesOf = async (features: readonly Feature[]): Promise<Readonly<Record<string, Route>>> =>
-  Object.assign({}, ...(await Promise.all(features.map((feature) => feature.load?.()))))
+  Object.assign({}, ...(await Promise.all(features.map((feature) => feature.load?.() ?? {}))).flatMap(Object.values))

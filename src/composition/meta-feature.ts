@@ -9,8 +9,8 @@ export function metaFeature(all: () => readonly Feature[]) {
     async load() {
       const { openapiRoutes } = await import('../http/openapi/read-openapi.js')
       const { errorCodeRoutes } = await import('../http/error-pages/read-errors.js')
-      return { ...openapiRoutes(routes, texts), ...errorCodeRoutes(routes) }
+      return { metaRoutes: { ...openapiRoutes(routes, texts), ...errorCodeRoutes(routes) } }
     },
-    describe: async () => (await import('./meta-texts.js')).metaTexts,
+    describe: () => import('./meta-texts.js'),
   }
 }

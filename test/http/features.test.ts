@@ -6,6 +6,7 @@ import { routes } from '../../scripts/route-table.js'
 import { features } from '../../src/features.js'
 import type { ServiceContext } from '../../src/http/context.js'
 import { reply } from '../../src/http/reply.js'
+import type { Route } from '../../src/http/route.js'
 import { type RoutedFeature, RouteTable } from '../../src/http/routing/router.js'
 import { WaitingRequests } from '../../src/http/waiting-requests.js'
 
@@ -25,12 +26,14 @@ describe('the features', () => {
 
   test('hold every route of the table, in its order', async () => {
     const loaded = await Promise.all(features.map((feature) => feature.load?.() ?? {}))
-    expect(loaded.flatMap((each) => Object.keys(each))).toEqual(Object.keys(routes))
+    expect(loaded.flatMap(Object.values).flatMap(Object.keys)).toEqual(Object.keys(routes))
   })
 
   test('name the areas of their routes, and no other', async () => {
     for (const { areas = [], load } of features) {
-      const starts = Object.values((await load?.()) ?? {}).map(({ path }) => path.split('/')[1])
+      const starts = Object.values((await load?.()) ?? {})
+        .flatMap(Object.values<Route>)
+        .map(({ path }) => path.split('/')[1])
       expect([...areas].sort()).toEqual([...new Set(starts)].sort())
     }
   })
@@ -75,13 +78,12 @@ function feature(area: string, loads: string[], path: `/${string}` = `/${area}`)
     areas: [area],
     async load() {
       loads.push(path)
-      return {
-        [path]: {
-          ...{ id: path, tag: area, summary: '', evidence: 'designed', method: 'GET', path, versions: ['v4'] },
-          auth: ['none'],
-          handle: async () => reply({ status: 204, body: null }),
-        },
+      const route: Route = {
+        ...{ id: path, tag: area, summary: '', evidence: 'designed', method: 'GET', path, versions: ['v4'] },
+        auth: ['none'],
+        handle: async () => reply({ status: 204, body: null }),
       }
+      return { routes: { [path]: route } }
     },
   }
 }

@@ -3,7 +3,7 @@ import { accountChanges } from './changes/change-row.js'
 
 export const agentFeature = {
   areas: ['agent', 'agents'],
-  load: async () => (await import('./routes.js')).agentRoutes,
-  describe: async () => (await import('./descriptions.js')).agentTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [accountChanges, accountChoices],
 }

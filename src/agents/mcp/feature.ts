@@ -1,5 +1,5 @@
 export const mcpFeature = {
   areas: ['mcp', '.well-known'],
-  load: async () => (await import('./routes.js')).mcpRoutes,
-  describe: async () => (await import('./descriptions.js')).mcpTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -3,8 +3,8 @@ import { agentSettings } from './settings.js'
 
 export const approvalFeature = {
   areas: ['approvals', 'agent'],
-  load: async () => (await import('./routes.js')).approvalRoutes,
-  describe: async () => (await import('./descriptions.js')).approvalTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [approvals, agentSettings],
   timers: {
     [APPROVAL_EXPIRES]: async () => expireApproval,

@@ -1,5 +1,5 @@
 export const clientCredentialFeature = {
   areas: ['user'],
-  load: async () => (await import('./routes.js')).clientCredentialRoutes,
-  describe: async () => (await import('./descriptions.js')).clientCredentialTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -1,5 +1,5 @@
 export const notificationFeature = {
   areas: ['notifications', 'pay'],
-  load: async () => (await import('./routes.js')).notificationRoutes,
-  describe: async () => (await import('./descriptions.js')).notificationTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -6,8 +6,8 @@ import { oidcTokens } from './token.js'
 
 export const oidcFeature = {
   areas: ['oidc', 'connections', '.well-known'],
-  load: async () => (await import('./routes.js')).oidcRoutes,
-  describe: async () => (await import('./descriptions.js')).oidcTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [oidcClients, oidcCodes, oidcTokens, oidcConnections, oidcKeys, agentTwins],
   timers: {
     [CLIENT_DELETED]: async () => (await import('./deleted-client.js')).endDeletedClient,

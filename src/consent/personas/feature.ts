@@ -4,7 +4,7 @@ import { delegateSpendings } from './spending.js'
 
 export const personaFeature = {
   areas: ['persona'],
-  load: async () => (await import('./routes.js')).personaRoutes,
-  describe: async () => (await import('./descriptions.js')).personaTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [personas, delegates, delegateSpendings],
 }

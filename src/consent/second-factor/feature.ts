@@ -4,8 +4,8 @@ import { standingApprovals } from './standing-approval.js'
 
 export const secondFactorFeature = {
   areas: ['authentication-requests', 'paywall'],
-  load: async () => (await import('./routes.js')).secondFactorRoutes,
-  describe: async () => (await import('./descriptions.js')).secondFactorTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [authenticationRequests, standingApprovals, phones],
   timers: {
     [PHONE_ANSWERS]: async () => (await import('./answer.js')).answerAsPhone,

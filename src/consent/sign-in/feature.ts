@@ -1,5 +1,5 @@
 export const signInFeature = {
   areas: ['session'],
-  load: async () => (await import('./routes.js')).signInRoutes,
-  describe: async () => (await import('./descriptions.js')).signInTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

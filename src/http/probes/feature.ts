@@ -1,4 +1,4 @@
 export const probeFeature = {
   areas: ['healthz', 'readyz'],
-  load: async () => (await import('./routes.js')).probeRoutes,
+  load: () => import('./routes.js'),
 }

@@ -15,7 +15,8 @@ import { perform } from './perform.js'
 export interface RoutedFeature {
   /** The first parts of their paths, without the version: `payment` for `/v4/payment/:hash`. */
   readonly areas: readonly string[]
-  load(): Promise<Readonly<Record<string, Route>>>
+  /** Loads a module that exports nothing but routes. */
+  load(): Promise<Readonly<Record<string, Readonly<Record<string, Route>>>>>
 }
 
 /** The compiled route table, which loads each feature with the first request to one of its areas. All services share one. */
@@ -49,7 +50,7 @@ export class RouteTable {
 
   async #load(area: string, features: readonly RoutedFeature['load'][]): Promise<void> {
     const loaded = await load(() => Promise.all(features.map((feature) => feature())))
-    for (const route of loaded.flatMap((routes) => Object.values(routes)))
+    for (const route of loaded.flatMap(Object.values<Readonly<Record<string, Route>>>).flatMap(Object.values<Route>))
       for (const version of route.versions ?? [undefined]) {
         const endpoint = endpointOf(route, version)
         if (areaOf(endpoint.path) === area) this.#add(endpoint)

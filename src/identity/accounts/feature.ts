@@ -2,7 +2,7 @@ import { accounts, memberships, sellerWords } from './account.js'
 
 export const accountFeature = {
   areas: ['account'],
-  load: async () => (await import('./routes.js')).accountRoutes,
-  describe: async () => (await import('./descriptions.js')).accountTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [accounts, memberships, sellerWords],
 }

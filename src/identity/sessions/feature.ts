@@ -4,8 +4,8 @@ import { signInCodes } from './sign-in-code.js'
 
 export const sessionFeature = {
   areas: ['session', 'sessions'],
-  load: async () => (await import('./routes.js')).sessionRoutes,
-  describe: async () => (await import('./descriptions.js')).sessionTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [sessions, signInCodes],
   timers: {
     [FORMER_GENERATION]: async () => endFormerGeneration,

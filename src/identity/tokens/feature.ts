@@ -3,7 +3,7 @@ import { tokens } from './token.js'
 
 export const tokenFeature = {
   areas: ['account', 'user'],
-  load: async () => (await import('./routes.js')).tokenRoutes,
-  describe: async () => (await import('./descriptions.js')).tokenTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [clients, tokens],
 }

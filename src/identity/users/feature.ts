@@ -2,7 +2,7 @@ import { users } from './user.js'
 
 export const userFeature = {
   areas: ['user', 'users'],
-  load: async () => (await import('./routes.js')).userRoutes,
-  describe: async () => (await import('./descriptions.js')).userTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [users],
 }

@@ -2,7 +2,7 @@ import { events } from './event.js'
 
 export const eventFeature = {
   areas: ['events'],
-  load: async () => (await import('./routes.js')).eventRoutes,
-  describe: async () => (await import('./descriptions.js')).eventTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [events],
 }

@@ -2,7 +2,7 @@ import { webhookDeliveries, webhookProgress, webhooks } from './webhook-row.js'
 
 export const webhookFeature = {
   areas: ['webhooks'],
-  load: async () => (await import('./routes.js')).webhookRoutes,
-  describe: async () => (await import('./descriptions.js')).webhookTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [webhooks, webhookDeliveries, webhookProgress],
 }

@@ -2,8 +2,8 @@ import { BILLING_PERIOD_ENDS, BILLING_RETRY, billingProfiles, invoices } from '.
 
 export const billingFeature = {
   areas: ['billing'],
-  load: async () => (await import('./routes.js')).billingRoutes,
-  describe: async () => (await import('./descriptions.js')).billingTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [billingProfiles, invoices],
   timers: {
     [BILLING_PERIOD_ENDS]: async () => (await import('./renewal.js')).endPeriod,

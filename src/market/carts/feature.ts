@@ -2,7 +2,7 @@ import { cartLines, carts } from './cart.js'
 
 export const cartFeature = {
   areas: ['carts'],
-  load: async () => (await import('./routes.js')).cartRoutes,
-  describe: async () => (await import('./descriptions.js')).cartTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [carts, cartLines],
 }

@@ -3,7 +3,7 @@ import { dispatchParameters } from './parameter.js'
 
 export const catalogFeature = {
   areas: ['catalog'],
-  load: async () => (await import('./routes.js')).catalogRoutes,
-  describe: async () => (await import('./descriptions.js')).catalogTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [catalogItems, catalogWords, catalogCounts, dispatchParameters],
 }

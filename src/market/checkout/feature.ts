@@ -4,8 +4,8 @@ import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES, checkouts } from './checkout-r
 
 export const checkoutFeature = {
   areas: ['checkout'],
-  load: async () => (await import('./routes.js')).checkoutRoutes,
-  describe: async () => (await import('./descriptions.js')).checkoutTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [checkouts, checkoutCharges],
   timers: {
     [CHECKOUT_EXPIRES]: async () => (await import('./attempt.js')).expireCheckout,

@@ -1,5 +1,5 @@
 export const paywallFeature = {
   areas: ['paywall'],
-  load: async () => (await import('./routes.js')).paywallRoutes,
-  describe: async () => (await import('./descriptions.js')).paywallTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -2,7 +2,7 @@ import { commodities } from './commodity.js'
 
 export const commodityFeature = {
   areas: ['commodity', 'commodities'],
-  load: async () => (await import('./routes.js')).commodityRoutes,
-  describe: async () => (await import('./descriptions.js')).commodityTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [commodities],
 }

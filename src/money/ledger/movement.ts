@@ -202,20 +202,8 @@ function enter(
   { ids: [payerEntry, payeeEntry], at }: { ids: readonly number[]; at: number },
 ): void {
   const amount = BigInt(movement.amount)
-  enterSide(tx, movement, {
-    id: taken(payerEntry),
-    balance: payer,
-    counterpart: payee.twin_id,
-    change: -amount,
-    at,
-  })
-  enterSide(tx, movement, {
-    id: taken(payeeEntry),
-    balance: payee,
-    counterpart: payer.twin_id,
-    change: amount,
-    at,
-  })
+  enterSide(tx, movement, { id: taken(payerEntry), balance: payer, counterpart: payee.twin_id, change: -amount, at })
+  enterSide(tx, movement, { id: taken(payeeEntry), balance: payee, counterpart: payer.twin_id, change: amount, at })
 }
 
 /** Checks that the storage returned enough numbers. Throws an Error. */

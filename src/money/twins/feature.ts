@@ -3,7 +3,7 @@ import { twinNonces } from './twin-nonce.js'
 
 export const twinFeature = {
   areas: ['twin', 'twins'],
-  load: async () => (await import('./routes.js')).twinRoutes,
-  describe: async () => (await import('./descriptions.js')).twinTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [twins, twinNames, twinNonces],
 }

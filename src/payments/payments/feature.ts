@@ -5,8 +5,8 @@ import { payments } from './payment.js'
 
 export const paymentFeature = {
   areas: ['payment', 'payments', 'payback', 'commodity'],
-  load: async () => (await import('./routes.js')).paymentRoutes,
-  describe: async () => (await import('./descriptions.js')).paymentTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [payments, paybacks, heldCalls],
   timers: {
     [heldPayments.timer]: async () => takeOverLate(heldPayments),

@@ -2,7 +2,7 @@ import { binderImports, binderPieces, importedDelegates } from './binder-import-
 
 export const statementFeature = {
   areas: ['twin'],
-  load: async () => (await import('./routes.js')).statementRoutes,
-  describe: async () => (await import('./descriptions.js')).statementTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [binderImports, binderPieces, importedDelegates],
 }

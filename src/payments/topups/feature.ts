@@ -1,5 +1,5 @@
 export const topupFeature = {
   areas: ['twin'],
-  load: async () => (await import('./routes.js')).topupRoutes,
-  describe: async () => (await import('./descriptions.js')).topupTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -3,8 +3,8 @@ import { TRANSFER_EXPIRES, transfers } from './transfer.js'
 
 export const transferFeature = {
   areas: ['transfer', 'transfers'],
-  load: async () => (await import('./routes.js')).transferRoutes,
-  describe: async () => (await import('./descriptions.js')).transferTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [transfers],
   timers: {
     [TRANSFER_EXPIRES]: async () => expireTransfer,

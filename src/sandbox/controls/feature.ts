@@ -1,5 +1,5 @@
 export const controlFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).controlRoutes,
-  describe: async () => (await import('./descriptions.js')).controlTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

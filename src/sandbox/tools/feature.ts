@@ -1,5 +1,5 @@
 export const toolFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).toolRoutes,
-  describe: async () => (await import('./descriptions.js')).toolTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

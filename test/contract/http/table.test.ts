@@ -207,8 +207,13 @@ const answeringItsId = ({ id, tag, method, path, versions, evidence, summary }: 
 const named = new RouteTable(
   features.map(({ areas = [], load }) => ({
     areas,
-    load: async () =>
-      Object.fromEntries(Object.entries((await load?.()) ?? {}).map(([id, route]) => [id, answeringItsId(route)])),
+    load: async () => ({
+      routes: Object.fromEntries(
+        Object.values((await load?.()) ?? {})
+          .flatMap(Object.entries<Route>)
+          .map(([id, route]) => [id, answeringItsId(route)]),
+      ),
+    }),
   })),
 )
 

@@ -2,7 +2,7 @@ import { oidcInteractions } from './interaction-row.js'
 
 export const oidcBrowserFeature = {
   areas: ['oidc'],
-  load: async () => (await import('./routes.js')).oidcBrowserRoutes,
-  describe: async () => (await import('./descriptions.js')).oidcBrowserTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
   collections: [oidcInteractions],
 }

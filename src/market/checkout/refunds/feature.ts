@@ -1,5 +1,5 @@
 export const checkoutRefundFeature = {
   areas: ['checkout'],
-  load: async () => (await import('./routes.js')).checkoutRefundRoutes,
-  describe: async () => (await import('./descriptions.js')).checkoutRefundTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

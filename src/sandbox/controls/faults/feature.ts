@@ -1,5 +1,5 @@
 export const faultFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).faultRoutes,
-  describe: async () => (await import('./descriptions.js')).faultTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -1,5 +1,5 @@
 export const forkFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).forkRoutes,
-  describe: async () => (await import('./descriptions.js')).forkTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

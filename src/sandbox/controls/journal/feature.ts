@@ -1,5 +1,5 @@
 export const journalFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).journalRoutes,
-  describe: async () => (await import('./descriptions.js')).journalTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

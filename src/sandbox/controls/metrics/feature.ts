@@ -1,5 +1,5 @@
 export const metricsFeature = {
   areas: ['metrics'],
-  load: async () => (await import('./routes.js')).metricsRoutes,
-  describe: async () => (await import('./descriptions.js')).metricsTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -1,5 +1,5 @@
 export const peopleFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).peopleRoutes,
-  describe: async () => (await import('./descriptions.js')).peopleTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

@@ -1,5 +1,5 @@
 export const replayFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).replayRoutes,
-  describe: async () => (await import('./descriptions.js')).replayTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }

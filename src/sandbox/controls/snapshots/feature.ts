@@ -1,5 +1,5 @@
 export const snapshotFeature = {
   areas: ['_sandbox'],
-  load: async () => (await import('./routes.js')).snapshotRoutes,
-  describe: async () => (await import('./descriptions.js')).snapshotTexts,
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
 }
