@@ -91,11 +91,11 @@ describe('verify', () => {
     expect((await run(['export', 'state.json', '--data', 'data.json'])).code).toBe(0)
     const state = JSON.parse(await readFile(inDirectory('state.json'), 'utf8'))
     state.rows.entries.pop()
-    state.rows.commodities[0].account_id = 999
+    state.rows.commodities[0].twin_id = 999
     await writeFile(inDirectory('other.json'), JSON.stringify(state))
     const { code, stdout } = await run(['verify', 'other.json'])
     expect(code).toBe(2)
-    expect(stdout).toMatch(/Row .* of commodities: its account_id is 999, which is not in accounts\./)
+    expect(stdout).toMatch(/Row .* of commodities: its twin_id is 999, which is not in twins\./)
     expect(stdout).toMatch(/the rule ".*" is broken/)
   })
 })

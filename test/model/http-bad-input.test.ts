@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { routeList } from '../../scripts/route-table.js'
 import type { Route } from '../../src/http/route.js'
@@ -46,7 +46,11 @@ beforeAll(async () => {
   const session = await newSession(call, payer.email)
   const agent = await newAgent(call, { email: payer.email })
   const { code } = await authorizeApp(call, agent.app, { email: payer.email })
-  state = await storage.export()
+  // A message on its way would change after each import.
+  await vi.waitUntil(async () => {
+    state = await storage.export()
+    return state.rows.outbox?.every((row) => !('claim' in row) || row.claim === null)
+  })
   const { hash, dq, hostname, twinId } = commodity
   right = { hash, dq, id, nonce, timestamp, hostname, twin_id: twinId, user_id: payer.id }
   Object.assign(right, { email: payer.email, public_secret: seller.publicSecret, cost: 0.25, amount: 0.25, after: id })
