@@ -70,6 +70,11 @@ export const problemFields = {
   version: { ...text, description: 'The version of farthing.' },
   storage: { ...text, description: 'The kind of storage.' },
   clock: { ...object, description: 'The clock of the service: `mode` and `now`.' },
+  processes: {
+    type: 'array',
+    description: 'The processes that share the storage, the one that answers first.',
+    items: { type: 'string' },
+  },
   evidence: { ...text, description: 'The weakest evidence grade that the service accepts.' },
 } as const
 
@@ -87,9 +92,11 @@ type ValueOf<S> = S extends { enum: readonly (infer V)[] }
           ? string | null
           : S extends { type: readonly ['string', 'integer', 'null'] }
             ? string | number | null
-            : S extends { type: 'array'; items: { properties: infer P; required: readonly (infer R)[] } }
-              ? ItemOf<P, R>[]
-              : Record<string, unknown>
+            : S extends { type: 'array'; items: { type: 'string' } }
+              ? readonly string[]
+              : S extends { type: 'array'; items: { properties: infer P; required: readonly (infer R)[] } }
+                ? ItemOf<P, R>[]
+                : Record<string, unknown>
 
 type ItemOf<P, Required> = { [Name in keyof P & Required]: ValueOf<P[Name]> } & {
   [Name in Exclude<keyof P, Required>]?: ValueOf<P[Name]> | undefined

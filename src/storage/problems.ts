@@ -4,7 +4,7 @@ import type { ProblemDeclarations } from '../base/problem-fields.js'
 export const storageProblems = {
   storage_unavailable: [
     '503 The storage is unavailable. Nothing was changed. Retry later.',
-    { fields: ['schema', 'ok', 'fault', 'name', 'version', 'storage', 'clock', 'evidence'] },
+    { fields: ['schema', 'ok', 'fault', 'name', 'version', 'storage', 'clock', 'processes', 'evidence'] },
   ],
   storage_full:
     '507 The storage has no space for this. Nothing was changed, and reads go on. Free space, or export the state and delete what you do not need. Then retry.',

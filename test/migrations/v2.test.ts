@@ -136,6 +136,7 @@ test('the state of the first release changes as the steps say, and a second run 
       if (fields.length > 0) gained[name] = [...new Set([...(gained[name] ?? []), ...fields])]
     }
   expect(gained).toEqual({
+    account_changes: ['claim', 'last_step_at'],
     authentication_requests: ['asker', 'generation', 'spendable_until'],
     carts: ['expires_at'],
     catalog_counts: ['id', 'items'],
@@ -144,7 +145,6 @@ test('the state of the first release changes as the steps say, and a second run 
     checkout_charges: ['seller_id'],
     delegates: ['generation'],
     devices: ['change'],
-    idempotency: ['attended'],
     oidc_clients: ['unused_since'],
     oidc_codes: ['generation'],
     oidc_connections: ['generation', 'ended_families', 'user_generation'],
