@@ -24,6 +24,8 @@ export function mailedCodes({ sandbox }: Pick<Service, 'sandbox'>): CodeFor {
       for (;;) {
         // Listens first, so that it misses no mail.
         const next = work.next()
+        // Nobody waits for it once there is a code.
+        next.catch(() => {})
         const code = await newestCode(email)
         if (code !== undefined) return code
         if ((await next).done) throw new Error(`No code was mailed to ${email} within ${seconds} seconds.`)

@@ -180,7 +180,7 @@ describe('what a random source made', () => {
 })
 
 describe('a field of a row', () => {
-  const shapes = rowShapes(fileURLToPath(new URL('../../src/collections.ts', import.meta.url)), collections)
+  const shapes = rowShapes(fileURLToPath(new URL('../../src/features.ts', import.meta.url)), collections)
   /** The fields at the top of a row's type. */
   const fieldsOf = (name: string): string[] => {
     let depth = 0

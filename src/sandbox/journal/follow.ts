@@ -47,13 +47,12 @@ async function* entriesOrSilence(
   service: FollowedService,
 ): AsyncGenerator<Entry | undefined> {
   const { background } = service
-  await knowMarks(service)
-  const waiting: Entry[] = after === undefined ? [] : journal.since(after).filter(matches).map(showEntry)
+  const waiting = after === undefined ? [] : journal.since(after).filter(matches)
   let waking = new AbortController()
   const wake = () => waking.abort()
   const stopListening = journal.listen((entry) => {
     if (!matches(entry)) return
-    waiting.push(showEntry(entry))
+    waiting.push(entry)
     if (waiting.length > MOST_WAITING) waiting.shift()
     wake()
   })
@@ -64,7 +63,9 @@ async function* entriesOrSilence(
       if (isSilent) yield undefined
       else if (waiting.length === 0) return
       waking = new AbortController()
-      yield* waiting.splice(0)
+      // Not before there is something to show: it loads every route.
+      if (waiting.length > 0) await knowMarks(service)
+      yield* waiting.splice(0).map(showEntry)
     }
   } finally {
     stopListening()

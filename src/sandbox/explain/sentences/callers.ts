@@ -39,7 +39,7 @@ export const callerSentences = {
   credentials_missing:
     'The request had no Authorization header, so the service does not know for whom to make a token. [{owner} has the client id {client_id}. Send it with its secret as Basic credentials.]',
   token_invalid:
-    '[A token of {ended.0.owner} had ended at {ended.0.ended_at}. ][{!ended}No access token had ended in the day before, so the token is of another service, was revoked, or is from before a reset. ]Access tokens of accounts and users last an hour.',
+    '[A token of {ended.0.owner} had ended at {ended.0.ended_at}. ][A token of {ended.1.owner} had ended at {ended.1.ended_at}. ][A token of {ended.2.owner} had ended at {ended.2.ended_at}. ][{!ended}No access token had ended in the day before, so the token is of another service, was revoked, or is from before a reset. ]Access tokens of accounts and users last an hour.',
   agent_token_required:
     '[{who} called, with a valid token. {operation} takes {takes}. ]Register an app with POST /v4/oidc/reg, let a user connect it at /v4/oidc/auth, and exchange its code at POST /v4/oidc/token.',
   bearer_required:
