@@ -113,8 +113,9 @@ function errorSchema(
   const grade = shown && { 'x-evidence': 'designed' }
   const own: DocumentPart = {
     type: 'object',
+    // Every problem has `error`: only what is declared here is required here.
     required: [
-      'error',
+      ...(oauthCode ? ['error'] : []),
       'status',
       ...(shown ? ['code'] : []),
       ...(repeatsErrorAsMessage ? ['message'] : []),
