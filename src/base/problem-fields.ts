@@ -93,7 +93,7 @@ type ValueOf<S> = S extends { enum: readonly (infer V)[] }
           : S extends { type: readonly ['string', 'integer', 'null'] }
             ? string | number | null
             : S extends { type: 'array'; items: { type: 'string' } }
-              ? readonly string[]
+              ? string[]
               : S extends { type: 'array'; items: { properties: infer P; required: readonly (infer R)[] } }
                 ? ItemOf<P, R>[]
                 : Record<string, unknown>

@@ -68,10 +68,11 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
 
 /** What the health check answers. Throws `storage_unavailable`, with the same fields, while nothing can be stored. */
 export function checkHealth(service: ServiceContext): Health & { readonly ok: true } {
-  const health = healthOf(service)
+  const { processes, ...health } = healthOf(service)
+  const shared = processes && { processes: [...processes] }
   const { fault } = service.storage
-  if (fault) throw storageUnavailable(fault, { ...health, clock: { ...health.clock } })
-  return { ...health, ok: true }
+  if (fault) throw storageUnavailable(fault, { ...health, ...shared, clock: { ...health.clock } })
+  return { ...health, ...shared, ok: true }
 }
 
 function healthOf(service: ServiceContext): Health {
