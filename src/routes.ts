@@ -1,5 +1,4 @@
 import type * as z from 'zod/mini'
-import { load } from './base/load.js'
 import { loadRoutesOf } from './composition/feature.js'
 import { features, type KnownFeature } from './features.js'
 import type { Route } from './http/route.js'
@@ -14,7 +13,7 @@ type Both<Union> = (Union extends unknown ? (each: Union) => void : never) exten
 export type Routes = Both<Loaded>
 
 /** Loads the route table, in the order of the documentation. Throws `not_loaded`. */
-export const loadRoutes = (): Promise<Routes> => load(async () => (await loadRoutesOf(features)) as Routes)
+export const loadRoutes = async (): Promise<Routes> => (await loadRoutesOf(features)) as Routes
 
 /** Loads the route table as a list. Throws `not_loaded`. */
 export const loadRouteList = async (): Promise<readonly Route[]> => Object.values(await loadRoutes())

@@ -1,3 +1,4 @@
+import { load } from '../base/load.js'
 import type { FeatureTexts } from '../http/openapi/texts.js'
 import type { Route } from '../http/route.js'
 import type { RoutedFeature } from '../http/routing/router.js'
@@ -13,6 +14,8 @@ export interface Feature extends Partial<RoutedFeature> {
   readonly timers?: TimerJobs
 }
 
-/** Loads the routes of all, in their order. */
-export const loadRoutesOf = async (features: readonly Feature[]): Promise<Readonly<Record<string, Route>>> =>
-  Object.assign({}, ...(await Promise.all(features.map((feature) => feature.load?.() ?? {}))).flatMap(Object.values))
+/** Loads the routes of all, in their order. Throws `not_loaded`. */
+export async function loadRoutesOf(features: readonly Feature[]): Promise<Readonly<Record<string, Route>>> {
+  const loaded = await load(() => Promise.all(features.map((feature) => feature.load?.() ?? {})))
+  return Object.assign({}, ...loaded.flatMap(Object.values))
+}

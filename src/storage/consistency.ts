@@ -134,7 +134,7 @@ function referenceInconsistency(
 const LARGEST = 2 ** 52
 
 /** An end that never comes. It is no number that counts. */
-export const NEVER = Number.MAX_SAFE_INTEGER
+const NEVER = Number.MAX_SAFE_INTEGER
 
 /** What no storage keeps as it is, or no service can go on from, in the values of a row. Undefined if all of it is sound. */
 export function valueFault(row: Row): string | undefined {

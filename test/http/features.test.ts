@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { routes } from '../../scripts/route-table.js'
+import { loadRoutesOf } from '../../src/composition/feature.js'
 import { features } from '../../src/features.js'
 import type { ServiceContext } from '../../src/http/context.js'
 import { reply } from '../../src/http/reply.js'
@@ -37,6 +38,11 @@ describe('the features', () => {
       expect([...areas].sort()).toEqual([...new Set(starts)].sort())
     }
   })
+})
+
+test('all routes are not_loaded if those of one feature do not load', async () => {
+  const offline = { areas: ['dq'], load: () => Promise.reject(new TypeError('Failed to fetch')) }
+  await expect(loadRoutesOf([feature('carts', []), offline])).rejects.toMatchObject({ code: 'not_loaded', status: 503 })
 })
 
 describe('a table', () => {
