@@ -67,7 +67,7 @@ export async function overloadFigures({ seconds }) {
       {
         name: `payments answered, ${MANY} connections / ${FEW}`,
         ratio: many.answered / few.answered,
-        target: '>= 0.5',
+        target: '>= 0.7',
         detail: [
           `${perSecond(many.answered)} answered and ${perSecond(many.refused)} turned away with ${MANY} connections`,
           `(${many.errors} errors, median ${many.medianMs} ms, p99 ${many.p99Ms} ms), ${perSecond(few.answered)} with ${FEW}`,

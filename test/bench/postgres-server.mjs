@@ -1,6 +1,6 @@
 // A PostgreSQL server for the benchmarks, with the settings that it is installed with: it flushes each commit to the disk.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,13 @@ function programs() {
   const folder = process.env.POSTGRES_BIN ?? (version && join(INSTALLED, version, 'bin'))
   if (!folder) throw new Error('PostgreSQL is not installed: install it, or name its programs in POSTGRES_BIN')
   return folder
+}
+
+/** Of a process: its parent, and the processor time of it and of its children that have ended, in microseconds. Linux only. */
+function usageOf(pid) {
+  // Behind the name in brackets: state, parent, … The times are in hundredths of a second.
+  const [, parent, ...rest] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').map(Number)
+  return { parent, micros: (rest[9] + rest[10] + rest[11] + rest[12]) * 10_000 }
 }
 
 const freePort = () =>
@@ -54,6 +61,21 @@ export async function startPostgres() {
       run('pgbench', ...address, '-i', '-s', '10', '-q', 'pgbench')
       const said = run('pgbench', ...address, '-c', String(clients), '-j', '2', '-T', String(seconds), 'pgbench')
       return Number(/tps = ([\d.]+)/.exec(said)?.[1])
+    },
+    /** The processor time that all processes of the server have used, in microseconds; NaN where there is no /proc. */
+    usage() {
+      if (!existsSync('/proc')) return Number.NaN
+      const server = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+      let micros = 0
+      for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))
+        try {
+          const used = usageOf(pid)
+          if (Number(pid) === server || used.parent === server) micros += used.micros
+        } catch (error) {
+          // It has ended since the folder was read.
+          if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error
+        }
+      return micros
     },
     stop() {
       run('pg_ctl', '-D', data, '-m', 'immediate', 'stop')

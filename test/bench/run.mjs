@@ -1,8 +1,9 @@
-// `npm run bench [-- background|binder|http|commit|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- background|binder|cost|http|commit|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
 import { backgroundFigures } from './background.mjs'
 import { binderFigures } from './binder.mjs'
 import { commitFigures } from './commit.mjs'
+import { costFigures } from './cost.mjs'
 import { forksFigures } from './forks.mjs'
 import { hotRowFigures } from './hot-row.mjs'
 import { httpFigures } from './http.mjs'
@@ -18,6 +19,7 @@ import { startFigures } from './start.mjs'
 const parts = {
   background: backgroundFigures,
   binder: binderFigures,
+  cost: costFigures,
   http: httpFigures,
   commit: commitFigures,
   forks: forksFigures,
@@ -40,5 +42,7 @@ const { values, positionals } = parseArgs({
 const options = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
 
 for (const name of positionals.length > 0 ? positionals : Object.keys(parts))
-  for (const { name: what, ratio, target, detail } of await parts[name](options))
+  for (const { name: what, ratio, target, detail, isLoss } of await parts[name](options)) {
     process.stdout.write(`${ratio.toFixed(2).padStart(6)}  (aim ${target})  ${what}: ${detail}\n`)
+    if (isLoss) process.exitCode = 1
+  }
