@@ -45,11 +45,7 @@ export const settings = {
     help: 'port to listen on; 0 picks a free one (default: 4242)',
     isNumber: true,
   },
-  host: {
-    ...options.host,
-    flags: '--host <address>',
-    help: 'address to listen on (default: 127.0.0.1)',
-  },
+  host: { ...options.host, flags: '--host <address>', help: 'address to listen on (default: 127.0.0.1)' },
   data: {
     schema: text,
     flags: '--data <file>',

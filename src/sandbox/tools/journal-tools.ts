@@ -34,10 +34,7 @@ const lastError = sandboxTool({
   title: 'Show the last refused call',
   description:
     'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that fixes it. Start here when something does not work. Calls that pages of other sites made a browser send are left out.',
-  input: z.strictObject({
-    operation_id: z.optional(z.string()),
-    principal: z.optional(z.string()),
-  }),
+  input: z.strictObject({ operation_id: z.optional(z.string()), principal: z.optional(z.string()) }),
   hints: { reads: true },
   async call(query, service) {
     for await (const entry of newestEntries(service, query)) {

@@ -20,9 +20,7 @@ export const faultTexts: TextsOf<typeof faultRoutes> = {
     clearFaults: 'A retry changes nothing more.',
     disarmFault: 'A retry gets `not_found`.',
   },
-  fields: {
-    faults: 'The faults, in the order in which they were armed.',
-  },
+  fields: { faults: 'The faults, in the order in which they were armed.' },
   components: {
     Fault: { is: 'A failure of requests, or of calls of a port, that a test makes on purpose.', ...fields },
     ArmedFault: { is: 'A fault that is armed.', ...fields, fired: 'How often it has happened.' },

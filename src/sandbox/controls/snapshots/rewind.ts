@@ -47,10 +47,7 @@ function wayBack(to: string, service: ServiceContext): () => Promise<void> {
   return () =>
     history.rewindTo(commit).catch((cause: unknown) => {
       if (!(cause instanceof StateForgotten)) throw cause
-      throw problem('rewind_refused', {
-        detail: storage.exclusive ? FORGOTTEN : FORGOTTEN_OR_OTHERS,
-        cause,
-      })
+      throw problem('rewind_refused', { detail: storage.exclusive ? FORGOTTEN : FORGOTTEN_OR_OTHERS, cause })
     })
 }
 
