@@ -2,11 +2,9 @@ import * as z from 'zod/mini'
 import { withoutUndefined } from '../src/base/json.js'
 import { suggestName } from '../src/base/text/nearest-name.js'
 import { options } from '../src/options.js'
-import type { Seed } from '../src/sandbox/controls/seed/seed-content.js'
+import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'
-import { parseDocument, readOptionalText } from './document.js'
-import { Refusal } from './refusal.js'
-import { checkSeed } from './seed/load.js'
+import { checkSeed, parseDocument, Refusal, readOptionalText } from './refusal.js'
 
 const clocks = ['real', 'manual'] as const
 const text = z.string().check(z.minLength(1))
@@ -184,7 +182,6 @@ export const settings = {
 
 export type SettingName = keyof typeof settings
 
-/** The settings from one source: the flags, the environment or the config file. */
 export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
 
 export const settingOf = (name: SettingName): Setting => settings[name]
@@ -225,10 +222,8 @@ export type Settings = {
 }
 
 export interface Sources {
-  /** As commander parsed them. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The directory that may hold a config file. */
   readonly directory: string
   /** Use a free port and memory unless flags or `FARTHING_` variables say otherwise, to stay clear of a running sandbox. */
   readonly apart?: boolean

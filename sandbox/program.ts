@@ -160,7 +160,7 @@ function addFileCommands(root: Command): void {
     .action(async (file: string, to: string) => (await import('./commands/data-files.js')).repair(file, to))
   withSettings(root.command('openapi'), ['baseUrl', 'evidence'])
     .description('print the OpenAPI document')
-    .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await readGiven(flags)))
+    .action(async (flags: Flags) => (await import('./commands/diff.js')).openapi(await readGiven(flags)))
   withSettings(root.command('diff <file|url>'), ['evidence', 'json'], {
     json: 'print the differences as one line of JSON',
   })
@@ -298,12 +298,11 @@ function addCompletion(root: Command): void {
 
 const COUNTS = 'print what was moved as one line of JSON'
 
-/** Imports a state or a binder: exactly one of them is given. */
 async function importGiven(file: string | undefined, { binder, twin, ...flags }: Flags): Promise<void> {
   const settings = await readGiven(flags)
   const { json } = settings
   if (typeof binder === 'string' && typeof twin === 'string' && file === undefined) {
-    const { importBinderFile } = await import('./commands/binder.js')
+    const { importBinderFile } = await import('./commands/state.js')
     return importBinderFile({ file: binder, twin, data: dataOf(settings), json })
   }
   if (binder !== undefined || twin !== undefined || file === undefined)

@@ -8,10 +8,8 @@ import { isObject } from '../src/storage/unknown.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A sandbox that runs on this machine. */
 export interface RunningHere {
   readonly url: string
-  /** The address that it listens at. */
   readonly address: string
   readonly controlToken: string
 }
@@ -83,7 +81,6 @@ function isAlive(pid: number): boolean {
 const sameService = (url: string, base: string): boolean =>
   `${withoutEnd(url, '/')}/`.startsWith(`${withoutEnd(base, '/')}/`) && new URL(url).origin === new URL(base).origin
 
-/** Whether both are the same port of this machine, by whatever name. */
 function sameAddress(url: string, address: string): boolean {
   const [one, other] = [new URL(url), new URL(address)]
   const isHere = isLoopbackHost(one.hostname) || one.hostname === other.hostname

@@ -10,10 +10,9 @@ import type { State, Storage } from '../src/storage/storage.js'
 import { hasCode } from '../src/storage/unknown.js'
 import type { Settings } from './config.js'
 import { sandboxPages } from './pages/pages.js'
-import { Refusal } from './refusal.js'
+import { loadSeed, Refusal } from './refusal.js'
 import { writeRunFile } from './run-file.js'
 import { demo } from './seed/demo.js'
-import { loadSeed } from './seed/load.js'
 import { checkTarget, openStorage, readState, writeState } from './state.js'
 
 export interface RunningSandbox {
@@ -171,7 +170,6 @@ function listenFailure(code: unknown, port: number, host: string): string {
 /** Replaces "every address of this machine" by one that clients can call. */
 const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
-/** Warns if other machines or websites can call the sandbox. */
 function warnOfExposure({ host, allowOrigins }: Settings, warn: StartOptions['warn']): void {
   if (!isLoopbackHost(host) && !isLoopbackAddress(host))
     warn(

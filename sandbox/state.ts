@@ -65,7 +65,6 @@ async function replaced(storage: Storage, replaceBy: State | undefined): Promise
   }
 }
 
-/** Is called with the number of bytes so far. */
 type OnBytes = (bytes: number) => void
 
 /** Reads a file that `writeState` wrote, or the files of a storage that nobody uses. Throws `Refusal`. */
@@ -78,10 +77,8 @@ export async function readState(file: string, onRead?: OnBytes): Promise<State> 
   }
 }
 
-/** What opening a file would do to its rows. */
 export interface PlannedMigration {
   readonly schema: number
-  /** Empty if the rows stay as they are. */
   readonly migrations: readonly Migration[]
 }
 

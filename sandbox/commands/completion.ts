@@ -6,13 +6,11 @@ type Shell = 'bash' | 'zsh' | 'fish'
 /** The values of an option that has few, by its long flag without dashes. */
 export type ValuesOf = (option: string) => readonly string[] | undefined
 
-/** Prints a script that completes the commands and options of `program` in a shell. */
 export function completion(shell: Shell, program: Command, valuesOf: ValuesOf): void {
   const scripts: Readonly<Record<Shell, (commands: readonly KnownCommand[]) => string>> = { bash, zsh, fish }
   printText(scripts[shell](program.commands.map((command) => known(command, valuesOf))))
 }
 
-/** What a shell suggests after an option, or as an argument. */
 type Suggestion = 'file' | 'command' | 'text' | readonly string[]
 
 interface KnownOption {

@@ -29,7 +29,6 @@ export async function verify(file: string): Promise<void> {
   if (!isSound) process.exitCode = 2
 }
 
-/** Throws `Refusal` if there is no data file, and none before it. */
 async function storagePath(file: string): Promise<string> {
   const path = resolve(file)
   if ((await exists(path)) || (await exists(`${path}.previous`))) return path
@@ -58,7 +57,6 @@ export async function findingsIn(path: string): Promise<{ lines: readonly string
   }
 }
 
-/** Throws `StorageDamaged` if a field that has a file of its own cannot be read. */
 function checkLongFields(path: string, rows: State['rows']): void {
   for (const row of Object.values(rows).flat())
     for (const [field, cause] of unreadableFields(row))
@@ -81,7 +79,6 @@ async function damagesIn(path: string, first: StorageDamaged): Promise<string[]>
 export const damageLine = ({ file, line, reason }: StorageDamaged): string =>
   `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 
-/** What is wrong with the rows of a state, as lines for people. */
 async function shownFaults(state: Parameters<typeof stateFaults>[0]): Promise<string[]> {
   const lines: string[] = []
   for await (const fault of stateFaults(state, collections)) {

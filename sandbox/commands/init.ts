@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { exists } from '../../adapters/storage/file/disk.js'
 import { configFiles } from '../config.js'
-import { readOptionalText } from '../document.js'
-import { Refusal, refuseFile } from '../refusal.js'
+import { Refusal, readOptionalText, refuseFile } from '../refusal.js'
 import { printLine, printLines } from '../terminal.js'
 import type { Recipe } from './recipes.js'
 
@@ -47,7 +46,6 @@ const isTaken = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** The directory's own `package.json`. Throws `Refusal` if it is not one. */
 async function readManifest(directory: string): Promise<Manifest | undefined> {
   const text = await readOptionalText(join(directory, 'package.json'), 'package.json')
   if (text === undefined) return undefined
@@ -77,7 +75,6 @@ const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  n
 
 const [fileName] = configFiles
 
-/** Writes a first config file. Throws `Refusal` if there is one. */
 export async function writeConfig(directory: string): Promise<void> {
   for (const name of configFiles)
     if (await exists(join(directory, name))) throw new Refusal(`${name} already exists; it has not been changed`)

@@ -4,8 +4,7 @@ import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import type { Replay } from '../../src/sandbox/replay/replay.js'
-import { lineOfEntry } from '../../src/sandbox/tools/brief.js'
-import { linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/lines.js'
+import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/brief.js'
 import { Refusal } from '../refusal.js'
 import {
   callControls,
@@ -19,7 +18,6 @@ export const exportFormats = ['curl', 'http', 'har', 'vitest'] as const
 
 export interface RequestsFlags extends ServiceFlags {
   readonly operation?: string | undefined
-  /** A number. */
   readonly status?: string | undefined
   readonly principal?: string | undefined
   readonly q?: string | undefined
@@ -122,7 +120,6 @@ export interface ExplainFlags extends ServiceFlags {
   readonly json?: boolean | undefined
 }
 
-/** Prints why a running sandbox answered a request as it did, and what fixes it. Throws `Refusal`. */
 export async function explain(
   given: string,
   { json = false, ...flags }: ExplainFlags,
@@ -163,7 +160,6 @@ export async function replay(given: string, flags: ReplayFlags, outside: Outside
   if (diff && ((replayed.diff ?? []).length > 0 || !replayed.effects.same)) process.exitCode = 1
 }
 
-/** Throws `Refusal` for a status that is none. */
 const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
   withoutUndefined({
     operation_id: operation,
@@ -174,7 +170,6 @@ const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
 
 type EntryQuery = ReturnType<typeof queryOf>
 
-/** Throws `Refusal` for a text that is no positive number. */
 export function wholeNumber(flag: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new Refusal(`${flag} must be a number, not ${JSON.stringify(text)}`)
@@ -184,7 +179,6 @@ export function wholeNumber(flag: string, text: string): number {
 const PAGE = 500
 const MOST_SEEN = 5000
 
-/** The newest entries that match, newest first. */
 async function* newestEntries(running: RunningService, query: EntryQuery): AsyncGenerator<Entry> {
   let after: string | undefined
   for (let seen = 0; seen < MOST_SEEN; seen += PAGE) {
@@ -198,7 +192,6 @@ async function* newestEntries(running: RunningService, query: EntryQuery): Async
   }
 }
 
-/** At most this many entries that match, oldest first. */
 export async function lastEntries(running: RunningService, query: EntryQuery, most: number): Promise<Entry[]> {
   const found: Entry[] = []
   for await (const entry of newestEntries(running, query)) if (found.push(entry) === most) break

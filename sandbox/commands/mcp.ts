@@ -34,7 +34,6 @@ export async function mcp(named: string | undefined, settings: Settings): Promis
   }
 }
 
-/** The address of a sandbox, if one answers there. */
 async function findSandbox(named: string): Promise<string | undefined> {
   const url = named.replace(/\/+$/, '')
   try {
@@ -92,7 +91,6 @@ export async function forwardMessages(
 /** JSON-RPC has no id for the answer to a message that nobody can read. */
 const unreadable = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'This line is not a JSON object.' } }
 
-/** The message of a line. The sandbox checks it. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line)
@@ -108,7 +106,6 @@ function noteVersion(sandbox: StreamableHTTPClientTransport, message: JSONRPCMes
   if (typeof version === 'string') sandbox.setProtocolVersion(version)
 }
 
-/** What an agent can tell its user. */
 function reasonOf(cause: unknown, url: string): string {
   const refusal: unknown = isObject(cause) && isObject(cause.data) ? cause.data.text : undefined
   const [, sentence] = /"error":"([^"]+)"/.exec(typeof refusal === 'string' ? refusal : '') ?? []

@@ -20,7 +20,6 @@ export interface Outside {
   printText(text: string): void
 }
 
-/** A service that runs elsewhere, perhaps. */
 export interface RunningService {
   /** Without a trailing slash. */
   readonly url: string
@@ -68,7 +67,6 @@ function controlRefusal(url: string, cause: unknown): unknown {
 const isRedirect = (cause: unknown): cause is Error =>
   cause instanceof TypeError && / redirects to /.test(cause.message)
 
-/** Nobody answers there, or someone else does. */
 export const unreachable = (url: string, cause: unknown): Refusal =>
   new Refusal(
     cause instanceof SyntaxError
@@ -77,7 +75,6 @@ export const unreachable = (url: string, cause: unknown): Refusal =>
     { cause },
   )
 
-/** The flags that name a running service and an account of it. Variables are those that `farthing exec` sets. */
 export interface AccountFlags extends ServiceFlags {
   /** Default: `FARTHING_CLIENT_ID`, or the account of the demo seed. */
   readonly clientId?: string | undefined

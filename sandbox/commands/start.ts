@@ -28,10 +28,8 @@ async function openInBrowser(url: string): Promise<void> {
   opener.unref()
 }
 
-/** The command of each platform, and its arguments. */
 const openers: Readonly<Record<string, readonly string[]>> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] }
 
-/** Describes a running sandbox as JSON: its address and the seeded credentials. */
 export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {
   const { url, credentials, controlToken } = sandbox
   const dashboard = dashboardOf(sandbox, { host })
@@ -92,7 +90,6 @@ const peopleOf = ({ accounts, users }: Credentials) => [
 const visible = (fields: object): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, visibleLine(String(value))]))
 
-/** Relative if the file is below the working directory. */
 function displayPath(file: string): string {
   const path = relative('', file)
   return path.startsWith('..') ? file : path

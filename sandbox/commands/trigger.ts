@@ -43,7 +43,6 @@ class World {
     this.account = connected.account
   }
 
-  /** A new user of the account, with funds. */
   async payer(): Promise<Client> {
     const { account, service } = this.connected
     const [credentials] = (await account.users.create({ email: newEmail() })).secrets
@@ -63,14 +62,12 @@ class World {
     return dq
   }
 
-  /** A new twin of the account, with funds. */
   async twin() {
     const twin = await this.account.twins.create({ dq: await this.dq() })
     await this.fund(twin.hostname)
     return twin
   }
 
-  /** The hash of a new commodity. */
   async commodity(): Promise<string> {
     const fields = { descriptor: 'TRIGGER', dq: await this.dq(), cost: PRICE, twin_id: (await this.twin()).id }
     return (await this.account.commodities.create(fields)).hash

@@ -1,13 +1,10 @@
 import type { Service } from '../../src/core.js'
 import * as z from '../../src/http/fields/zod.js'
-import { restOfArticle } from '../shop/article.js'
+import { restOfArticle, type Tune, tune } from '../shop/article.js'
 import { bearerHeader, type ClientCredentials, callService, type Seller, validatePayment } from '../shop/seller.js'
-import { type Tune, tune } from '../shop/song.js'
 
-/** What the payer gets for a payment. */
 export type Content = { readonly paragraphs: readonly string[] } | { readonly tune: Tune } | Record<string, never>
 
-/** A wallet as the device of its owner shows it. */
 export interface Wallet {
   readonly hostname: string
   readonly balance: number
@@ -24,7 +21,6 @@ export interface WalletRecord {
   readonly other: string
 }
 
-/** The service with its controls. */
 type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
 
 /**
@@ -32,7 +28,6 @@ type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
  * service.
  */
 export const backEnd: Readonly<Record<string, (shop: Shop, request: Request) => Promise<Response>>> = {
-  /** Answers with the paid content if the service validates the payment. */
   async 'POST shop/unlock'(shop, request) {
     const { hash, nonce, timestamp } = Proof.parse(await request.json())
     const { status, body } = await validatePayment(shop, String(hash), { nonce, timestamp })

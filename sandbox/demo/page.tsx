@@ -6,7 +6,6 @@ import { PageOutdated, readDemoView } from './state.js'
 
 const root = required(document.getElementById('app'), 'The element #app')
 
-/** Replaces the content of index.html. */
 function show(shown: ComponentChild): void {
   root.replaceChildren()
   render(shown, root)

@@ -4,7 +4,6 @@ import { demo } from '../seed/demo.js'
 import type { Content } from './back-end.js'
 import { type ChannelMessage, channelName, sendRequest, urlOf } from './requests.js'
 
-/** The part of the service's state that the page shows. */
 export interface DemoView {
   /** False if the user opened a state without the demo's shop. */
   readonly hasShop: boolean
@@ -102,14 +101,12 @@ export async function readDemoView(): Promise<DemoView> {
   }
 }
 
-/** What the shop's server sent for a payment. */
 export interface PaidContent {
   readonly hash: string
   readonly content: Content
   readonly payment: { readonly id: number; readonly hostname: string; readonly created_at: number }
 }
 
-/** A payment in the service's state. */
 interface PaymentRow {
   readonly id: number
   readonly hash: string

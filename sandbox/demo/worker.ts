@@ -11,7 +11,6 @@ interface LastingEvent {
   waitUntil(lasting: Promise<unknown>): void
 }
 
-/** The part of a service worker's global scope that the demo uses. */
 interface WorkerScope {
   readonly registration: { readonly scope: string }
   addEventListener(type: 'activate', listener: (event: LastingEvent) => void): void

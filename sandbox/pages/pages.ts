@@ -11,14 +11,12 @@ import { shopPage } from './shop.js'
 import { archive, readDemoState, unlock } from './shop-server.js'
 import { welcomePage } from './welcome.js'
 
-/** What the sandbox's pages are created with. */
 export interface SandboxPages {
   readonly service: Service
   /** Pages show the demo only if the service's state has it. */
   readonly demo: Demo
   /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
   readonly reach?: SandboxAccess
-  /** The folder of the built offline demo. */
   readonly offline?: URL
 }
 
@@ -69,7 +67,6 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
   return { location, 'set-cookie': controlCookie(token, address), 'referrer-policy': 'no-referrer' }
 }
 
-/** The path of a URL, without a slash at its end. */
 const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
 
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }

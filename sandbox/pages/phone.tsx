@@ -2,7 +2,7 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
-import { absentPage } from './absent.js'
+import { absentPage } from './offline.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 

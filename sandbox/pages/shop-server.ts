@@ -28,7 +28,6 @@ export async function archive(_options: SandboxPages, { url }: Request): Promise
   return reply({ value: { headline: article.headline, paragraphs: found } })
 }
 
-/** What the service knows about the demo's commodities. */
 export interface DemoState {
   readonly article: Sold
   readonly song: Sold

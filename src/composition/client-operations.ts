@@ -56,7 +56,6 @@ function operationOf(route: Route): ClientOperation {
   }
 }
 
-/** The grades of the marked fields of a schema. */
 function gradesIn(schema: z.ZodMiniObject | undefined): Record<string, Evidence> {
   return Object.fromEntries(
     Object.entries(schema?.shape ?? {}).flatMap(([name, field]) => {

@@ -18,7 +18,6 @@ import { payments } from '../payments/payments/payment.js'
 import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
 import type { Reader, Writer } from '../storage/storage.js'
 
-/** The owners whom a dead letter concerns, and the event that they get. */
 interface Concern {
   readonly owners: readonly [Owner, Owner?]
   readonly type: EventType

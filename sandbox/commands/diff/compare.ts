@@ -5,7 +5,6 @@ import { isAnything, type Shape, type ShapeProperty } from './shape.js'
 /** `missing`: only they have it. `extra`: only farthing has it. */
 export type DifferenceKind = 'missing' | 'extra' | 'different'
 
-/** One difference of an operation that both have. */
 export interface Difference {
   readonly kind: DifferenceKind
   /** `query`, `header`, `body`, `status`, or `answer 200`. */
@@ -26,7 +25,6 @@ interface NamedOperation {
 }
 
 export interface Comparison {
-  /** How many operations are the same. */
   readonly same: number
   readonly missing: readonly NamedOperation[]
   readonly extra: readonly NamedOperation[]
@@ -129,7 +127,6 @@ interface ComparedPlace {
   readonly grade: Evidence | null
 }
 
-/** Compares the fields in one place of an operation. */
 class Comparing {
   readonly #at: ComparedPlace
 

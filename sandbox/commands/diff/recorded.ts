@@ -2,7 +2,6 @@ import { isObject } from '../../../src/storage/unknown.js'
 import { type DescribedOperation, keyOf } from './described.js'
 import { either, type Json, type Shape, type ShapeProperty, shapeOfValue } from './shape.js'
 
-/** A recorded session: its operations, and how many of its requests are not about the service. */
 export interface RecordedSession {
   readonly operations: DescribedOperation[]
   readonly skipped: number
@@ -55,7 +54,6 @@ function readEntry(entry: unknown): RecordedEntry | undefined {
   }
 }
 
-/** The fields of a body: JSON, or a form. */
 function fieldsIn({ mimeType, text, params }: Json): unknown {
   if (/json/.test(String(mimeType))) return parsedAnswer(text)
   if (!/form-urlencoded/.test(String(mimeType))) return undefined
@@ -74,7 +72,6 @@ function parsedAnswer(text: unknown): unknown {
 
 const decoded = (text: unknown): string => Buffer.from(String(text), 'base64').toString('utf8')
 
-/** Finds the path of an operation for an address. */
 class Matcher {
   readonly #known: readonly { readonly method: string; readonly path: string; readonly pattern: RegExp }[]
 

@@ -1,7 +1,6 @@
 import { type Evidence, evidenceGrades } from '../../../src/base/evidence.js'
 import { isObject } from '../../../src/storage/unknown.js'
 
-/** What a JSON value may be. */
 export interface Shape {
   /** Names of JSON types, with `integer` beside `number`. Empty: anything. */
   readonly types: ReadonlySet<string>
@@ -19,7 +18,6 @@ export interface ShapeProperty {
 
 export const anything: Shape = { types: new Set(), properties: new Map() }
 
-/** A document in which references are looked up. */
 export type Json = Readonly<Record<string, unknown>>
 
 export const gradeIn = (part: Json): Evidence | undefined =>
@@ -158,10 +156,8 @@ export function either(one: Shape, other: Shape): Shape {
   }
 }
 
-/** Whether it allows every value. */
 export const isAnything = ({ types }: Shape): boolean => types.size === 0
 
-/** The shape of a value that was recorded. */
 export function shapeOfValue(value: unknown, depth = 0): Shape {
   if (depth > MOST_DEPTH) return anything
   const types = new Set([typeOf(value)])

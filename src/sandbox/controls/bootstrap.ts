@@ -19,13 +19,12 @@ import {
   keptClock,
   keptKey,
   keptKeySalt,
+  keysOf,
+  REAL_TIME,
   serviceKeys,
   settings,
   takeClearRows,
 } from '../settings/settings.js'
-import { keysOf } from '../settings/take-key.js'
-
-export const REAL_TIME = { mode: 'real', ms: 0 } as const
 
 /**
  * Prepares the storage: fills an empty one, and restores a sandbox's key and clock from it. With `alone`, also ends

@@ -5,7 +5,7 @@ import { requestControls } from '../journal/requests.js'
 import { callerControls, replayControls } from '../replay/controls.js'
 import { approvalsOf, peopleControls } from './people-controls.js'
 import type { Sandbox } from './sandbox.js'
-import type { Seed } from './seed/seed-content.js'
+import type { Seed } from './seed/seed-schema.js'
 import { serviceControls } from './service-controls.js'
 import { readCredentials, stateControls } from './state-controls.js'
 

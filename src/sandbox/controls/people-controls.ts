@@ -1,26 +1,39 @@
 import { load } from '../../base/load.js'
+import type { OutboxRow } from '../../base/message.js'
+import { normalEmail } from '../../base/text/email.js'
+import { seconds } from '../../base/time.js'
+import {
+  type ApprovalRow,
+  approvalStatus,
+  approvals,
+  type ShownApproval,
+  showToUser,
+} from '../../consent/approvals/approval.js'
 import type { SecondFactorAnswer } from '../../consent/second-factor/answer.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
-import { approvalQueue } from './approvals.js'
-import { emptyInbox, readInbox } from './inbox.js'
+import { userByEmail } from '../../identity/users/user.js'
+import { codesIn, isOfCard, linksIn } from '../../jobs/outbox/message-text.js'
+import { outbox } from '../../jobs/outbox/outbox.js'
+import { allRows, newestFirst } from '../../storage/page.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { sandboxOf } from '../onion/context.js'
 import type { Phone, PhoneRequest, Sandbox } from './sandbox.js'
-import { OutboxQueryShape, PhoneAnswerShape, PhoneRequestShape, SignInShape } from './shapes.js'
+import { OutboxQueryShape, PhoneAnswerShape, PhoneRequestShape, SignInShape, WaitingShape } from './shapes.js'
 
 type PeopleControls = Pick<Sandbox, 'signIn' | 'phone' | 'approve' | 'reject' | 'outbox' | 'emptyOutbox'>
 
-/** The controls that play people, and read their mail. `ready` resolves when the start has restored state and clock. */
 export function peopleControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): PeopleControls {
   const { storage } = service
   const decide = async (id: string, decision: 'approved' | 'rejected') => {
-    const { answerApproval } = await load(() => import('./approval.js'))
+    const { answerApproval } = await load(() => import('./people.js'))
     await ready()
     return storage.write((tx) => answerApproval(tx, { id, decision }, service))
   }
   return {
     async signIn(email) {
       const given = checkShape(SignInShape, typeof email === 'object' ? email : { email })
-      const { signInAsUser } = await load(() => import('./sign-in.js'))
+      const { signInAsUser } = await load(() => import('./people.js'))
       await ready()
       return storage.write((tx) => signInAsUser(tx, given, service))
     },
@@ -39,7 +52,6 @@ export function peopleControls(service: ServiceContext, ready: () => Promise<voi
   }
 }
 
-/** The approvals that agents request, in order. */
 export const approvalsOf = (service: ServiceContext, ready: () => Promise<void>): Sandbox['approvals'] =>
   approvalQueue(service, peopleControls(service, ready))
 
@@ -68,7 +80,7 @@ function phoneOf(userId: number, service: ServiceContext, ready: () => Promise<v
   }
 }
 
-const loadPhone = () => load(() => import('./phone.js'))
+const loadPhone = () => load(() => import('./people.js'))
 
 function phoneAnswer(
   answer: Parameters<Phone['answer']>[0],
@@ -76,3 +88,135 @@ function phoneAnswer(
 ) {
   return { ...(typeof answer === 'object' ? answer : { mode: answer, after_seconds: afterSeconds }), ...unknown }
 }
+
+export interface NextApproval extends Promise<ShownApproval> {
+  /** Approves it as its user when an agent requests it. */
+  approve(): Promise<ShownApproval>
+  reject(): Promise<ShownApproval>
+}
+
+/** Whose approval to wait for, and how long. */
+export interface Waiting {
+  readonly email?: string | undefined
+  /** Seconds of real time. Default: 5. */
+  readonly seconds?: number | undefined
+}
+
+interface Answers {
+  approve(id: string): Promise<ShownApproval>
+  reject(id: string): Promise<ShownApproval>
+}
+
+export interface ApprovalQueue {
+  /** Waits for the next approval, or returns one that is waiting: `await sandbox.approvals.next().approve()`. */
+  next(waiting?: Waiting): NextApproval
+}
+
+export function approvalQueue(service: ServiceContext, { approve, reject }: Answers): ApprovalQueue {
+  const { handedApprovals: handed } = sandboxOf(service)
+
+  async function wait(waiting: Waiting): Promise<ShownApproval> {
+    const { email, seconds = 5 } = checkShape(WaitingShape, waiting)
+    let late = false
+    const cancel = service.alarm.set(seconds * 1000, () => {
+      late = true
+    })
+    try {
+      for (;;) {
+        const { value: found, changed } = await service.background.watch({ ms: Math.min(seconds * 1000, 250) }, (tx) =>
+          waitingFor(tx, { email, handed, at: service.clock.now() }),
+        )
+        if (found) {
+          handed.set(found.id, true)
+          return showToUser(found, service)
+        }
+        if (late) throw new Error(`No agent requested an approval within ${seconds} seconds.`)
+        if (!(await changed)) throw new Error('The service was closed.')
+      }
+    } finally {
+      cancel()
+    }
+  }
+
+  return {
+    next(waiting = {}): NextApproval {
+      const found = wait(waiting)
+      return Object.assign(found, {
+        approve: async () => approve((await found).approval_id),
+        reject: async () => reject((await found).approval_id),
+      })
+    },
+  }
+}
+
+async function waitingFor(
+  tx: Reader,
+  { email, handed, at }: { email: string | undefined; handed: ReadonlyMap<string, true>; at: number },
+): Promise<ApprovalRow | undefined> {
+  const user = email === undefined ? undefined : await userByEmail(tx, email)
+  if (email !== undefined && !user) return undefined
+  for await (const row of allRows(tx, approvals, { index: 'byStatus', prefix: ['pending'] }))
+    if (approvalStatus(row, at) === 'pending' && !handed.has(row.id) && (!user || row.user_id === user.id)) return row
+  return undefined
+}
+
+export interface InboxQuery {
+  readonly to?: string | undefined
+  readonly kind?: OutboxRow['kind'] | undefined
+  readonly limit?: number | undefined
+  readonly after?: number | undefined
+}
+
+export interface InboxPage {
+  messages: InboxMessage[]
+  next: number | null
+}
+
+/** A message that left the service. */
+export interface InboxMessage {
+  id: number
+  kind: OutboxRow['kind']
+  to: string
+  subject: string
+  text: string
+  status: OutboxRow['status']
+  codes: string[]
+  links: string[]
+  data?: Readonly<Record<string, string>>
+  created_at: number
+}
+
+export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQuery): Promise<InboxPage> {
+  const index = to === undefined ? (kind === undefined ? 'id' : 'byKind') : kind === undefined ? 'byTo' : 'byToAndKind'
+  const prefix = [to === undefined ? [] : normalEmail(to), kind ?? []].flat()
+  const { rows, next } = await newestFirst(tx, outbox, { index, prefix, limit, after })
+  return { messages: rows.map(showMessage), next }
+}
+
+export async function emptyInbox(tx: Writer): Promise<void> {
+  let after: number[] | undefined
+  for (;;) {
+    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500, ...(after && { after }) })
+    for (const row of rows) if (!isDeadLetter(row)) tx.remove(outbox, row.id)
+    const last = rows.at(-1)
+    if (!last || rows.length < 500) return
+    after = [last.id]
+  }
+}
+
+/** Whether the outcome of a charge or refund is unknown, or a webhook is still on its way. */
+const isDeadLetter = ({ kind, status }: OutboxRow): boolean =>
+  (isOfCard(kind) || kind === 'webhook') && status === 'pending'
+
+const showMessage = (row: OutboxRow): InboxMessage => ({
+  id: row.id,
+  kind: row.kind,
+  to: row.to,
+  subject: row.subject,
+  text: row.text,
+  status: row.status,
+  codes: codesIn(row),
+  links: linksIn(row),
+  ...('data' in row && { data: row.data }),
+  created_at: seconds(row.created_at),
+})

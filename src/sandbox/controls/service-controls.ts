@@ -1,35 +1,27 @@
+import type { Evidence } from '../../base/evidence.js'
 import { load } from '../../base/load.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
+import { seconds } from '../../base/time.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
+import { listDeadLetters } from '../../jobs/dead-letters/dead-letter.js'
 import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
+import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
-import { sandboxOf } from '../onion/context.js'
+import { type KnownOperation, type SandboxParts, sandboxOf } from '../onion/context.js'
 import { keepClock } from '../settings/settings.js'
 import { durationMs } from './clock.js'
 import type { Health, Sandbox, ShownClock } from './sandbox.js'
 import { ClockChangeShape, clockTime, LAST_TIME, TIME_RANGE } from './shapes.js'
 import { stateControls } from './state-controls.js'
 
-type ServiceControls = Pick<
-  Sandbox,
-  | 'health'
-  | 'clock'
-  | 'setClock'
-  | 'advance'
-  | 'rotateKeys'
-  | 'forgetEncryptionKey'
-  | 'coverage'
-  | 'metrics'
-  | 'testValues'
->
+export { retryDeadLetter } from '../../jobs/dead-letters/dead-letter.js'
 
-/** The controls of the service itself. `ready` resolves when the start has restored state and clock. */
-export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ServiceControls {
+export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}) {
   const setClock = async ({ set, ...change }: Parameters<Sandbox['setClock']>[0]) => {
     const given = { ...change, ...(set !== undefined && { set: set instanceof Date ? set.toJSON() : set }) }
     const checked = checkShape(ClockChangeShape, given)
@@ -52,10 +44,7 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
       await ready()
       await forgetEncryptionKey(service)
     },
-    async coverage() {
-      const { readCoverage } = await load(() => import('./coverage.js'))
-      return readCoverage(sandboxOf(service))
-    },
+    coverage: () => readCoverage(sandboxOf(service)),
     get testValues() {
       return testValuesOf(service.cards)
     },
@@ -63,7 +52,7 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
       const { readMetrics } = await load(() => import('../metrics/metrics.js'))
       return readMetrics(service, () => stateControls(service, ready).ledger())
     },
-  }
+  } satisfies Partial<Sandbox>
 }
 
 /** What the health check answers. Throws `storage_unavailable`, with the same fields, while nothing can be stored. */
@@ -115,4 +104,49 @@ async function move(service: ServiceContext, { advance, set, mode }: z.output<ty
     if (!Number.isSafeInteger(to) || to < 0 || to > LAST_TIME) throw problem('field_invalid', { detail: TIME_RANGE })
     return to
   }, store)
+}
+
+export const showDeadLetters = async (tx: Reader) => ({
+  dead_letters: (await listDeadLetters(tx)).map(({ parkedAt, ...work }) => ({ ...work, parked_at: seconds(parkedAt) })),
+})
+
+/** An operation, and how often it was called. */
+export interface CoveredOperation {
+  readonly operation_id: string
+  readonly method: string
+  /** Below the version, if it has versions. */
+  readonly path: string
+  /** The grade of its newest version. */
+  readonly evidence: Evidence
+  /** Calls of all its versions, refused ones too. */
+  readonly calls: number
+  /** Each of its versions, the newest first. Empty for a path without one. */
+  readonly versions: readonly { readonly version: string; readonly evidence: Evidence; readonly calls: number }[]
+}
+
+export interface Coverage {
+  /** How many operations were called. */
+  readonly called: number
+  /** All operations, in the order of the documentation. */
+  readonly operations: readonly CoveredOperation[]
+}
+
+export async function readCoverage({
+  calls,
+  loadOperations,
+}: Pick<SandboxParts, 'calls' | 'loadOperations'>): Promise<Coverage> {
+  const operations = (await loadOperations()).map((operation) => coverageOf(operation, calls))
+  return { called: operations.filter((operation) => operation.calls > 0).length, operations }
+}
+
+function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxParts['calls']): CoveredOperation {
+  const counted = versions.map(({ version, evidence }) => {
+    return { version, evidence, calls: calls.get(version === undefined ? id : `${id} ${version}`) ?? 0 }
+  })
+  return {
+    ...{ operation_id: id, method, path },
+    evidence: counted[0]?.evidence ?? 'designed',
+    calls: counted.reduce((sum, each) => sum + each.calls, 0),
+    versions: counted.flatMap(({ version, ...rest }) => (version === undefined ? [] : [{ version, ...rest }])),
+  }
 }

@@ -24,7 +24,6 @@ export interface FaultControls {
   clear(): Promise<void>
 }
 
-/** The controls of a service's faults. `ready` resolves when those of the seed are armed. */
 export function faultControls(
   { sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>,
   ready: () => Promise<void> = async () => {},

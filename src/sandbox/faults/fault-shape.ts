@@ -19,7 +19,6 @@ const FaultActionShape = strictComponent('FaultAction', {
   error: z.optional(z.string().check(z.regex(/^\w{1,64}$/, 'a code such as ENOSPC or ECONNRESET'))),
 })
 
-/** What a fault can do, each with its own field. */
 export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'error'] as const
 export type ActionName = (typeof actions)[number]
 
@@ -56,7 +55,6 @@ export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.TextId
 /** The errors of a storage that a fault can stand for. */
 export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const
 
-/** What works where. */
 const works: Readonly<Record<'request' | FaultPort, Readonly<Partial<Record<FaultPoint, readonly ActionName[]>>>>> = {
   request: {
     before: ['status', 'delay_ms', 'drop'],

@@ -5,10 +5,9 @@ import { codesIn } from '../../jobs/outbox/message-text.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { payments } from '../../payments/payments/payment.js'
 import type { Writer } from '../../storage/storage.js'
-import { type CallDraft, filledTemplate, type Secret, secretsIn } from './call-draft.js'
+import { type CallDraft, filledTemplate, notReplayable, type Secret, secretsIn } from './call-draft.js'
 import { freshCredentials } from './credentials.js'
-import { notReplayable } from './not-replayable.js'
-import type { ReplayStage } from './stage.js'
+import type { ReplayStage } from './replay.js'
 
 /** What the repetition of a request needs that the journal does not have. */
 export interface FreshSecrets {

@@ -1,17 +1,15 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { StateForgotten } from '../../storage/history/history.js'
 import { showEntry } from '../journal/kept-entry.js'
 import { answerPlace } from '../journal/places.js'
 import { entryOf } from '../journal/requests.js'
+import { type PastMoment, sandboxOf } from '../onion/context.js'
 import type { Entry } from '../onion/entry.js'
-import { draftOf, filledTemplate } from './call-draft.js'
-import { compareAnswers, type Difference } from './difference.js'
-import { type ComparedEffects, compareEffects, movementsOf } from './effects.js'
+import { draftOf, filledTemplate, notReplayable } from './call-draft.js'
+import { type ComparedEffects, compareAnswers, compareEffects, type Difference, movementsOf } from './difference.js'
 import { freshSecrets } from './fresh-secrets.js'
-import { notReplayable } from './not-replayable.js'
-import { type ReplayStage, stageInFork, stageInPlace } from './stage.js'
 
-/** How to repeat a request. */
 export interface ReplayOrder {
   /**
    * `fork`: in a fork, which is dropped afterwards. Its state and time are those before the first request, if the sandbox
@@ -62,7 +60,6 @@ export async function replayEntry(
   }
 }
 
-/** Sends a request again. Returns its entry. */
 async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Promise<Entry> {
   const { service } = stage
   const { headers, plainText } = await freshSecrets(draft, stage)
@@ -90,4 +87,56 @@ async function compare(
 ): Promise<ComparedEffects> {
   const now = await service.storage.read((tx) => movementsOf(tx, is))
   return compareEffects({ caused: was.caused, movements: moved }, { caused: is.caused, movements: now ?? [] })
+}
+
+export interface Resent {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** The id of the entry that it repeats. */
+  readonly causedBy?: string
+}
+
+/** Where a request is sent again: the sandbox itself, or a fork of it. */
+export interface ReplayStage {
+  readonly service: ServiceContext
+  readonly isFork: boolean
+  /** Its state: that of now, or that before the first request. */
+  readonly state: 'now' | 'before'
+  send(request: Resent): Promise<Response>
+  close(): Promise<void>
+}
+
+export function stageInPlace(service: ServiceContext): ReplayStage {
+  return { ...over(service), isFork: false, state: 'now', close: async () => {} }
+}
+
+/**
+ * A fork, in the state and at the time of a moment in the past, if the history reaches so far. Otherwise in those of now:
+ * some services keep no history.
+ */
+export async function stageInFork(service: ServiceContext, past: PastMoment | undefined): Promise<ReplayStage> {
+  const fork = await openFork(service, past)
+  return { ...over(fork.service), isFork: true, state: fork.state, close: fork.close }
+}
+
+async function openFork(service: ServiceContext, past: PastMoment | undefined) {
+  const sandbox = sandboxOf(service)
+  if (past)
+    try {
+      return { ...(await sandbox.openFork(past)), state: 'before' as const }
+    } catch (error) {
+      if (!(error instanceof StateForgotten)) throw error
+    }
+  return { ...(await sandbox.openFork()), state: 'now' as const }
+}
+
+const over = (service: ServiceContext) => ({ service, send: (request: Resent) => sendTo(service, request) })
+
+/** Sends a request to a service. It comes over no network, so it passes the guards of the sandbox. */
+function sendTo(service: ServiceContext, { method, path, headers, body, causedBy }: Resent): Promise<Response> {
+  const sandbox = sandboxOf(service)
+  const request = new Request(service.baseUrl + path, { method, headers, ...(body !== null && { body }) })
+  return sandbox.respond(request, { headers: new Headers(headers), ...(causedBy !== undefined && { causedBy }) })
 }

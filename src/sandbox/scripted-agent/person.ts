@@ -2,13 +2,10 @@ import { LimitedMap } from '../../base/memo.js'
 import type { Alarm } from '../../base/ports.js'
 import { quoted } from '../../base/text/quotation.js'
 import type { Sandbox } from '../controls/sandbox.js'
-import { Browser, type BrowserPage, type Fetch } from './browser.js'
 
-/** The service and sandbox in which people act. */
 export interface Stage {
   readonly baseUrl: string
   readonly fetch: Fetch
-  /** Controls of their mail, phone and approvals. */
   readonly sandbox: Pick<Sandbox, 'outbox' | 'phone' | 'approve' | 'reject'>
   readonly alarm: Alarm
 }
@@ -19,14 +16,11 @@ export interface Person {
   readonly account?: number | undefined
 }
 
-/** An app that sends its user to sign in and consent. */
 interface Asking {
-  /** The name of the app. */
   readonly app: string
   readonly address: URL
 }
 
-/** More pages than any flow has. */
 const MOST_STEPS = 12
 /** What a phone is asked in this flow: to sign in, and to connect the app. */
 const ASKING = new Set(['sign_in', 'connect_app'])
@@ -77,7 +71,6 @@ export class People {
     throw new Error(`${person.email} was not redirected by the page ${page.pathname}.`)
   }
 
-  /** Returns the form that the person sends, which depends on the page's buttons. */
   async #fillIn({ email, account }: Person, { buttons, choices }: BrowserPage): Promise<Record<string, string>> {
     if (buttons.includes('continue')) return { answer: 'continue', email }
     if (buttons.includes('verify')) return { answer: 'verify', code: await this.#mailedCode(email) }
@@ -128,3 +121,53 @@ export class People {
     })
   }
 }
+
+/** Answers requests, like a service's own `fetch`. */
+export type Fetch = (request: Request) => Promise<Response>
+
+export interface BrowserPage {
+  /** URL to which it redirects. */
+  readonly location: URL | undefined
+  /** Whether it reloads by itself. */
+  readonly waits: boolean
+  readonly buttons: readonly string[]
+  readonly choices: readonly string[]
+}
+
+/** A browser for pages without script. */
+export class Browser {
+  #session: string | undefined
+
+  constructor(readonly fetch: Fetch) {}
+
+  /** Opens a page or sends its form. Throws an Error with the page's sentence if it refuses. */
+  async visit(url: URL, form?: Record<string, string>): Promise<BrowserPage> {
+    const answer = await this.fetch(
+      new Request(url, {
+        redirect: 'manual',
+        headers: this.#headers('text/html'),
+        ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+      }),
+    )
+    const html = await answer.text()
+    if (answer.status >= 400)
+      throw new Error(`The page ${url.pathname} answered ${answer.status}: ${alertIn(html) ?? html}`)
+    this.#session = answer.headers.get('x-session-id') ?? this.#session
+    const location = answer.headers.get('location')
+    return {
+      location: location === null ? undefined : new URL(location, url),
+      waits: answer.headers.has('refresh'),
+      buttons: valuesOf('answer', html),
+      choices: valuesOf('account', html),
+    }
+  }
+
+  #headers(accept: string): Record<string, string> {
+    return { accept, ...(this.#session !== undefined && { 'x-session-id': this.#session }) }
+  }
+}
+
+const valuesOf = (name: string, html: string): string[] =>
+  [...html.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value = '']) => value)
+
+const alertIn = (html: string): string | undefined => /role="alert"[^>]*>([^<]*)</.exec(html)?.[1]

@@ -5,7 +5,6 @@ import type { ServiceContext } from '../../http/context.js'
 import { errorText } from '../../http/error-pages/error-texts.js'
 import { cutText } from './brief.js'
 
-/** A part of the documentation. */
 export interface FoundDocs {
   readonly kind: 'operation' | 'error' | 'guide'
   /** `createPayment`, `nonce_used`, or the title of a guide with the title of its part. */
@@ -15,7 +14,6 @@ export interface FoundDocs {
   readonly at: string
 }
 
-/** What the search reads of a route. */
 interface SearchedOperation {
   readonly id: string
   readonly method: string
@@ -103,7 +101,6 @@ function docsOfCode(code: ProblemCode): Omit<Docs, 'id'> {
   }
 }
 
-/** Each part of a guide, from one title to the next. */
 function docsOfGuide([name, page]: readonly [string, string]): Omit<Docs, 'id'>[] {
   const [, title = name] = /^# (.+)$/m.exec(page) ?? []
   return page.split(/^(?=## )/m).map((part) => {

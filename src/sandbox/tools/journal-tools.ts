@@ -4,8 +4,7 @@ import { ReplayShape, RequestQueryShape, replayControls, requestControls } from 
 import type { Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
 import type { Entry } from '../onion/entry.js'
-import { briefEntry, lineOfEntry, wholeEntry } from './brief.js'
-import { linesOfBodies, linesOfExplanation, linesOfReplay } from './lines.js'
+import { briefEntry, lineOfEntry, linesOfBodies, linesOfExplanation, linesOfReplay, wholeEntry } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */

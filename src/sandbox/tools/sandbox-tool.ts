@@ -4,14 +4,12 @@ import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
 
-/** What a tool found or did. */
 export interface SandboxToolAnswer {
   /** A few lines for clients that show their model only text. They name every value that it needs. */
   readonly lines: readonly string[]
   readonly structured: object
 }
 
-/** A tool for coding agents. */
 export interface SandboxTool {
   readonly name: string
   readonly title: string

@@ -3,15 +3,13 @@ import { faultControls } from '../controls/requests.js'
 import type { Seeded } from '../controls/seed/seed.js'
 import { SeedSchema } from '../controls/seed/seed-schema.js'
 import { serviceControls } from '../controls/service-controls.js'
-import { ClockChangeShape, FaultShape, FundOrderShape } from '../controls/shapes.js'
+import { ClockChangeShape, FaultShape, FundOrderShape, RewindShape } from '../controls/shapes.js'
 import { snapshotControls } from '../controls/snapshots/controls.js'
-import { RewindShape } from '../controls/snapshots/shapes.js'
 import { stateControls } from '../controls/state-controls.js'
 import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
-/** Lines of a list in the text of an answer. */
 const MOST_LINES = 10
 
 const seed = sandboxTool({

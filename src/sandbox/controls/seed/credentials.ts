@@ -7,9 +7,8 @@ import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { SeededClient } from '../../onion/context.js'
-import type { Seed } from './seed-content.js'
+import type { Seed } from './seed-schema.js'
 
-/** The credentials of a seed that work. */
 export interface Credentials {
   readonly accounts: readonly AccountCredentials[]
   readonly users: readonly UserCredentials[]
@@ -64,7 +63,6 @@ const fixUsers = ({ users }: Seed, keys: Keyring): Pick<Seed, 'users'> =>
 
 const derivedHex = (of: string, keys: Keyring): string => bytesToHex(keys.derive('seed', of)).slice(0, 32)
 
-/** The credentials of the nth account of a name. */
 function derivedAccount(name: string, nth: number, keys: Keyring) {
   const of = `account ${name} ${nth}`
   return {
@@ -111,7 +109,6 @@ export const clientsIn = ({ accounts = [], users = [] }: Seed): SeededClient[] =
   ...users.map(({ client_id = '' }) => ({ kind: 'user' as const, client_id })),
 ]
 
-/** The credentials that the sandbox's key makes for the accounts and users that exist. */
 async function derivedClients(tx: Reader, keys: Keyring): Promise<SeededClient[]> {
   const candidates: SeededClient[] = []
   const counts = new Map<string, number>()

@@ -16,7 +16,6 @@ export async function accountNames(tx: Reader): Promise<AccountNames> {
   return names
 }
 
-/** Returns the twin with a hostname. Default: the owner's first. */
 export const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Promise<TwinRow | undefined> =>
   hostname === undefined ? primaryTwin(tx, owner) : twinByHostname(tx, hostname)
 

@@ -11,7 +11,11 @@ import {
   type DigitalQuantityRow,
   digitalQuantities,
   quantityHash,
+  quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../../money/ledger/balance.js'
+import { post } from '../../../money/ledger/movement.js'
 import {
   createQuantity,
   createTwin,
@@ -23,10 +27,9 @@ import {
 import type { Reader, Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
 import { fixAddedCredentials, fixCredentials } from './credentials.js'
-import { fund } from './fund.js'
 import type { plantItems } from './items.js'
 import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
-import type { Seed } from './seed-content.js'
+import type { Seed } from './seed-schema.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
 
@@ -215,3 +218,27 @@ const seededTwin = (twin: TwinRow, balance: number, service: ServiceContext): Se
   key: twinKey(twin, service),
   balance,
 })
+
+/** What a twin was given, and has since. */
+export interface Funded {
+  hostname: string
+  dq: string
+  amount: number
+  balance: number
+}
+
+export async function fund(
+  tx: Writer,
+  { hostname, amount, dq }: { hostname: string; amount: number; dq?: string | undefined },
+  { clock }: Pick<ServiceContext, 'clock'>,
+): Promise<Funded> {
+  const twin = await twinByHostname(tx, hostname)
+  if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
+  const quantity = await quantityOf(tx, dq ?? twin.dq)
+  const units = toUnits(amount, quantity.decimals)
+  if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
+  const parties = { payerTwinId: quantity.issuer_twin_id, payeeTwinId: twin.id, payerIsIssuer: true }
+  await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: clock.now() })
+  const balance = await balanceOf(tx, twin.id, quantity.id)
+  return { hostname, dq: quantity.id, amount, balance: toAmount(spendable(balance), quantity.decimals) }
+}

@@ -1,10 +1,11 @@
-import { problem } from '../../../base/problem.js'
-import { randomHex } from '../../../base/secrets.js'
-import type { ServiceContext } from '../../../http/context.js'
-import { StorageClosed } from '../../../storage/storage.js'
-import { type HttpFork, type HttpForks, sandboxOf } from '../../onion/context.js'
+import { load } from '../../base/load.js'
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { StorageClosed } from '../../storage/storage.js'
+import { type HttpFork, type HttpForks, sandboxOf } from '../onion/context.js'
+import { takeKey } from '../settings/settings.js'
 
-/** The part of a fork that its parent needs. */
 interface ForkedService {
   respond(request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response>
   close(): Promise<void>
@@ -87,5 +88,22 @@ export class ServedForks implements HttpForks {
   }
 }
 
-/** The forks of a sandbox. */
 export const forksOf = (service: Pick<ServiceContext, 'sandbox'>): HttpForks => sandboxOf(service).forks
+
+/** Takes over what a fork needs and its state does not hold. `at`: its time, in milliseconds. Default: that of its parent. */
+export function inherit(context: ServiceContext, { keys, sandbox }: ServiceContext, at?: number): void {
+  context.stateKey.change(keys)
+  const [own, former] = [sandboxOf(context), sandboxOf({ sandbox })]
+  own.clock.restore(former.clock.state())
+  if (at !== undefined) own.clock.setTo(at)
+  own.isServed = former.isServed
+  for (const id of former.handedApprovals.keys()) own.handedApprovals.set(id, true)
+  for (const [id, client] of former.seededClients) own.seededClients.set(id, client)
+}
+
+/** Takes the key of the state of a fork, and ends what it shows as running: that runs in its parent. */
+export async function settleFork(context: ServiceContext): Promise<void> {
+  await takeKey(context)
+  const { endUnfinished } = await load(() => import('./unfinished.js'))
+  await endUnfinished(context, true)
+}
