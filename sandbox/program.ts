@@ -3,7 +3,16 @@ import { VERSION } from '../src/base/version.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
 import type { ExplainFlags, ReplayFlags, RequestsFlags } from './commands/journal.js'
 import { recipes } from './commands/recipes.js'
-import { readSettings, type SettingName, type Settings, type Sources, settingOf, valuesOf } from './config.js'
+import {
+  isList,
+  isRecord,
+  readSettings,
+  type SettingName,
+  type Settings,
+  type Sources,
+  settingOf,
+  valuesOf,
+} from './config.js'
 import { Refusal } from './refusal.js'
 import { printLine, printText, printToStderr } from './terminal.js'
 
@@ -246,10 +255,8 @@ function addJournalCommands(root: Command): void {
 }
 
 type TextFlags = Readonly<Record<string, string>>
-
 const withUrl = (command: Command): Command =>
   command.option('--url <url>', 'address of the service (default: FARTHING_URL, or http://127.0.0.1:4242)')
-
 const withSandbox = (command: Command): Command =>
   withUrl(command).option('--control-token <token>', 'token of a sandbox on another machine')
 
@@ -319,15 +326,15 @@ function withSettings(
   help: Partial<Record<SettingName, string>> = {},
 ): Command {
   for (const name of names) {
-    const { flags, isList, isRecord, help: shown } = settingOf(name)
-    if (isList || isRecord) command.option(flags, help[name] ?? shown, collect)
+    const setting = settingOf(name)
+    const { flags, help: shown } = setting
+    if (isList(setting) || isRecord(setting)) command.option(flags, help[name] ?? shown, collect)
     else command.option(flags, help[name] ?? shown)
   }
   return command
 }
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value]
-
 const readGiven = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
   readSettings({ flags, environment: process.env, directory: process.cwd(), apart })
 

@@ -88,9 +88,7 @@ function sameAddress(url: string, address: string): boolean {
 }
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
-
 const folderIn = ({ XDG_RUNTIME_DIR }: Environment): string =>
   XDG_RUNTIME_DIR ? join(XDG_RUNTIME_DIR, 'farthing') : join(homedir(), '.farthing', 'run')
-
 const fileOf = (address: string, environment: Environment): string =>
   join(folderIn(environment), `${portOf(new URL(address))}.json`)

@@ -83,12 +83,9 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 
 /** How long closing may take, for the server and the service together. */
 const CLOSE_MS = 10_000
-
 /** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
-
 type Opened = Awaited<ReturnType<typeof assemble>>
-
 type Assembling = Settings & { readonly seed: Seed; readonly baseUrl: string; readonly controlToken: string }
 
 async function assemble(storage: Storage, settings: Assembling) {

@@ -20,11 +20,9 @@ interface Option {
 }
 
 const text = z.string().check(z.minLength(1))
-
 /** Lists whose elements `read` accepts. */
 const listOf = (read: (text: string) => unknown) =>
   z.array(z.string().check(z.refine((element) => read(element) !== undefined)))
-
 const upstreams = listOf((element) => ('wrong' in upstreamList([element]) ? undefined : element))
 
 const port = (...methods: string[]): Option => ({

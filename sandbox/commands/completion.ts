@@ -2,7 +2,6 @@ import type { Command, Option } from 'commander'
 import { printText } from '../terminal.js'
 
 type Shell = 'bash' | 'zsh' | 'fish'
-
 /** The values of an option that has few, by its long flag without dashes. */
 export type ValuesOf = (option: string) => readonly string[] | undefined
 
@@ -55,10 +54,8 @@ function knownOption({ long = '', short, flags, description, argChoices }: Optio
 }
 
 const flagsOf = ({ long, short }: KnownOption): string[] => [`--${long}`, ...(short ? [`-${short}`] : [])]
-
 /** In single quotes, which all three shells read alike. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
 const lines = (...parts: (string | readonly string[])[]): string => `${parts.flat().join('\n')}\n`
 
 function bash(commands: readonly KnownCommand[]): string {

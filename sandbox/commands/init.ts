@@ -72,7 +72,6 @@ function nextCommands(given: Manifest, own: Manifest | undefined): string[] {
 }
 
 const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  npm ${script}` : `  npm run ${script}`)
-
 const [fileName] = configFiles
 
 export async function writeConfig(directory: string): Promise<void> {

@@ -76,7 +76,6 @@ export const dashboardOf = (
 ): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
 
 const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
-
 const LABEL = 'client_secret  '.length
 
 const peopleOf = ({ accounts, users }: Credentials) => [

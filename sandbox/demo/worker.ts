@@ -21,7 +21,6 @@ const worker = globalThis as WorkerScope & typeof globalThis // The types here a
 const { scope } = worker.registration
 const channel = new BroadcastChannel(channelName(scope))
 const notifyPages = (told: ChannelMessage): void => channel.postMessage(told)
-
 // Agents cannot reach a service worker, and nothing in it answers purchases.
 const { items, ...seed } = demo.seed
 

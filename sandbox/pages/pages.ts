@@ -68,7 +68,6 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
 }
 
 const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
-
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 
 async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {

@@ -6,7 +6,6 @@ import { isPage, type Route } from '../http/route.js'
 import type { ClientOperation } from './client-operation.js'
 
 const JSON_TYPE = 'application/json'
-
 /** The operations of a client: all but the pages that people open in a browser, and the probes of a process manager. */
 export const clientOperationsOf = (routes: readonly Route[]): readonly ClientOperation[] =>
   routes.filter((route) => !isPage(route) && !isProbe(route.path)).map(operationOf)

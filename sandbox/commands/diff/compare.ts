@@ -103,7 +103,6 @@ function bodies(
 
 const isEmpty = ({ properties, rest, types }: Shape): boolean =>
   properties.size === 0 && !rest && (types.size === 0 || types.has('object'))
-
 const answerFor = ({ answers }: DescribedOperation, status: string): Shape | undefined =>
   answers.get(status) ?? answers.get('default')
 

@@ -19,7 +19,6 @@ export interface DescribedOperation {
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head']
-
 /** Two paths that differ only in the names of their parameters have one key. */
 export const keyOf = (method: string, path: string): string =>
   `${method} ${withoutEnd(path.replace(/\{[^{}]*\}/g, '{}'), '/') || '/'}`
@@ -64,7 +63,6 @@ function operationOf(operation: Json, { method, path, item, document }: Place): 
 }
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
 /** OpenAPI says that descriptions of these headers are ignored. */
 const ignored = ['accept', 'content-type', 'authorization']
 

@@ -97,7 +97,6 @@ class Matcher {
 
 /** Parts of a path that look like ids: numbers, and long texts of hex digits. */
 const ids = /\/(?:\d+|(?:\w+_)?[\da-f-]{16,})(?=\/|$)/gi
-
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^{}]*\}/g, '[^/]+')}/?$`)
 

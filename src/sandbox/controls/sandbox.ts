@@ -8,12 +8,12 @@ import type { ExportControls } from '../exports/controls.js'
 import type { FaultControls } from '../faults/controls.js'
 import type { Requests } from '../journal/requests.js'
 import type { CallerControls, ReplayControls } from '../replay/controls.js'
+import type { Coverage } from './coverage.js'
 import type { PhoneAnswers, PhoneSettings, ShownPhone, SignedInUser } from './people.js'
 import type { ApprovalQueue, InboxPage, InboxQuery } from './people-controls.js'
 import type { Credentials } from './seed/credentials.js'
 import type { Funded, Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
-import type { Coverage } from './service-controls.js'
 
 /** What a running service says about itself. */
 export interface Health {

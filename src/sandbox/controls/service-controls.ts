@@ -1,4 +1,3 @@
-import type { Evidence } from '../../base/evidence.js'
 import { load } from '../../base/load.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
@@ -12,7 +11,7 @@ import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
 import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
-import { type KnownOperation, type SandboxParts, sandboxOf } from '../onion/context.js'
+import { sandboxOf } from '../onion/context.js'
 import { keepClock } from '../settings/settings.js'
 import { durationMs } from './clock.js'
 import type { Health, Sandbox, ShownClock } from './sandbox.js'
@@ -44,7 +43,10 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
       await ready()
       await forgetEncryptionKey(service)
     },
-    coverage: () => readCoverage(sandboxOf(service)),
+    async coverage() {
+      const { readCoverage } = await load(() => import('./coverage.js'))
+      return readCoverage(sandboxOf(service))
+    },
     get testValues() {
       return testValuesOf(service.cards)
     },
@@ -109,44 +111,3 @@ async function move(service: ServiceContext, { advance, set, mode }: z.output<ty
 export const showDeadLetters = async (tx: Reader) => ({
   dead_letters: (await listDeadLetters(tx)).map(({ parkedAt, ...work }) => ({ ...work, parked_at: seconds(parkedAt) })),
 })
-
-/** An operation, and how often it was called. */
-export interface CoveredOperation {
-  readonly operation_id: string
-  readonly method: string
-  /** Below the version, if it has versions. */
-  readonly path: string
-  /** The grade of its newest version. */
-  readonly evidence: Evidence
-  /** Calls of all its versions, refused ones too. */
-  readonly calls: number
-  /** Each of its versions, the newest first. Empty for a path without one. */
-  readonly versions: readonly { readonly version: string; readonly evidence: Evidence; readonly calls: number }[]
-}
-
-export interface Coverage {
-  /** How many operations were called. */
-  readonly called: number
-  /** All operations, in the order of the documentation. */
-  readonly operations: readonly CoveredOperation[]
-}
-
-export async function readCoverage({
-  calls,
-  loadOperations,
-}: Pick<SandboxParts, 'calls' | 'loadOperations'>): Promise<Coverage> {
-  const operations = (await loadOperations()).map((operation) => coverageOf(operation, calls))
-  return { called: operations.filter((operation) => operation.calls > 0).length, operations }
-}
-
-function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxParts['calls']): CoveredOperation {
-  const counted = versions.map(({ version, evidence }) => {
-    return { version, evidence, calls: calls.get(version === undefined ? id : `${id} ${version}`) ?? 0 }
-  })
-  return {
-    ...{ operation_id: id, method, path },
-    evidence: counted[0]?.evidence ?? 'designed',
-    calls: counted.reduce((sum, each) => sum + each.calls, 0),
-    versions: counted.flatMap(({ version, ...rest }) => (version === undefined ? [] : [{ version, ...rest }])),
-  }
-}

@@ -21,7 +21,6 @@ export const ClockChangeShape = z.strictObject({
 })
 
 export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
-
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const isCsv = (csv: unknown): boolean =>
@@ -36,7 +35,6 @@ export const BinderImportShape = z.strictObject({
 })
 
 export const MessageKind = z.enum(['mail', 'push', 'card', 'refund', 'webhook'])
-
 /** Messages to accounts are addressed to a hostname, because accounts have no email. */
 const Hostname = z.string().check(z.regex(/^[^\s@][^\s@.]*\.[^\s@]+$/, "a twin's hostname"))
 
@@ -47,15 +45,10 @@ export const OutboxQueryShape = z.strictObject({
 })
 
 export const ResetShape = z.strictObject({ clear_journal: z.optional(z.boolean()) })
-
 export const SnapshotQueryShape = z.strictObject({ key: z.optional(z.boolean()) })
-
 export const PhoneModeShape = z.enum(['manual', 'approve', 'reject', 'ignore'])
-
 export const PhoneAnswerShape = z.strictObject({ mode: PhoneModeShape, after_seconds: z.optional(z.number()) })
-
 export const PhoneRequestShape = strictComponent('PhoneRequest', { id: z.optional(z.int()) })
-
 export const SignInShape = z.strictObject({ email: Email })
 
 /** Whose approval a test waits for, and how many seconds of real time. Only a method has it. */
@@ -77,7 +70,6 @@ export function clockTime(set: number | string): number {
 }
 
 export const TIME_RANGE = 'The clock must be set to a time from 1970 to 9999.'
-
 /** The state now, in a comparison. */
 export const CURRENT = 'current'
 
@@ -86,5 +78,4 @@ const Name = z
   .check(z.regex(/^(?!req_|current$)[A-Za-z0-9][\w.-]{0,63}$/, 'a name of letters, digits, ".", "_" and "-"'))
 
 export const SavedSnapshotShape = z.strictObject({ name: Name, note: z.optional(z.string().check(z.maxLength(1000))) })
-
 export const RewindShape = z.strictObject({ to: z.string() })

@@ -224,7 +224,6 @@ export class ArmedFaults {
 
 const tooMany = () =>
   problem('field_invalid', { detail: `At most ${MOST_FAULTS} faults are armed at once. Disarm some first.` })
-
 type IsPossible = (fault: Fault) => boolean
 
 const armedFault = (fault: Fault, named: Pick<Armed, 'id' | 'number' | 'arming'>): Armed => ({

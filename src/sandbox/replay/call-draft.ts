@@ -109,7 +109,6 @@ export const secretsIn = ({ path, body }: Pick<CallDraft, 'path' | 'body'>): Sec
 /** Fills a template. `value` returns the plain text of a secret. */
 export const filledTemplate = (template: Template, value: (secret: Secret) => string): string =>
   template.map((part) => (typeof part === 'string' ? part : escaped(value(part), part))).join('')
-
 const escaped = (value: string, { inside }: Secret): string =>
   inside === 'form' ? encodeURIComponent(value) : JSON.stringify(value).slice(1, -1)
 

@@ -90,14 +90,11 @@ function alwaysDiffers({ path, name, place, was, is }: Found): boolean {
 
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
 const UUID = String.raw`[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}`
-
 /** Parts of texts that are generated: ids, times, and the numbers between them. */
 const GENERATED = new RegExp(String.raw`${TIME}|${UUID}|[\da-f]{16,}|(?<=_)[\w-]{16,}|\d+`, 'gi')
 const HAS_LONG_ID = /[\da-f]{16}|[\da-f]{8}-[\da-f]{4}-|\d{4}-\d\d-\d\dT/i
-
 /** Whether a text has an id or a time in it that is too long to be something else. */
 export const hasGenerated = (text: string): boolean => HAS_LONG_ID.test(text)
-
 /** A text without its generated parts. Texts of one shape have the same rest. */
 export const withoutGenerated = (text: string): string => text.replace(GENERATED, '#')
 
@@ -147,7 +144,6 @@ export interface ComparedEffects {
 
 /** Deliveries and timers that follow from a request run later, so they are not compared. */
 const LATER: ReadonlySet<EffectKind> = new Set(['entry'])
-
 type Caused = Pick<Entry, 'caused'>
 
 export function compareEffects(

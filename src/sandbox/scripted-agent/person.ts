@@ -27,13 +27,12 @@ const ASKING = new Set(['sign_in', 'connect_app'])
 /** Interval between checks of a phone, and the longest wait beyond the delay that it is set to. */
 const PHONE_CHECK_MS = 50
 const PATIENCE_MS = 30_000
-
 /** How many browsers stay open. A person whose browser was closed signs in again. */
 const MOST_BROWSERS = 1000
 
 /** The people of a sandbox by email. Each has one browser, which stays signed in, and does one thing at a time. */
 export class People {
-  readonly #browsers = new LimitedMap<string, Browser>(MOST_BROWSERS)
+  readonly #browsers = new LimitedMap<string, Visit>(MOST_BROWSERS)
   readonly #busy = new Map<string, Promise<unknown>>()
 
   constructor(readonly stage: Stage) {}
@@ -57,16 +56,16 @@ export class People {
   async #authorize(person: Person, { app, address }: Asking): Promise<URL> {
     const { stage } = this
     const name = person.email.toLowerCase()
-    const browser = this.#browsers.get(name) ?? new Browser(stage.fetch)
-    this.#browsers.set(name, browser)
-    const { location: page } = await browser.visit(address)
+    const visit = this.#browsers.get(name) ?? browser(stage.fetch)
+    this.#browsers.set(name, visit)
+    const { location: page } = await visit(address)
     // The app gets the errors of the request itself.
     if (!page?.href.startsWith(stage.baseUrl)) return page ?? address
-    let shown = await browser.visit(page)
+    let shown = await visit(page)
     for (let step = 0; step < MOST_STEPS; step++) {
       if (shown.location && !shown.location.href.startsWith(page.href)) return shown.location
-      if (shown.waits) shown = await this.#answerOnPhone(person, { app, browser, page })
-      else shown = await browser.visit(page, shown.location ? undefined : await this.#fillIn(person, shown))
+      if (shown.waits) shown = await this.#answerOnPhone(person, { app, visit, page })
+      else shown = await visit(page, shown.location ? undefined : await this.#fillIn(person, shown))
     }
     throw new Error(`${person.email} was not redirected by the page ${page.pathname}.`)
   }
@@ -91,7 +90,7 @@ export class People {
   /** Answers for a phone in `manual` mode, and only requests of this app. Otherwise waits for the phone. */
   async #answerOnPhone(
     { email }: Person,
-    { app, browser, page }: { app: string; browser: Browser; page: URL },
+    { app, visit, page }: { app: string; visit: Visit; page: URL },
   ): Promise<BrowserPage> {
     const phone = this.stage.sandbox.phone(await this.#askedUser(email))
     const { mode, after_seconds, requests } = await phone.read()
@@ -100,7 +99,7 @@ export class People {
     const asked = requests.filter(({ action, detail }) => ASKING.has(action) && detail.app === quoted(app))
     if (mode === 'manual' && asked.length > 0) await phone.approve(Math.max(...asked.map(({ id }) => id)))
     for (let waited = 0; waited <= after_seconds * 1000 + PATIENCE_MS; waited += PHONE_CHECK_MS) {
-      const shown = await browser.visit(page)
+      const shown = await visit(page)
       if (shown.location?.searchParams.get('error') === 'access_denied')
         throw new Error(`${email} rejected the connection of ${app} on their phone.`)
       if (!shown.waits) return shown
@@ -115,11 +114,7 @@ export class People {
     return Number(messages[0]?.data?.user_id)
   }
 
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      this.stage.alarm.set(PHONE_CHECK_MS, resolve)
-    })
-  }
+  #pause = () => new Promise<void>((resolve) => this.stage.alarm.set(PHONE_CHECK_MS, resolve))
 }
 
 /** Answers requests, like a service's own `fetch`. */
@@ -134,25 +129,20 @@ export interface BrowserPage {
   readonly choices: readonly string[]
 }
 
-/** A browser for pages without script. */
-export class Browser {
-  #session: string | undefined
+/** Opens a page or sends its form. Throws an Error with the page's sentence if it refuses. */
+type Visit = (url: URL, form?: Record<string, string>) => Promise<BrowserPage>
 
-  constructor(readonly fetch: Fetch) {}
-
-  /** Opens a page or sends its form. Throws an Error with the page's sentence if it refuses. */
-  async visit(url: URL, form?: Record<string, string>): Promise<BrowserPage> {
-    const answer = await this.fetch(
-      new Request(url, {
-        redirect: 'manual',
-        headers: this.#headers('text/html'),
-        ...(form && { method: 'POST', body: new URLSearchParams(form) }),
-      }),
-    )
+/** A browser for pages without script. It keeps its session. */
+function browser(fetch: Fetch): Visit {
+  let session: string | undefined
+  return async (url, form) => {
+    const headers = { accept: 'text/html', ...(session !== undefined && { 'x-session-id': session }) }
+    const sent = form && { method: 'POST', body: new URLSearchParams(form) }
+    const answer = await fetch(new Request(url, { redirect: 'manual', headers, ...sent }))
     const html = await answer.text()
     if (answer.status >= 400)
       throw new Error(`The page ${url.pathname} answered ${answer.status}: ${alertIn(html) ?? html}`)
-    this.#session = answer.headers.get('x-session-id') ?? this.#session
+    session = answer.headers.get('x-session-id') ?? session
     const location = answer.headers.get('location')
     return {
       location: location === null ? undefined : new URL(location, url),
@@ -161,13 +151,8 @@ export class Browser {
       choices: valuesOf('account', html),
     }
   }
-
-  #headers(accept: string): Record<string, string> {
-    return { accept, ...(this.#session !== undefined && { 'x-session-id': this.#session }) }
-  }
 }
 
 const valuesOf = (name: string, html: string): string[] =>
   [...html.matchAll(new RegExp(`name="${name}" value="([^"]*)"`, 'g'))].map(([, value = '']) => value)
-
 const alertIn = (html: string): string | undefined => /role="alert"[^>]*>([^<]*)</.exec(html)?.[1]

@@ -122,6 +122,5 @@ export function linesOfReplay({ entry, state, diff, effects }: Replay): string[]
 }
 
 const MOST_DIFFERENCES = 10
-
 const lineOfDifference = ({ path, was, is }: { path: string; was: unknown; is: unknown }): string =>
   cutText(`${path}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`, 300)

@@ -30,7 +30,6 @@ interface Docs extends FoundDocs {
 }
 
 const LONGEST_EXCERPT = 300
-
 /** The index over one route table, which never changes. */
 const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
 

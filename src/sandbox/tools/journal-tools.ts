@@ -10,7 +10,6 @@ import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */
 const PAGE = 200
 const MOST_SEEN = 2000
-
 /** Calls of the tools themselves would hide what the agent looks for. */
 const isOwnCall = ({ path }: Entry): boolean => path.startsWith('/_sandbox/mcp')
 
@@ -94,7 +93,6 @@ const explain = sandboxTool({
 })
 
 type BriefExplanation = Omit<Explanation, 'entry'>
-
 const briefExplanation = ({ entry, ...explanation }: Explanation): BriefExplanation => explanation
 
 const replayDiff = sandboxTool({

@@ -48,7 +48,6 @@ const Snapshot = component('Snapshot', {
 })
 
 const Grade = z.enum(['documented', 'observed', 'named', 'designed'])
-
 const Does = { value: z.string(), does: z.string() }
 
 export const controlRoutes = defineRoutes('sandbox', {
@@ -310,7 +309,6 @@ export const metricsRoutes = defineRoutes('sandbox', {
 })
 
 const PhonePath = z.object({ user_id: z.Id })
-
 const AnsweredRequests = component('AnsweredRequests', { requests: z.array(AuthenticationRequest) })
 
 const approvalRoute = (verb: 'approve' | 'reject', summary: string) =>

@@ -2,93 +2,44 @@ import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../.
 import { FaultShape } from '../../faults/fault-shape.js'
 import type { Fault } from '../../onion/fault.js'
 
-const Hash = z.uuid()
+const Line = lineOf(255, 0)
+const Text = z.optional(z.string())
+const Flag = z.optional(z.boolean())
 const Hex = (prefix: string) =>
-  z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`), `${prefix}_ and 32 digits from 0 to f`))
+  z.optional(z.string().check(z.regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`), `${prefix}_ and 32 digits from 0 to f`)))
 /** Not only digits, because those are a twin's id. */
-const Hostname = z
-  .string()
-  .check(z.regex(/^(?!\d+$)[a-z0-9](?:[.-]*[a-z0-9])*$/, 'a hostname in lower case, not only digits'))
+const Hostname = z.optional(
+  z.string().check(z.regex(/^(?!\d+$)[a-z0-9](?:[.-]*[a-z0-9])*$/, 'a hostname in lower case, not only digits')),
+)
+const Balance = z.optional(z.number())
+
+const listOf = <const S extends Parameters<typeof z.strictObject>[0]>(shape: S) =>
+  z.optional(z.array(z.strictObject(shape)))
 
 export const SeedSchema = z.strictObject({
-  digital_quantities: z.optional(
-    z.array(
-      z.strictObject({
-        name: lineOf(255, 0),
-        shortcode: lineOf(255, 0),
-        shortdescription: z.optional(lineOf(255, 0)),
-        decimals: z.optional(z.int().check(z.minimum(0), z.maximum(9))),
-      }),
-    ),
-  ),
-  accounts: z.optional(
-    z.array(
-      z.strictObject({
-        name: lineOf(255, 0),
-        businessName: z.optional(lineOf(255, 0)),
-        public_secret: z.optional(Hex('mp')),
-        client_id: z.optional(Hex('mid')),
-        client_secret: z.secret(z.optional(Hex('mc'))),
-        dq: z.optional(z.string()),
-        hostname: z.optional(Hostname),
-        balance: z.optional(z.number()),
-      }),
-    ),
-  ),
-  users: z.optional(
-    z.array(
-      z.strictObject({
-        email: Email,
-        email_verified: z.optional(z.boolean()),
-        client_id: z.optional(Hex('mid')),
-        hostname: z.optional(Hostname),
-        balance: z.optional(z.number()),
-      }),
-    ),
-  ),
-  twins: z.optional(
-    z.array(
-      z.strictObject({
-        account: z.optional(z.string()),
-        user: z.optional(z.string()),
-        dq: z.optional(z.string()),
-        hostname: z.optional(Hostname),
-        balance: z.optional(z.number()),
-      }),
-    ),
-  ),
-  commodities: z.optional(
-    z.array(
-      z.strictObject({
-        account: z.string(),
-        descriptor: Descriptor,
-        cost: z.number(),
-        dq: z.optional(z.string()),
-        hash: z.optional(Hash),
-        payback: z.optional(z.boolean()),
-        hostname: z.optional(Hostname),
-      }),
-    ),
-  ),
-  items: z.optional(
-    z.array(
-      z.strictObject({
-        account: z.string(),
-        name: lineOf(64),
-        description: z.optional(z.string().check(z.maxLength(1024))),
-        price: z.number(),
-        dq: z.optional(z.string()),
-        descriptor: z.optional(Descriptor),
-        hostname: z.optional(Hostname),
-        service_method: z.optional(ServiceMethod),
-        external_endpoint: z.string(),
-        service_schema: z.optional(ServiceSchema),
-        active: z.optional(z.boolean()),
-        private: z.optional(z.boolean()),
-        featured: z.optional(z.boolean()),
-      }),
-    ),
-  ),
+  digital_quantities: listOf({
+    ...{ name: Line, shortcode: Line, shortdescription: z.optional(Line) },
+    decimals: z.optional(z.int().check(z.minimum(0), z.maximum(9))),
+  }),
+  accounts: listOf({
+    ...{ name: Line, businessName: z.optional(Line) },
+    ...{ public_secret: Hex('mp'), client_id: Hex('mid'), client_secret: z.secret(Hex('mc')) },
+    ...{ dq: Text, hostname: Hostname, balance: Balance },
+  }),
+  users: listOf({
+    ...{ email: Email, email_verified: Flag, client_id: Hex('mid'), hostname: Hostname, balance: Balance },
+  }),
+  twins: listOf({ account: Text, user: Text, dq: Text, hostname: Hostname, balance: Balance }),
+  commodities: listOf({
+    ...{ account: z.string(), descriptor: Descriptor, cost: z.number(), dq: Text },
+    ...{ hash: z.optional(z.uuid()), payback: Flag, hostname: Hostname },
+  }),
+  items: listOf({
+    ...{ account: z.string(), name: lineOf(64), description: z.optional(z.string().check(z.maxLength(1024))) },
+    ...{ price: z.number(), dq: Text, descriptor: z.optional(Descriptor), hostname: Hostname },
+    ...{ service_method: z.optional(ServiceMethod), external_endpoint: z.string() },
+    ...{ service_schema: z.optional(ServiceSchema), active: Flag, private: Flag, featured: Flag },
+  }),
   faults: z.optional(z.array(FaultShape)),
 })
 

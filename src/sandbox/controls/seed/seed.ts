@@ -103,7 +103,6 @@ export const seedLoader =
   }
 
 type PlantItems = typeof plantItems | (() => Promise<ShownItem[]>)
-
 /** Only seeds with catalog items load what checks their schemas. */
 const loadItems = async ({ items = [] }: Seed): Promise<PlantItems> =>
   items.length === 0 ? async () => [] : (await load(() => import('./items.js'))).plantItems

@@ -14,7 +14,6 @@ const NamedSnapshotShape = component('NamedSnapshot', {
 })
 
 const ComparedRow = z.record(z.string(), z.unknown())
-
 const NamePath = z.object({ name: z.string() })
 
 export const snapshotRoutes = defineRoutes('sandbox', {

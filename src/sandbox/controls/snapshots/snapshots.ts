@@ -73,7 +73,6 @@ function snapshotNamed(name: string, service: ServiceContext): NamedSnapshot {
 }
 
 const withoutStorage = ({ storage: _, ...snapshot }: NamedSnapshot): ShownSnapshot => snapshot
-
 const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, list) => sum + list.length, 0)
 
 export async function rewindSandbox(to: string, service: ServiceContext): Promise<void> {
@@ -121,7 +120,6 @@ function wayBack(to: string, service: ServiceContext): () => Promise<void> {
 const FORGOTTEN = 'The sandbox no longer has the state after this request. Choose a later one, or a named snapshot.'
 const FORGOTTEN_OR_OTHERS =
   'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
-
 type ShownRow = Readonly<Record<string, unknown>>
 
 export interface ComparedRows {
@@ -183,7 +181,6 @@ function differenceOf(
 
 /** Forks share the rows that neither has changed. */
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
-
 const HIDDEN = '…'
 
 /** A row without sealed fields, and without what could be, or be made into, a credential. */
@@ -223,6 +220,5 @@ function balanceDifferences(before: State, after: State): Comparison['balances']
 
 // An exported state holds only rows of the collection under its name.
 const balancesIn = ({ rows }: State) => (rows[balances.name] ?? []) as readonly BalanceRow[]
-
 const comparedText = (row: Row, field: string): string =>
   String(Object.entries(row).find(([name]) => name === field)?.[1] ?? '')
