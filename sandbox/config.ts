@@ -42,7 +42,7 @@ const someLimits = {
  * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
  * the same options.
  */
-export const settings = {
+const declared = {
   port: setting(options.port, '-p, --port <number>', 'port to listen on; 0 picks a free one (default: 4242)'),
   host: setting(options.host, '<address>', 'address to listen on (default: 127.0.0.1)'),
   data: setting(aFile, '<file>', 'file to store the state in (default: .farthing/data.json)'),
@@ -131,14 +131,19 @@ export const settings = {
   open: setting(aSwitch, '', 'open the dashboard in a browser'),
 } satisfies Readonly<Record<string, Setting>>
 
+const wholeFlag = (name: string, flags: string): string =>
+  flags.startsWith('-')
+    ? flags
+    : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${flags}`.trimEnd()
+
+/** With whole flags. */
+export const settings = Object.fromEntries(
+  Object.entries(declared).map(([name, each]) => [name, { ...each, flags: wholeFlag(name, each.flags) }]),
+) as typeof declared // Object.fromEntries loses the types of the keys.
+
 export type SettingName = keyof typeof settings
 export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
-export function settingOf(name: SettingName): Setting {
-  const { flags } = settings[name]
-  const own = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${flags}`.trimEnd()
-  return { ...settings[name], flags: flags.startsWith('-') ? flags : own }
-}
-
+export const settingOf = (name: SettingName): Setting => settings[name]
 /** The flag may be repeated. A variable separates the values by commas. */
 export const isList = ({ schema }: Pick<Setting, 'schema'>): boolean => schema.def.type === 'array'
 /** Its elements are `name=number`. A config file has an object. The flag may be repeated. */

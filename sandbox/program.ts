@@ -48,25 +48,11 @@ const oneLine = (message: string): string =>
     .join(' ')
 
 const stateSettings = ['data', 'database', 'import', 'exportOnExit'] as const
-const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const
 const serviceSettings = [
-  'port',
-  'host',
-  'memory',
-  'seed',
-  'baseUrl',
-  'clock',
-  'evidence',
-  'balances',
-  'twinDomain',
-  'accountCreation',
-  'chargeOnUpstreamError',
-  'encryptionKey',
-  'limits',
-  'journalEntries',
-  'journalBytes',
-  ...reachSettings,
-] as const
+  ...(['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence', 'balances', 'twinDomain'] as const),
+  ...(['accountCreation', 'chargeOnUpstreamError', 'encryptionKey', 'limits', 'journalEntries'] as const),
+  ...(['journalBytes', 'controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const),
+]
 
 /** The commands and flags, without what they do being loaded. */
 export function program(): Command {
@@ -78,13 +64,8 @@ export function program(): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  addStart(root)
-  addExec(root)
-  addInit(root)
-  addFileCommands(root)
-  addEventCommands(root)
-  addJournalCommands(root)
-  addMcp(root)
+  for (const add of [addStart, addExec, addInit, addFileCommands, addEventCommands, addJournalCommands, addMcp])
+    add(root)
   addCompletion(root)
   return root
 }
@@ -174,9 +155,9 @@ function addFileCommands(root: Command): void {
     json: 'print the differences as one line of JSON',
   })
     .description('compare another OpenAPI document, or a recorded session (HAR), with farthing')
-    .action(async (place: string, flags: Flags) => {
-      await (await import('./commands/diff.js')).diff(place, await readGiven(flags))
-    })
+    .action(async (place: string, flags: Flags) =>
+      (await import('./commands/diff.js')).diff(place, await readGiven(flags)),
+    )
 }
 
 function addEventCommands(root: Command): void {
@@ -189,18 +170,17 @@ function addEventCommands(root: Command): void {
     .option('--forward-to <url>', 'where to post each event')
     .option('--events <patterns>', 'types such as payment.created or payment.*, separated by commas (default: all)')
     .option('--secret <secret>', 'secret that signs what is forwarded (default: a new one, which is printed)')
-    .action(async (flags: TextFlags) => {
-      const { listen } = await import('./commands/listen.js')
-      await listen(flags, outside(), await untilStopped())
-    })
+    .action(async (flags: TextFlags) =>
+      (await import('./commands/listen.js')).listen(flags, outside(), await untilStopped()),
+    )
   withAccount(root.command('trigger'))
     .summary('make an event happen in a running sandbox')
     .description('Make an event happen in a running sandbox, such as payment.created: someone pays for something.')
     .argument('<type>')
     .option('--control-token <token>', 'token of a sandbox on another machine')
-    .action(async (type: string, flags: TextFlags) => {
-      await (await import('./commands/trigger.js')).trigger(type, flags, outside())
-    })
+    .action(async (type: string, flags: TextFlags) =>
+      (await import('./commands/trigger.js')).trigger(type, flags, outside()),
+    )
 }
 
 function addJournalCommands(root: Command): void {
@@ -255,6 +235,7 @@ function addJournalCommands(root: Command): void {
 }
 
 type TextFlags = Readonly<Record<string, string>>
+
 const withUrl = (command: Command): Command =>
   command.option('--url <url>', 'address of the service (default: FARTHING_URL, or http://127.0.0.1:4242)')
 const withSandbox = (command: Command): Command =>

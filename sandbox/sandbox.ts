@@ -85,6 +85,7 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 const CLOSE_MS = 10_000
 /** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
+
 type Opened = Awaited<ReturnType<typeof assemble>>
 type Assembling = Settings & { readonly seed: Seed; readonly baseUrl: string; readonly controlToken: string }
 

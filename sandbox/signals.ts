@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { posix } from 'node:path'
 
 export type StopSignal = 'SIGINT' | 'SIGTERM'
+
 const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM']
 /** npm forwards signals that the terminal has already sent to all processes, so one Ctrl+C arrives twice. */
 const SAME_MS = 100

@@ -77,16 +77,11 @@ export async function readState(file: string, onRead?: OnBytes): Promise<State> 
   }
 }
 
-export interface PlannedMigration {
-  readonly schema: number
-  readonly migrations: readonly Migration[]
-}
-
 /**
  * Runs the migrations of a data file or of an exported state in memory, and audits the result. Changes nothing. Throws
  * `Refusal` if farthing would not open it.
  */
-export async function planMigration(file: string): Promise<PlannedMigration> {
+export async function planMigration(file: string): Promise<{ schema: number; migrations: readonly Migration[] }> {
   await access(file).catch((error: unknown) => refuseFile('read', file, error))
   try {
     const state = await stateIn(resolve(file))

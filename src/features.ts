@@ -92,4 +92,5 @@ const all = [
 
 /** Every feature, in the order of the documentation. */
 export const features: readonly Feature[] = all
+
 export type KnownFeature = (typeof all)[number]

@@ -91,7 +91,9 @@ export function reportLines(comparison: Comparison, { name, kind, skipped = 0 }:
 
 const section = (heading: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : ['', `${heading}:`, ...lines.map((line) => `  ${line}`)]
+
 type Listed = Comparison['missing'][number]
+
 const operationLine = ({ method, path, id, grade }: Listed): string =>
   `${method.padEnd(6)} ${path}${grade === null ? '' : `  (${id}, ${grade})`}`
 

@@ -15,6 +15,7 @@ const Manifest = z.object({
   dependencies: z.optional(z.record(z.string(), z.string())),
   devDependencies: z.optional(z.record(z.string(), z.string())),
 })
+
 type Manifest = z.output<typeof Manifest>
 
 /**

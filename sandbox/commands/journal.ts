@@ -16,20 +16,13 @@ import {
 
 export const exportFormats = ['curl', 'http', 'har', 'vitest'] as const
 
-export interface RequestsFlags extends ServiceFlags {
-  readonly operation?: string | undefined
-  readonly status?: string | undefined
-  readonly principal?: string | undefined
-  readonly q?: string | undefined
-  readonly as?: (typeof exportFormats)[number] | undefined
-  /** The first and the last entry, by id or `last` and `last-error`. */
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  /** A number. Default: 20. */
-  readonly limit?: string | undefined
-  readonly follow?: boolean | undefined
-  readonly json?: boolean | undefined
-}
+type Texts<Names extends string> = { readonly [Name in Names]?: string | undefined }
+type Switches<Names extends string> = { readonly [Name in Names]?: boolean | undefined }
+
+/** `from` and `to` are ids, `last` or `last-error`. `status` and `limit` are numbers. */
+export type RequestsFlags = ServiceFlags &
+  Texts<'operation' | 'status' | 'principal' | 'q' | 'from' | 'to' | 'limit'> &
+  Switches<'follow' | 'json'> & { readonly as?: (typeof exportFormats)[number] | undefined }
 
 /**
  * Prints requests of a running sandbox, oldest first, or one of them with what was sent and answered. With `as`, prints them
@@ -116,9 +109,7 @@ async function followEntries(
   }
 }
 
-export interface ExplainFlags extends ServiceFlags {
-  readonly json?: boolean | undefined
-}
+export type ExplainFlags = ServiceFlags & Switches<'json'>
 
 export async function explain(
   given: string,
@@ -136,13 +127,8 @@ export async function explain(
     outside.print(line)
 }
 
-export interface ReplayFlags extends ServiceFlags {
-  /** Default: `fork`. */
-  readonly in?: 'fork' | 'place' | undefined
-  readonly diff?: boolean | undefined
-  readonly strict?: boolean | undefined
-  readonly json?: boolean | undefined
-}
+export type ReplayFlags = ServiceFlags &
+  Switches<'diff' | 'strict' | 'json'> & { readonly in?: 'fork' | 'place' | undefined }
 
 /**
  * Sends a request of a running sandbox again, and prints what came of it. With `diff`, the exit code is 1 if the answers or

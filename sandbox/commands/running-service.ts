@@ -81,9 +81,7 @@ export interface AccountFlags extends ServiceFlags {
   readonly clientSecret?: string | undefined
 }
 
-export interface Connected extends RunningService {
-  readonly account: Client
-}
+export type Connected = RunningService & { readonly account: Client }
 
 /** Finds a running service. Throws `Refusal` if none answers, or if it does not know the account. */
 export async function connect(

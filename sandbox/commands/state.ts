@@ -65,15 +65,13 @@ export async function checkMigration(file: string): Promise<void> {
   printLines(lines)
 }
 
-export interface BinderFile {
-  readonly file: string
-  readonly twin: string
-  readonly data: string
-  readonly json: boolean
-}
-
 /** Imports the CSV of a binder into a twin of a data file, and prints what that created. Throws `Refusal`. */
-export async function importBinderFile({ file, twin, data, json }: BinderFile): Promise<void> {
+export async function importBinderFile({
+  file,
+  twin,
+  data,
+  json,
+}: { [Name in 'file' | 'twin' | 'data']: string } & { json: boolean }): Promise<void> {
   const found = await stat(file).catch((error: unknown) => refuseFile('read', file, error))
   if (!(await exists(data)))
     throw new Refusal(`no data file at ${data}: start a sandbox first, or name the file with --data`)

@@ -30,6 +30,7 @@ function unknownTrigger(type: string): Refusal {
 
 /** Makes an event happen, with new things: nothing that the sandbox holds is used up. */
 export type Trigger = (world: World) => Promise<unknown>
+
 const PRICE = 0.25
 /** The port of a service that no machine has any more. */
 const NOBODY_LISTENS = 'http://127.0.0.1:9/'

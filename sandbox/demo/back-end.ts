@@ -55,9 +55,12 @@ const Payment = z.object({
   hostname: z.string(),
   payee_hostname: z.string(),
 })
+
 type Payment = z.output<typeof Payment>
+
 const Payments = z.object({ payments: z.array(Payment) })
 const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
+
 type Owner = ClientCredentials & { readonly hostname: string }
 
 async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {

@@ -34,6 +34,7 @@ export interface DemoState {
 }
 
 const Sold = z.object({ cost: z.number(), descriptor: z.string() })
+
 type Sold = Readonly<z.output<typeof Sold>>
 
 /** Reads the demo's state from the service. Returns null if the service started with another seed. */

@@ -7,6 +7,7 @@ import type { DemoState } from './shop-server.js'
 import script from './welcome.client.ts?script'
 
 const welcomeScript = inline(script)
+
 type Welcome = SandboxPages & { readonly state: DemoState | null }
 
 /** The sandbox's first page: its address, the seeded credentials and the outbox. */

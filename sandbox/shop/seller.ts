@@ -11,6 +11,7 @@ export interface Seller {
 }
 
 const AnyBody = z.record(z.string(), z.unknown())
+
 export type Body = z.output<typeof AnyBody>
 
 export interface Answer {

@@ -97,28 +97,23 @@ export class ClockMoves {
   }
 }
 
-export interface OwnWork {
-  readonly service: ServiceContext
-  readonly deliveries: Deliveries
-  readonly loops: readonly Loop[]
+export interface OwnWork extends Pick<MovedWork, 'service' | 'deliveries' | 'loops'> {
   wake(): void
 }
 
 /** Joins the processes that serve from a shared storage. What that takes loads with the start. */
 export class SharedProcesses implements Presence {
-  readonly #storage: Storage
-  readonly #own: () => OwnWork
   #group: ProcessGroup | undefined
   #entering: Promise<void> | undefined
 
   /** Of the storage without its wrappers: the journal and armed faults leave rows about processes out. */
-  constructor(storage: Storage, own: () => OwnWork) {
-    this.#storage = storage
-    this.#own = own
-  }
+  constructor(
+    readonly storage: Storage,
+    readonly own: () => OwnWork,
+  ) {}
 
   get names(): readonly string[] {
-    return this.#group?.names ?? [this.#own().service.instance]
+    return this.#group?.names ?? [this.own().service.instance]
   }
 
   enter(): Promise<void> {
@@ -151,7 +146,7 @@ export class SharedProcesses implements Presence {
   /** A state to import. The processes that use the storage go on using it, and go on counting faults. */
   async withRows(state: State): Promise<State> {
     if (!this.#group) return state
-    return withFaultCounts(await this.#group.withRows(state), await this.#storage.read(keptFaultCounts))
+    return withFaultCounts(await this.#group.withRows(state), await this.storage.read(keptFaultCounts))
   }
 
   /** Throws `StorageUnavailable` if others have ended the control of this process, and it has not followed them. */
@@ -164,8 +159,8 @@ export class SharedProcesses implements Presence {
 
   async #enter(): Promise<void> {
     const { ProcessGroup } = await load(() => import('../jobs/processes/process-group.js'))
-    const { instance, alarm, random, log } = this.#own().service
-    this.#group ??= new ProcessGroup({ storage: this.#storage, instance, alarm, random, log }, sharedWork(this.#own()))
+    const { instance, alarm, random, log } = this.own().service
+    this.#group ??= new ProcessGroup({ storage: this.storage, instance, alarm, random, log }, sharedWork(this.own()))
     await this.#group.enter()
   }
 }

@@ -17,7 +17,9 @@ export interface ShapeProperty {
 }
 
 export const anything: Shape = { types: new Set(), properties: new Map() }
+
 export type Json = Readonly<Record<string, unknown>>
+
 export const gradeIn = (part: Json): Evidence | undefined =>
   evidenceGrades.find((grade) => grade === part['x-evidence'])
 

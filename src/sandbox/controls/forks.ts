@@ -17,15 +17,13 @@ const PLACE = '/_sandbox/forks/'
 /** The forks of a service that are reached below its own URL. */
 export class ServedForks implements HttpForks {
   readonly #forks = new Map<string, HttpFork & { readonly service: Promise<ForkedService> }>()
-  readonly #service: Pick<ServiceContext, 'baseUrl' | 'random'>
-  readonly #create: (url: string) => Promise<ForkedService>
   #isClosed = false
 
-  /** `create` makes a fork that knows itself by a URL. */
-  constructor(service: Pick<ServiceContext, 'baseUrl' | 'random'>, create: (url: string) => Promise<ForkedService>) {
-    this.#service = service
-    this.#create = create
-  }
+  /** `open` makes a fork that knows itself by a URL. */
+  constructor(
+    readonly service: Pick<ServiceContext, 'baseUrl' | 'random'>,
+    readonly open: (url: string) => Promise<ForkedService>,
+  ) {}
 
   async create(): Promise<HttpFork> {
     if (this.#isClosed) throw new StorageClosed()
@@ -35,8 +33,8 @@ export class ServedForks implements HttpForks {
       throw problem('sandbox_full', { detail, facts: { most: MOST_FORKS, what: 'forks', oldest } })
     }
     const id = this.#newId()
-    const url = `${this.#service.baseUrl}${PLACE}${id}`
-    const service = this.#create(url)
+    const url = `${this.service.baseUrl}${PLACE}${id}`
+    const service = this.open(url)
     this.#forks.set(id, { id, url, service })
     await service.catch((error: unknown) => {
       this.#forks.delete(id)
@@ -47,7 +45,7 @@ export class ServedForks implements HttpForks {
 
   /** A random source of a test may repeat itself. */
   #newId(): string {
-    const drawn = `fork_${randomHex(this.#service.random, 8)}`
+    const drawn = `fork_${randomHex(this.service.random, 8)}`
     let id = drawn
     for (let n = 2; this.#forks.has(id); n++) id = `${drawn}_${n}`
     return id

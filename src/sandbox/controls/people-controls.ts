@@ -52,9 +52,6 @@ export function peopleControls(service: ServiceContext, ready: () => Promise<voi
   }
 }
 
-export const approvalsOf = (service: ServiceContext, ready: () => Promise<void>): Sandbox['approvals'] =>
-  approvalQueue(service, peopleControls(service, ready))
-
 function phoneOf(userId: number, service: ServiceContext, ready: () => Promise<void>): Phone {
   const { storage } = service
   const answer = async (request: PhoneRequest = {}, given: SecondFactorAnswer) => {
@@ -102,17 +99,15 @@ export interface Waiting {
   readonly seconds?: number | undefined
 }
 
-interface Answers {
-  approve(id: string): Promise<ShownApproval>
-  reject(id: string): Promise<ShownApproval>
-}
-
 export interface ApprovalQueue {
   /** Waits for the next approval, or returns one that is waiting: `await sandbox.approvals.next().approve()`. */
   next(waiting?: Waiting): NextApproval
 }
 
-export function approvalQueue(service: ServiceContext, { approve, reject }: Answers): ApprovalQueue {
+export function approvalQueue(
+  service: ServiceContext,
+  { approve, reject }: Pick<Sandbox, 'approve' | 'reject'>,
+): ApprovalQueue {
   const { handedApprovals: handed } = sandboxOf(service)
 
   async function wait(waiting: Waiting): Promise<ShownApproval> {

@@ -41,14 +41,11 @@ export interface ArmedFaultsOptions {
 
 /** The faults that are armed, in their order. Decides which of them happens. */
 export class ArmedFaults {
-  readonly #options: ArmedFaultsOptions
   #armed: Armed[] = []
   #last = 0
   #armings = 0
 
-  constructor(options: ArmedFaultsOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: ArmedFaultsOptions) {}
 
   async prepare(given: readonly Fault[], within?: string): Promise<PreparedFaults> {
     const faults = await this.#checked(given, within)
@@ -80,7 +77,7 @@ export class ArmedFaults {
   }
 
   async list(): Promise<ArmedFault[]> {
-    const counts = await this.#options.counts?.read()
+    const counts = await this.options.counts?.read()
     if (counts) this.#learn(counts)
     return this.#happening().map(withoutState)
   }
@@ -122,7 +119,7 @@ export class ArmedFaults {
   async take(at: FaultPoint, subject: Subject, isPossible?: IsPossible): Promise<ArmedFault | undefined> {
     const taken = this.takeAtOnce(at, subject, isPossible)
     if (taken) return taken.fault
-    const { counts } = this.#options
+    const { counts } = this.options
     for (const armed of this.#matching(at, subject, isPossible)) {
       const counted = await counts?.match(armed)
       if (!counted) continue
@@ -139,7 +136,7 @@ export class ArmedFaults {
     isPossible?: IsPossible,
   ): { readonly fault: ArmedFault | undefined } | undefined {
     const matching = this.#matching(at, subject, isPossible)
-    if (this.#options.counts && matching.length > 0) return undefined
+    if (this.options.counts && matching.length > 0) return undefined
     const happening = matching.find((armed) => {
       const { fired } = armed
       Object.assign(armed, withMatch(armed))
@@ -163,7 +160,7 @@ export class ArmedFaults {
   }
 
   #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {
-    const now = this.#options.now()
+    const now = this.options.now()
     return this.#happening().filter((armed) => {
       const { fault, endsAt } = armed
       return fault.at === at && !isSpent(armed) && now < endsAt && matches(fault.match, subject) && isPossible(fault)
@@ -192,7 +189,7 @@ export class ArmedFaults {
       while (fault.id === undefined && known.has(`fault_${number}`))
       const id = fault.id ?? `fault_${number}`
       known.add(id)
-      return armedFault(fault, { id, number, arming: `${this.#options.instance}:${++this.#armings}` })
+      return armedFault(fault, { id, number, arming: `${this.options.instance}:${++this.#armings}` })
     })
   }
 
@@ -207,7 +204,7 @@ export class ArmedFaults {
   async #checked(given: readonly Fault[], within: string | undefined): Promise<Fault[]> {
     const faults = given.map((fault) => checkShape(FaultShape, fault))
     if (faults.every(({ match }) => match.operation_id === undefined)) return faults
-    const known = await this.#options.loadOperations()
+    const known = await this.options.loadOperations()
     for (const [at, { match }] of faults.entries()) {
       const { operation_id: id } = match
       if (id === undefined || known.includes(id)) continue
@@ -218,12 +215,13 @@ export class ArmedFaults {
   }
 
   #changed(): void {
-    this.#options.onChange(this.#armed.some((armed) => !armed.isHeld && !isSpent(armed)))
+    this.options.onChange(this.#armed.some((armed) => !armed.isHeld && !isSpent(armed)))
   }
 }
 
 const tooMany = () =>
   problem('field_invalid', { detail: `At most ${MOST_FAULTS} faults are armed at once. Disarm some first.` })
+
 type IsPossible = (fault: Fault) => boolean
 
 const armedFault = (fault: Fault, named: Pick<Armed, 'id' | 'number' | 'arming'>): Armed => ({

@@ -200,6 +200,7 @@ function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswe
 
 type Body = FaultyAnswer['body']
 type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer> | Uint8Array>
+
 const PIECES_A_SECOND = 10
 
 /** An answer whose body arrives in another way. It still declares its whole length. */

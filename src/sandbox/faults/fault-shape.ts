@@ -19,6 +19,7 @@ const FaultActionShape = strictComponent('FaultAction', {
 })
 
 export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'error'] as const
+
 export type ActionName = (typeof actions)[number]
 
 const FaultMatchShape = strictComponent('FaultMatch', {

@@ -1,5 +1,4 @@
 import { load } from '../../base/load.js'
-import type { Upstream, UpstreamRequest } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { Storage, StorageUnavailable } from '../../storage/storage.js'
@@ -26,18 +25,15 @@ export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'al
 /** The faults of a sandbox. What makes them happen loads with the first one. */
 export class SandboxFaults implements Faults {
   engine: FaultEngine | undefined
-  readonly #options: SandboxFaultsOptions
   /** The last failure of a write, if a fault made it. */
   #failed: StorageUnavailable | undefined
   #loading: Promise<FaultEngine> | undefined
   #loaded: FaultEngine | undefined
 
-  constructor(options: SandboxFaultsOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: SandboxFaultsOptions) {}
 
   ports(): OutwardPorts {
-    return faultyPorts(this.#options.ports, this)
+    return faultyPorts(this.options.ports, this)
   }
 
   /** What happens to each write. Undefined while no fault is armed. */
@@ -64,7 +60,7 @@ export class SandboxFaults implements Faults {
   }
 
   over(note: NoteFault): OutwardPorts {
-    return faultyPorts(this.#options.ports, this, note)
+    return faultyPorts(this.options.ports, this, note)
   }
 
   load(): Promise<FaultEngine> {
@@ -76,7 +72,7 @@ export class SandboxFaults implements Faults {
   }
 
   async prepareReset(): Promise<(() => void) | undefined> {
-    const { seeded } = this.#options
+    const { seeded } = this.options
     if (seeded.length === 0 && !this.#loading) return undefined
     return (await this.load()).prepareAnew(seeded, 'faults')
   }
@@ -90,7 +86,7 @@ export class SandboxFaults implements Faults {
   }
 
   async #load(): Promise<FaultEngine> {
-    const { clock, alarm, instance, sharedBy, loadOperations } = this.#options
+    const { clock, alarm, instance, sharedBy, loadOperations } = this.options
     const { ArmedEngine, SharedCounts } = await load(() => import('./engine.js'))
     const options = {
       now: () => clock.now(),
@@ -122,23 +118,17 @@ export function faultyPorts(ports: OutwardPorts, faults: Pick<Faults, 'engine'>,
       refund: (refund) => call('card', () => cards.refund(refund)),
     },
     upstream: {
-      fetch: (request) =>
-        faults.engine ? callUpstream(upstream, request, { engine: faults.engine, note }) : upstream.fetch(request),
+      fetch(request) {
+        const { engine } = faults
+        const run = () => upstream.fetch(request)
+        if (!engine) return run()
+        const { method, url, headers } = request
+        // Only webhooks are signed (Standard Webhooks).
+        const port = 'webhook-signature' in headers ? 'webhook' : 'upstream'
+        return engine.call({ port, method, path: new URL(url).pathname, note, run, answer: responseOf })
+      },
     },
   }
-}
-
-interface Noting {
-  readonly engine: FaultEngine
-  readonly note: NoteFault | undefined
-}
-
-function callUpstream(upstream: Upstream, request: UpstreamRequest, { engine, note }: Noting): Promise<Response> {
-  const { method, url, headers } = request
-  // Only webhooks are signed (Standard Webhooks).
-  const port = 'webhook-signature' in headers ? 'webhook' : 'upstream'
-  const run = () => upstream.fetch(request)
-  return engine.call({ port, method, path: new URL(url).pathname, note, run, answer: responseOf })
 }
 
 const responseOf = ({ status, headers, body }: FaultyAnswer): Response => new Response(body, { status, headers })

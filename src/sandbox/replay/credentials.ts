@@ -15,6 +15,7 @@ import { sandboxOf } from '../onion/context.js'
 import { type EntryCaller, notReplayable } from './call-draft.js'
 
 type Headers = Readonly<Record<string, string>>
+
 const AUTHORIZATION = 'request.headers.authorization'
 
 /** Returns headers with a fresh credential of the same caller. Throws `not_replayable` if there is no such caller. */

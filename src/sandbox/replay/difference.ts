@@ -144,6 +144,7 @@ export interface ComparedEffects {
 
 /** Deliveries and timers that follow from a request run later, so they are not compared. */
 const LATER: ReadonlySet<EffectKind> = new Set(['entry'])
+
 type Caused = Pick<Entry, 'caused'>
 
 export function compareEffects(

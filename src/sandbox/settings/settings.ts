@@ -47,6 +47,7 @@ export const serviceKeys = collection<ServiceKeyRow>()(
 )
 
 type Value<I extends SettingRow['id']> = Extract<SettingRow, { id: I }>['value']
+
 const kept = async <I extends SettingRow['id']>(tx: Reader, id: I): Promise<Value<I> | undefined> =>
   (await tx.get(settings, id))?.value as Value<I> | undefined // A row has the value of its id.
 

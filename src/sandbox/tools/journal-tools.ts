@@ -93,6 +93,7 @@ const explain = sandboxTool({
 })
 
 type BriefExplanation = Omit<Explanation, 'entry'>
+
 const briefExplanation = ({ entry, ...explanation }: Explanation): BriefExplanation => explanation
 
 const replayDiff = sandboxTool({
@@ -105,7 +106,6 @@ const replayDiff = sandboxTool({
     in: z.optional(ReplayShape.shape.in),
     strict: ReplayShape.shape.strict,
   }),
-  hints: {},
   async call({ id, in: place = 'fork', strict }, service) {
     const {
       entry,

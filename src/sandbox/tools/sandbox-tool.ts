@@ -23,12 +23,12 @@ export interface SandboxTool {
 /** Declares a tool. The schema types its arguments, and refuses unknown ones, because a misspelled one would do nothing. */
 export function sandboxTool<I extends z.ZodMiniType>({
   input,
-  hints,
+  hints = {},
   call,
   ...words
 }: Pick<SandboxTool, 'name' | 'title' | 'description'> & {
   readonly input: I
-  readonly hints: Hints
+  readonly hints?: Hints
   call(args: z.output<I>, service: ServiceContext): Promise<SandboxToolAnswer>
 }): SandboxTool {
   const schema = once(() => jsonSchema(input))

@@ -18,7 +18,6 @@ const seed = sandboxTool({
   description:
     'Creates accounts, users, twins, commodities and items in one step, or nothing, and shows their credentials. Example: {"accounts":[{"name":"Shop"}],"users":[{"email":"ada@example.test","balance":5}],"commodities":[{"account":"Shop","descriptor":"Article","cost":0.25}]}',
   input: SeedSchema,
-  hints: {},
   async call(given, service) {
     const seeded = await stateControls(service).seed(given)
     return { lines: linesOfSeed(seeded), structured: seeded }
@@ -52,7 +51,6 @@ const fund = sandboxTool({
   title: 'Issue value to a twin',
   description: 'Issues test value to the twin with this hostname, in its digital quantity.',
   input: FundOrderShape,
-  hints: {},
   async call(order, service) {
     const funded = await stateControls(service).fund(order)
     return { lines: [`Issued ${order.amount} to ${order.hostname}.`], structured: funded }
@@ -65,7 +63,6 @@ const clock = sandboxTool({
   description:
     'Without arguments, reads the clock. advance moves it ("15m", "2d"), and timers that fall due run. set takes a time. mode "manual" stops it. Send one of them.',
   input: ClockChangeShape,
-  hints: {},
   async call(change, service) {
     const isRead = Object.values(change).every((value) => value === undefined)
     const shown = isRead ? serviceControls(service).clock() : await serviceControls(service).setClock(change)
@@ -100,7 +97,6 @@ const armFault = sandboxTool({
   description:
     'Makes matching calls fail, to test how the code copes. match names the calls, at when, do what happens. Example: {"match":{"operation_id":"createPayment"},"at":"after_commit","do":{"drop":true},"times":1} loses the answer of one payment that was made. Send times, or it happens until a reset.',
   input: FaultShape,
-  hints: {},
   async call(fault, service) {
     const armed = await faultControls(service).arm(fault)
     const { id, times } = armed
@@ -118,7 +114,6 @@ const fork = sandboxTool({
   description:
     'Makes a second sandbox with the same state, at a URL of its own. Try a risky change there: the first one keeps its state.',
   input: z.strictObject({}),
-  hints: {},
   async call(_args, service) {
     const forked = await sandboxOf(service).forks.create()
     const { id, url } = forked

@@ -51,7 +51,6 @@ const answerPhone = sandboxTool({
   description:
     "Approves or rejects what waits for a user: answer for all authentication requests that are pending, or with approval_id for an agent's request. mode sets how the phone answers from now on. Without answer and mode, shows what is pending. Name the user by email or user_id.",
   input: AnswerPhoneShape,
-  hints: {},
   async call(args, service) {
     if (args.approval_id !== undefined) return answerApprovalOf(args.approval_id, args, service)
     const id = args.user_id ?? (await idOf(args.email, service))

@@ -120,8 +120,8 @@ async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, s
 async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: ServiceContext) {
   const made = []
   for (const item of items) {
-    await refuseKnownClient(tx, item.client_id)
-    await refuseKnownPublicSecret(tx, item.public_secret)
+    await refuseKnown('The client', item.client_id, (id) => tx.get(clients, id))
+    await refuseKnown('The public_secret', item.public_secret, (secret) => accountByPublicSecret(tx, secret))
     const at = service.clock.now()
     const fixed = { publicSecret: item.public_secret, clientId: item.client_id, clientSecret: item.client_secret }
     const names = { name: item.name, businessName: item.businessName }
@@ -137,8 +137,8 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
   const made = []
   for (const { email, email_verified: proven = true, client_id, hostname, balance = 0 } of items) {
     if (await userByEmail(tx, email)) throw problem('email_taken', { detail: `The email is ${email}.` })
-    await refuseKnownClient(tx, client_id)
-    await refuseKnownHostname(tx, hostname)
+    await refuseKnown('The client', client_id, (id) => tx.get(clients, id))
+    await refuseKnown('The twin', hostname, (name) => twinByHostname(tx, name))
     const at = service.clock.now()
     const user = await createUser(tx, { email, at, madeBy: null, proven, clientId: client_id, hostname }, service)
     const twin = await firstTwinOf(tx, `user:${user.id}`)
@@ -168,7 +168,7 @@ async function plantTwin(
   { dq, hostname, balance = 0 }: Items<'twins'>[number],
   service: ServiceContext,
 ): Promise<SeededTwin> {
-  await refuseKnownHostname(tx, hostname)
+  await refuseKnown('The twin', hostname, (name) => twinByHostname(tx, name))
   const quantity = await quantityNamed(tx, dq)
   const twin = await createTwin(tx, { owner, dq: quantity.id, at: service.clock.now(), hostname }, service)
   if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
@@ -178,7 +178,7 @@ async function plantTwin(
 async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: AccountNames, service: ServiceContext) {
   const made = []
   for (const { account, descriptor, cost, dq, hash, hostname, payback } of items) {
-    if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
+    await refuseKnown('The commodity', hash, (id) => tx.get(commodities, id))
     const owner = accountOwner(accountNamed(names, account))
     const twin = await payeeNamed(tx, owner, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
@@ -195,17 +195,12 @@ async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   })
 }
 
-async function refuseKnownPublicSecret(tx: Reader, publicSecret: string | undefined): Promise<void> {
-  if (publicSecret !== undefined && (await accountByPublicSecret(tx, publicSecret)))
-    throw exists(`The public_secret ${publicSecret}`)
-}
-
-async function refuseKnownClient(tx: Reader, clientId: string | undefined): Promise<void> {
-  if (clientId !== undefined && (await tx.get(clients, clientId))) throw exists(`The client ${clientId}`)
-}
-
-async function refuseKnownHostname(tx: Reader, hostname: string | undefined): Promise<void> {
-  if (hostname !== undefined && (await twinByHostname(tx, hostname))) throw exists(`The twin ${hostname}`)
+async function refuseKnown(
+  what: string,
+  name: string | undefined,
+  find: (name: string) => Promise<unknown>,
+): Promise<void> {
+  if (name !== undefined && (await find(name))) throw exists(`${what} ${name}`)
 }
 
 const exists = (what: string) =>

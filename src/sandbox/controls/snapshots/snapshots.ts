@@ -2,10 +2,10 @@ import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../../money/ledger/amount.js'
-import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
+import { balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
 import { StateForgotten } from '../../../storage/history/history.js'
-import type { AnyCollection, Row, State } from '../../../storage/storage.js'
+import type { AnyCollection, Collection, Key, Row, State } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/serial.js'
 import { type NamedSnapshot, sandboxOf } from '../../onion/context.js'
 import { begin } from '../bootstrap.js'
@@ -79,10 +79,7 @@ export async function rewindSandbox(to: string, service: ServiceContext): Promis
   const { storage, background } = service
   const sandbox = sandboxOf(service)
   if (storage.isShared)
-    throw problem('rewind_refused', {
-      detail: 'Other processes use this storage. Work in a fork instead.',
-      facts: { shared: true },
-    })
+    throw refused('Other processes use this storage. Work in a fork instead.', { facts: { shared: true } })
   const goBack = wayBack(to, service)
   // Until the clock is that of the former state, its waits would look as if they lay ahead.
   await background.rest(async () => {
@@ -98,28 +95,28 @@ function wayBack(to: string, service: ServiceContext): () => Promise<void> {
   const { storage } = service
   const { snapshots, history, commitOfEntry } = sandboxOf(service)
   const snapshot = snapshots.get(to)
-  if (snapshot)
-    return async () => {
-      await storage.import(await snapshot.storage.export(), { keepsNumbers: true })
-    }
+  if (snapshot) return async () => storage.import(await snapshot.storage.export(), { keepsNumbers: true })
   const commit = commitOfEntry(to)
   if (commit === undefined || !history)
     throw problem('not_found', { detail: `No snapshot and no request in the journal is ${JSON.stringify(to)}.` })
   if (!storage.exclusive && !storage.countCommits)
-    throw problem('rewind_refused', {
-      detail:
-        'Others may have written to this storage since that request, and it does not tell. Save a named snapshot with POST /_sandbox/snapshots, and rewind to its name.',
-    })
+    throw refused(
+      'Others may have written to this storage since that request, and it does not tell. Save a named snapshot with POST /_sandbox/snapshots, and rewind to its name.',
+    )
   return () =>
     history.rewindTo(commit).catch((cause: unknown) => {
       if (!(cause instanceof StateForgotten)) throw cause
-      throw problem('rewind_refused', { detail: storage.exclusive ? FORGOTTEN : FORGOTTEN_OR_OTHERS, cause })
+      throw refused(storage.exclusive ? FORGOTTEN : FORGOTTEN_OR_OTHERS, { cause })
     })
 }
+
+const refused = (detail: string, more: { readonly facts?: { shared: true }; readonly cause?: unknown } = {}) =>
+  problem('rewind_refused', { detail, ...more })
 
 const FORGOTTEN = 'The sandbox no longer has the state after this request. Choose a later one, or a named snapshot.'
 const FORGOTTEN_OR_OTHERS =
   'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
+
 type ShownRow = Readonly<Record<string, unknown>>
 
 export interface ComparedRows {
@@ -146,17 +143,14 @@ export interface Comparison {
 const MOST_ROWS_SHOWN = 100
 
 export function compareStates(before: State, after: State, service: ServiceContext): Comparison {
-  const known = new Map(sandboxOf(service).collections.map((collection) => [collection.name, collection]))
-  const rows: Record<string, ComparedRows> = {}
-  for (const name of [...new Set([...Object.keys(before.rows), ...Object.keys(after.rows)])].sort()) {
-    const collection = known.get(name)
-    if (!collection) continue
-    const differing = differenceOf(before.rows[name] ?? [], after.rows[name] ?? [], (row) =>
-      withoutSecrets(collection, row),
-    )
-    if (differing) rows[name] = differing
-  }
-  return { rows, balances: balanceDifferences(before, after) }
+  const rows = [...sandboxOf(service).collections]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((collection) => {
+      const [was = [], is = []] = [before.rows[collection.name], after.rows[collection.name]]
+      const differing = differenceOf(was, is, (row) => withoutSecrets(collection, row))
+      return differing ? [[collection.name, differing] as const] : []
+    })
+  return { rows: Object.fromEntries(rows), balances: balanceDifferences(before, after) }
 }
 
 function differenceOf(
@@ -181,44 +175,30 @@ function differenceOf(
 
 /** Forks share the rows that neither has changed. */
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
-const HIDDEN = '…'
 
 /** A row without sealed fields, and without what could be, or be made into, a credential. */
 function withoutSecrets({ sealed = {}, secrets = [] }: AnyCollection, row: Row): ShownRow {
-  const isSecret = (field: string) => field in sealed || secrets.includes(field)
-  const shown = Object.entries(row).map(([field, value]) => [field, isSecret(field) ? hidden(field, value) : value])
-  return Object.fromEntries(shown)
+  const shown = ([field, value]: [string, unknown]) => {
+    if (!(field in sealed || secrets.includes(field)) || value === null || value === undefined) return [field, value]
+    // Rows are told apart by the beginning of their ids.
+    return [field, field === 'id' ? `${String(value).slice(0, 6)}…` : '…']
+  }
+  return Object.fromEntries(Object.entries(row).map(shown))
 }
-
-/** Rows are told apart by the beginning of their ids. */
-const hidden = (field: string, value: unknown): unknown =>
-  value === null || value === undefined ? value : field === 'id' ? `${String(value).slice(0, 6)}${HIDDEN}` : HIDDEN
 
 function balanceDifferences(before: State, after: State): Comparison['balances'] {
-  const was = new Map(balancesIn(before).map((row) => [row.id, row]))
-  const is = new Map(balancesIn(after).map((row) => [row.id, row]))
-  const hostnames = new Map(
-    [before, after].flatMap(({ rows }) =>
-      (rows[twins.name] ?? []).map((row) => [row.id, comparedText(row, 'hostname')]),
-    ),
-  )
-  const decimals = new Map(
-    [before, after].flatMap(({ rows }) =>
-      (rows[digitalQuantities.name] ?? []).map((row) => [row.id, Number(comparedText(row, 'decimals'))]),
-    ),
-  )
-  const differing: Comparison['balances'][number][] = []
-  for (const id of new Set([...was.keys(), ...is.keys()])) {
+  const [was, is] = [rowsIn(balances, before), rowsIn(balances, after)]
+  const [owners, quantities] = [rowsIn(twins, before, after), rowsIn(digitalQuantities, before, after)]
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((id) => {
     const row = is.get(id) ?? was.get(id)
-    const [old = '0', now = '0'] = [was.get(id)?.amount, is.get(id)?.amount]
-    if (!row || old === now) continue
-    const amountOf = (units: string) => toAmount(BigInt(units), decimals.get(row.dq) ?? 0)
-    differing.push({ hostname: hostnames.get(row.twin_id) ?? '', dq: row.dq, was: amountOf(old), is: amountOf(now) })
-  }
-  return differing
+    const [old, now] = [was.get(id)?.amount ?? '0', is.get(id)?.amount ?? '0']
+    if (!row || old === now) return []
+    const amountOf = (units: string) => toAmount(BigInt(units), quantities.get(row.dq)?.decimals ?? 0)
+    const hostname = owners.get(row.twin_id)?.hostname ?? ''
+    return [{ hostname, dq: row.dq, was: amountOf(old), is: amountOf(now) }]
+  })
 }
 
-// An exported state holds only rows of the collection under its name.
-const balancesIn = ({ rows }: State) => (rows[balances.name] ?? []) as readonly BalanceRow[]
-const comparedText = (row: Row, field: string): string =>
-  String(Object.entries(row).find(([name]) => name === field)?.[1] ?? '')
+/** An exported state holds only rows of the collection under its name. */
+const rowsIn = <R extends Row>({ name }: Collection<R>, ...states: readonly State[]): Map<Key, R> =>
+  new Map(states.flatMap(({ rows }) => (rows[name] ?? []) as readonly R[]).map((row) => [row.id, row]))
