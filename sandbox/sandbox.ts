@@ -27,10 +27,8 @@ export interface RunningSandbox {
   close(): Promise<void>
 }
 
-export interface StartOptions {
-  /** Gets each warning as one line. */
-  readonly warn: (message: string) => void
-}
+/** Gets each warning as one line. */
+type StartOptions = { readonly warn: (message: string) => void }
 
 /** Opens the state, creates a service over it and listens. Throws `Refusal`. */
 export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
@@ -96,34 +94,17 @@ async function assemble(storage: Storage, settings: Assembling) {
   const limits = { closeMs: CLOSE_MS, ...settings.limits } as Partial<Limits> // Limits that are there are never undefined.
   const journal = withoutUndefined({ entries: settings.journalEntries, bytes: settings.journalBytes })
   const service = createService({
-    ...{
-      storage,
-      baseUrl,
-      evidence,
-      balances,
-      seed,
-      allowUpstream,
-      trustProxy,
-      chargeOnUpstreamError,
-      limits,
-      journal,
-    },
+    ...{ storage, baseUrl, evidence, balances, seed, limits, journal, ...reach },
+    ...{ allowUpstream, trustProxy, chargeOnUpstreamError, sandbox: true },
     ...withoutUndefined({ twinDomain, accountCreation, encryptionKey }),
-    ...reach,
-    sandbox: true,
-    upstream: nodeUpstream(),
-    fonts: nodeFonts(),
+    ...{ upstream: nodeUpstream(), fonts: nodeFonts() },
   })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return {
-      storage,
-      service,
-      credentials,
-      handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }),
-    }
+    const handler = sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) })
+    return { storage, service, credentials, handler }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })
@@ -155,14 +136,10 @@ async function listen({ port, host }: Settings, begin: (address: string) => Prom
 }
 
 function listenFailure(code: unknown, port: number, host: string): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `port ${port} on ${host} is in use: stop the program that uses it, or choose another --port (0 picks a free one)`
-    case 'EACCES':
-      return `no permission to listen on port ${port}: choose a --port above 1023`
-    default:
-      return `cannot listen on ${host} (${code}): set --host to an address of this machine`
-  }
+  if (code === 'EADDRINUSE')
+    return `port ${port} on ${host} is in use: stop the program that uses it, or choose another --port (0 picks a free one)`
+  if (code === 'EACCES') return `no permission to listen on port ${port}: choose a --port above 1023`
+  return `cannot listen on ${host} (${code}): set --host to an address of this machine`
 }
 
 /** Replaces "every address of this machine" by one that clients can call. */

@@ -153,16 +153,10 @@ function fish(commands: readonly KnownCommand[]): string {
         ? `not __fish_seen_subcommand_from ${others.join(' ')}`
         : `__fish_seen_subcommand_from ${command.name}`,
     )}`
-    const options = command.options.map(({ long, short, help, value }) =>
-      [
-        `complete -c farthing ${when} -l ${long}`,
-        short && `-s ${short}`,
-        value && takes(value),
-        `-d ${shellWord(help)}`,
-      ]
-        .filter(Boolean)
-        .join(' '),
-    )
+    const options = command.options.map(({ long, short, help, value }) => {
+      const parts = [`-l ${long}`, short && `-s ${short}`, value && takes(value), `-d ${shellWord(help)}`]
+      return `complete -c farthing ${when} ${parts.filter(Boolean).join(' ')}`
+    })
     const [first] = command.arguments
     const given = first === undefined ? [] : [`complete -c farthing ${when} ${argument(first)}`]
     return [...options, ...given]

@@ -8,13 +8,8 @@ import { messageOf } from '../../src/storage/unknown.js'
 import { Refusal } from '../refusal.js'
 import { type AccountFlags, connect, type Outside } from './running-service.js'
 
-export interface ListenFlags extends AccountFlags {
-  /** Patterns, separated by commas. Default: every event. */
-  readonly events?: string | undefined
-  readonly forwardTo?: string | undefined
-  /** Signs what is forwarded. Default: a new one. */
-  readonly secret?: string | undefined
-}
+/** `events` are patterns, separated by commas. `secret` signs what is forwarded. Defaults: every event, a new one. */
+export type ListenFlags = AccountFlags & { readonly [Name in 'events' | 'forwardTo' | 'secret']?: string | undefined }
 
 /** How long a receiver may take to answer, as for a webhook. */
 const DEADLINE_MS = 15_000

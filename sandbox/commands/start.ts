@@ -61,9 +61,7 @@ export function asText(
   const blocks = [
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
-    ...(people.length === 0 && seed !== 'none'
-      ? [['The stored state began with another seed, so these are not its credentials.']]
-      : []),
+    ...(people.length === 0 && seed !== 'none' ? [[OTHER_SEED]] : []),
     [dim('Press Ctrl+C to stop.')],
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
@@ -76,6 +74,7 @@ export const dashboardOf = (
 ): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
 
 const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
+const OTHER_SEED = 'The stored state began with another seed, so these are not its credentials.'
 const LABEL = 'client_secret  '.length
 
 const peopleOf = ({ accounts, users }: Credentials) => [

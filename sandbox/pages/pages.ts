@@ -7,8 +7,7 @@ import { controlCookie, guardCaller, guardChange, isControlToken } from '../../s
 import type { Demo } from '../seed/demo.js'
 import { offlineFile } from './offline.js'
 import { phonePage } from './phone.js'
-import { shopPage } from './shop.js'
-import { archive, readDemoState, unlock } from './shop-server.js'
+import { archive, readDemoState, shopPage, unlock } from './shop.js'
 import { welcomePage } from './welcome.js'
 
 export interface SandboxPages {

@@ -100,13 +100,9 @@ export interface Push extends Mail {
 
 export type Verb = 'approve' | 'reject'
 
-export const Pushes = ({
-  pushes,
-  onAnswer,
-}: {
-  pushes: readonly Push[]
-  onAnswer: (push: Push, verb: Verb) => void
-}) => (
+type PushesProps = { pushes: readonly Push[]; onAnswer: (push: Push, verb: Verb) => void }
+
+export const Pushes = ({ pushes, onAnswer }: PushesProps) => (
   <ul class="mails pushes" aria-label="Waiting for an answer">
     {pushes.map((push) => (
       <li key={push.id}>
@@ -133,15 +129,12 @@ export const Pushes = ({
   </ul>
 )
 
-const verbs: readonly (readonly [Verb, string])[] = [
+const verbs = [
   ['reject', 'Reject'],
   ['approve', 'Approve'],
-]
+] as const
 
-export interface Owner {
-  readonly userId: string
-  readonly email: string
-}
+export type Owner = { readonly userId: string; readonly email: string }
 
 /** The part of the service's state that the phone shows. Both lists are newest first. */
 export interface PhoneState {
@@ -159,14 +152,12 @@ export async function readPhone({ userId, email }: Owner): Promise<PhoneState> {
     call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=30`),
   ])
   const messages: Message[] = outbox.messages
-  const waiting = new Map<string, Push>()
   const asked = new Set(phone.requests.map(({ id }: { id: number }) => String(id)))
-  for (const message of messages) {
-    if (message.kind !== 'push') continue
-    const { authentication_request_id: id } = message.data
-    // A user with several devices gets one push for each.
-    if (asked.has(id)) waiting.set(id, message)
-  }
+  // A user with several devices gets one push for each.
+  const waiting = new Map<string, Push>()
+  for (const message of messages)
+    if (message.kind === 'push' && asked.has(message.data.authentication_request_id))
+      waiting.set(message.data.authentication_request_id, message)
   return {
     isConnected: phone.has_device,
     mails: messages.filter(({ kind }) => kind === 'mail').slice(0, 5),

@@ -56,9 +56,7 @@ export function compare(ours: readonly DescribedOperation[], { operations, isSam
 }
 
 const named = ({ method, path, id, grade }: DescribedOperation): NamedOperation => ({
-  ...{ method, path },
-  id: id ?? null,
-  grade: grade ?? null,
+  ...{ method, path, id: id ?? null, grade: grade ?? null },
 })
 
 function differencesOf(ours: DescribedOperation, theirs: DescribedOperation, isSample: boolean): Difference[] {
@@ -127,13 +125,9 @@ interface ComparedPlace {
 }
 
 class Comparing {
-  readonly #at: ComparedPlace
+  constructor(readonly at: ComparedPlace) {}
 
-  constructor(at: ComparedPlace) {
-    this.#at = at
-  }
-
-  shapes(ours: Shape, theirs: Shape, path: string, grade = this.#at.grade): Difference[] {
+  shapes(ours: Shape, theirs: Shape, path: string, grade = this.at.grade): Difference[] {
     if (isAnything(ours) || isAnything(theirs)) return []
     if (!this.#areSame(ours.types, theirs.types))
       return [this.#difference('different', path, { ours: typesText(ours), theirs: typesText(theirs), grade })]
@@ -147,10 +141,10 @@ class Comparing {
   /** A sample need not show every type that farthing allows. */
   #areSame(ours: ReadonlySet<string>, theirs: ReadonlySet<string>): boolean {
     const allows = (types: ReadonlySet<string>, type: string) =>
-      types.has(type) || (this.#at.isSample && type === 'integer' && types.has('number'))
+      types.has(type) || (this.at.isSample && type === 'integer' && types.has('number'))
     return (
       [...theirs].every((type) => allows(ours, type)) &&
-      (this.#at.isSample || [...ours].every((type) => theirs.has(type)))
+      (this.at.isSample || [...ours].every((type) => theirs.has(type)))
     )
   }
 
@@ -160,16 +154,13 @@ class Comparing {
     path: string,
     within?: { readonly ours: Shape; readonly theirs: Shape; readonly grade: Evidence | null },
   ): Difference[] {
-    const grade = within?.grade ?? this.#at.grade
+    const grade = within?.grade ?? this.at.grade
     const names = new Set([...ours.keys(), ...theirs.keys()])
     return [...names].flatMap((name) => {
       const [own, other] = [ours.get(name), theirs.get(name)]
       const at = path === '' ? name : `${path}.${name}`
       if (own && other)
-        return [
-          ...this.#presence(own, other, at, grade),
-          ...this.shapes(own.shape, other.shape, at, own.grade ?? grade),
-        ]
+        return this.#presence(own, other, at, grade).concat(this.shapes(own.shape, other.shape, at, own.grade ?? grade))
       if (other) return this.#onlyTheirs(other, at, within?.ours, grade)
       return own ? this.#onlyOurs(own, at, within?.theirs, grade) : []
     })
@@ -181,7 +172,7 @@ class Comparing {
   }
 
   #onlyOurs(own: ShapeProperty, at: string, theirs: Shape | undefined, inherited: Evidence | null): Difference[] {
-    const { isAnswer, isSample } = this.#at
+    const { isAnswer, isSample } = this.at
     const grade = own.grade ?? inherited
     const isOpen = theirs !== undefined && (theirs.rest !== undefined || (!isSample && theirs.properties.size === 0))
     if (isOpen || (isSample && !own.isRequired)) return []
@@ -191,7 +182,7 @@ class Comparing {
 
   /** Documents rarely say which fields of an answer are always there, so only a promise that farthing breaks counts. */
   #presence(own: ShapeProperty, other: ShapeProperty, at: string, inherited: Evidence | null): Difference[] {
-    const { isAnswer, isSample } = this.#at
+    const { isAnswer, isSample } = this.at
     const isWeaker = isSample ? own.isRequired && !other.isRequired : other.isRequired && !own.isRequired
     const isSame = isAnswer || isSample ? !isWeaker : own.isRequired === other.isRequired
     if (isSame) return []
@@ -201,7 +192,7 @@ class Comparing {
   }
 
   #difference(kind: DifferenceKind, name: string, sides: Pick<Difference, 'ours' | 'theirs' | 'grade'>): Difference {
-    return { kind, in: this.#at.in, name, ...sides }
+    return { kind, in: this.at.in, name, ...sides }
   }
 }
 

@@ -7,8 +7,8 @@ import { entryOf } from '../journal/requests.js'
 import { type PastMoment, sandboxOf } from '../onion/context.js'
 import type { Entry } from '../onion/entry.js'
 import { draftOf, filledTemplate, notReplayable } from './call-draft.js'
+import { freshSecrets } from './credentials.js'
 import { type ComparedEffects, compareAnswers, compareEffects, type Difference, movementsOf } from './difference.js'
-import { freshSecrets } from './fresh-secrets.js'
 
 export interface ReplayOrder {
   /**

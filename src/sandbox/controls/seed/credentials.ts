@@ -31,35 +31,25 @@ export interface UserCredentials {
 
 /**
  * Fills in missing credentials of a seed from the sandbox's key. They are the same after every reset and restart, so
- * they can be shown although only their digests are stored.
+ * they can be shown although only their digests are stored. Each account gets the next credentials of its name that are
+ * free: in `tx`, if the seed is added to a running sandbox.
  */
-export function fixCredentials(seed: Seed, keys: Keyring): Seed {
-  const accounts = seed.accounts?.map((account, at, all) => {
-    const same = all.slice(0, at).filter(({ name }) => name === account.name).length
-    return { ...derivedAccount(account.name, same, keys), ...withoutUndefined(account) }
-  })
-  return { ...seed, ...(accounts && { accounts }), ...fixUsers(seed, keys) }
-}
-
-/** Like `fixCredentials`, for a seed that is added to a running sandbox. Each account gets the next free credentials of its name. */
-export async function fixAddedCredentials(tx: Reader, seed: Seed, keys: Keyring): Promise<Seed> {
+export async function fixCredentials(seed: Seed, keys: Keyring, tx?: Reader): Promise<Seed> {
   const taken = new Set<string>()
   const accounts: NonNullable<Seed['accounts']> = []
   for (const account of seed.accounts ?? []) {
     let nth = 0
     let derived = derivedAccount(account.name, nth, keys)
-    while (taken.has(derived.client_id) || (await tx.get(clients, derived.client_id)))
+    while (taken.has(derived.client_id) || (await tx?.get(clients, derived.client_id)))
       derived = derivedAccount(account.name, ++nth, keys)
     taken.add(derived.client_id)
     accounts.push({ ...derived, ...withoutUndefined(account) })
   }
-  return { ...seed, ...(seed.accounts && { accounts }), ...fixUsers(seed, keys) }
+  const users = seed.users?.map((user) => {
+    return { client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) }
+  })
+  return { ...seed, ...(seed.accounts && { accounts }), ...(users && { users }) }
 }
-
-const fixUsers = ({ users }: Seed, keys: Keyring): Pick<Seed, 'users'> =>
-  users
-    ? { users: users.map((user) => ({ client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) })) }
-    : {}
 
 const derivedHex = (of: string, keys: Keyring): string => bytesToHex(keys.derive('seed', of)).slice(0, 32)
 
@@ -84,7 +74,7 @@ export async function knownCredentials(
   first: Seed,
   { keys, added }: { keys: Keyring; added: Iterable<SeededClient> },
 ): Promise<Credentials> {
-  const candidates = [...clientsIn(fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
+  const candidates = [...clientsIn(await fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
   for (const candidate of new Map(candidates.map((each) => [each.client_id, each])).values()) {
     const { kind, client_id } = candidate

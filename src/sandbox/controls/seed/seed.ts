@@ -26,7 +26,7 @@ import {
 } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
-import { fixAddedCredentials, fixCredentials } from './credentials.js'
+import { fixCredentials } from './credentials.js'
 import type { plantItems } from './items.js'
 import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
 import type { Seed } from './seed-schema.js'
@@ -86,7 +86,7 @@ export async function addSeed(
 ): Promise<{ readonly fixed: Seed; readonly seeded: Seeded }> {
   const plantItems = await loadItems(given)
   return service.storage.write(async (tx) => {
-    const seed = await fixAddedCredentials(tx, given, service.keys)
+    const seed = await fixCredentials(given, service.keys, tx)
     return { fixed: seed, seeded: await plantSeed(tx, { seed, plantItems }, service) }
   })
 }
@@ -97,7 +97,7 @@ export const seedLoader =
   async () => {
     const plantItems = await loadItems(given)
     return async (tx, service) => {
-      const seed = fixCredentials(given, service.keys)
+      const seed = await fixCredentials(given, service.keys)
       await plantSeed(tx, { seed, plantItems }, service)
     }
   }
