@@ -8,11 +8,7 @@ import { isObject } from '../src/storage/unknown.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export interface RunningHere {
-  readonly url: string
-  readonly address: string
-  readonly controlToken: string
-}
+export type RunningHere = { readonly url: string; readonly address: string; readonly controlToken: string }
 
 /**
  * Tells the commands of the same user the control token of a sandbox, in a file that only they can read. Returns a function

@@ -68,10 +68,7 @@ export const Outdated = ({ why }: { why: string }) => (
   </Notice>
 )
 
-export interface Outcome {
-  readonly said?: string
-  readonly refused?: string | undefined
-}
+export type Outcome = { readonly said?: string; readonly refused?: string | undefined }
 
 interface ToolbarProps {
   readonly demo: Demo

@@ -83,10 +83,9 @@ async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner):
 }
 
 function recordOf({ created_at, amount, hostname, payee_hostname }: Payment, own: string): WalletRecord {
+  const sent = hostname === own
   const at = new Date(created_at * 1000).toISOString()
-  return hostname === own
-    ? { at, action: 'send', amount, other: payee_hostname }
-    : { at, action: 'receive', amount, other: hostname }
+  return { at, action: sent ? 'send' : 'receive', amount, other: sent ? payee_hostname : hostname }
 }
 
 const notFound = () =>

@@ -6,10 +6,7 @@ import { article, song, type Tune } from '../shop/article.js'
 import { useWallet, WalletRecords } from './phone.js'
 import type { PaidContent } from './state.js'
 
-export interface RefusedPayment {
-  readonly hash: string
-  readonly why: string
-}
+export type RefusedPayment = { readonly hash: string; readonly why: string }
 
 interface ShopProps {
   readonly payments: MicroPayments
@@ -205,10 +202,7 @@ const Track = ({ seconds }: { seconds: number | undefined }) => (
   </div>
 )
 
-export interface Playing {
-  readonly seconds: number
-  stop(): void
-}
+export type Playing = { readonly seconds: number; stop(): void }
 
 /** Plays a tune. Browsers allow this only after a click. */
 export function play({ beatsPerMinute, voices }: Tune): Playing {

@@ -130,15 +130,10 @@ function readStored(): PaidContent[] {
 
 /** Returns the content that is paid for in the current state, newest first. The user may have reset or replaced the state. */
 export function readPaidContent(payments: readonly PaymentRow[]): PaidContent[] {
-  return readStored().filter(({ hash, payment: { id, created_at } }) =>
-    payments.some(
-      (each) =>
-        each.id === id &&
-        each.hash === hash &&
-        Math.floor(each.created_at / 1000) === created_at &&
-        each.nonce_used_at !== null,
-    ),
-  )
+  return readStored().filter(({ hash, payment: { id, created_at } }) => {
+    const paid = payments.find((each) => each.id === id && each.hash === hash && each.nonce_used_at !== null)
+    return paid !== undefined && Math.floor(paid.created_at / 1000) === created_at
+  })
 }
 
 /** The demo cannot run in this browser. The message is a sentence for its user. */

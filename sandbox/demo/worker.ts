@@ -7,9 +7,7 @@ import { type ChannelMessage, channelName } from './requests.js'
 
 /** The demo's service worker: the service below `pay/`, the servers of the shop and the phone, and the files of the page. */
 
-interface LastingEvent {
-  waitUntil(lasting: Promise<unknown>): void
-}
+type LastingEvent = { waitUntil(lasting: Promise<unknown>): void }
 
 interface WorkerScope {
   readonly registration: { readonly scope: string }

@@ -36,14 +36,8 @@ export async function offlineFile(path: string, folder: URL | undefined): Promis
   if (!path.startsWith('/demo/') || !type) return undefined
   const body = folder && (await readFile(new URL(name, folder), 'utf8').catch(() => undefined))
   if (body === undefined) return notBuilt
-  return reply({
-    headers: {
-      'content-type': `${type}; charset=utf-8`,
-      'cache-control': 'no-cache',
-      'content-security-policy': "frame-ancestors 'none'",
-    },
-    body,
-  })
+  const headers = { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' }
+  return reply({ headers: { ...headers, 'content-security-policy': "frame-ancestors 'none'" }, body })
 }
 
 const notBuilt = absentPage(

@@ -101,10 +101,7 @@ function rendered(
   headers: Readonly<Record<string, string>>,
 ): Response {
   const ResponseClass = source?.Response ?? Response
-  const common = {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  }
+  const json = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const common = { ...json, 'x-content-type-options': 'nosniff' }
   return new ResponseClass(body ?? null, { status, headers: { ...common, ...headers } })
 }

@@ -88,10 +88,7 @@ export async function archive(_options: SandboxPages, { url }: Request): Promise
   return reply({ value: { headline: article.headline, paragraphs: found } })
 }
 
-export interface DemoState {
-  readonly article: Sold
-  readonly song: Sold
-}
+export type DemoState = { readonly article: Sold; readonly song: Sold }
 
 const Sold = z.object({ cost: z.number(), descriptor: z.string() })
 

@@ -11,21 +11,8 @@ export const clientOperationsOf = (routes: readonly Route[]): readonly ClientOpe
   routes.filter((route) => !isPage(route) && !isProbe(route.path)).map(operationOf)
 
 function operationOf(route: Route): ClientOperation {
-  const {
-    id,
-    method,
-    path,
-    versions,
-    evidence,
-    scope,
-    auth,
-    query,
-    body,
-    text,
-    idempotent,
-    relays,
-    produces = [],
-  } = route
+  const { id, method, path, versions, evidence, scope, auth, query, body, text } = route
+  const { idempotent, relays, produces = [] } = route
   if (query && body) throw new TypeError(`${id} has a query and a body: a client could not tell which field is whose.`)
   const [media = JSON_TYPE] = produces
   const streams = produces.includes('text/event-stream')

@@ -18,11 +18,7 @@ import { payments } from '../payments/payments/payment.js'
 import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
 import type { Reader, Writer } from '../storage/storage.js'
 
-interface Concern {
-  readonly owners: readonly [Owner, Owner?]
-  readonly type: EventType
-  readonly subject: string
-}
+type Concern = { readonly owners: readonly [Owner, Owner?]; readonly type: EventType; readonly subject: string }
 
 type Concerning = (tx: Reader, subject: string) => Promise<Concern | undefined>
 

@@ -32,10 +32,7 @@ export interface Comparison {
 }
 
 /** `isSample`: theirs is what happened to be recorded, so what it lacks is not missing there. */
-export interface ComparedWith {
-  readonly operations: readonly DescribedOperation[]
-  readonly isSample: boolean
-}
+export type ComparedWith = { readonly operations: readonly DescribedOperation[]; readonly isSample: boolean }
 
 export function compare(ours: readonly DescribedOperation[], { operations, isSample }: ComparedWith): Comparison {
   const own = new Map(ours.map((operation) => [keyOf(operation.method, operation.path), operation]))

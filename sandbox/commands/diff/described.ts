@@ -35,12 +35,7 @@ export function operationsIn(document: Json, name: string): DescribedOperation[]
   })
 }
 
-interface Place {
-  readonly method: string
-  readonly path: string
-  readonly item: Json
-  readonly document: Json
-}
+type Place = { readonly method: string; readonly path: string; readonly item: Json; readonly document: Json }
 
 function operationOf(operation: Json, { method, path, item, document }: Place): DescribedOperation {
   const parameters = [...listIn(item.parameters), ...listIn(operation.parameters)].map((part) =>

@@ -2,10 +2,7 @@ import { isObject } from '../../../src/storage/unknown.js'
 import { type DescribedOperation, keyOf } from './described.js'
 import { either, type Json, type Shape, type ShapeProperty, shapeOfValue } from './shape.js'
 
-export interface RecordedSession {
-  readonly operations: DescribedOperation[]
-  readonly skipped: number
-}
+export type RecordedSession = { readonly operations: DescribedOperation[]; readonly skipped: number }
 
 /** The operations that a recorded session (HAR 1.2) shows. Each request is matched to one of `ours`. */
 export function operationsOfSession(entries: readonly unknown[], ours: readonly DescribedOperation[]): RecordedSession {

@@ -25,19 +25,18 @@ type PeopleControls = Pick<Sandbox, 'signIn' | 'phone' | 'approve' | 'reject' | 
 
 export function peopleControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): PeopleControls {
   const { storage } = service
+  const people = peopleLoader(ready)
   const decide = async (id: string, decision: 'approved' | 'rejected') => {
-    const { answerApproval } = await load(() => import('./people.js'))
-    await ready()
+    const { answerApproval } = await people()
     return storage.write((tx) => answerApproval(tx, { id, decision }, service))
   }
   return {
     async signIn(email) {
       const given = checkShape(SignInShape, typeof email === 'object' ? email : { email })
-      const { signInAsUser } = await load(() => import('./people.js'))
-      await ready()
+      const { signInAsUser } = await people()
       return storage.write((tx) => signInAsUser(tx, given, service))
     },
-    phone: (userId) => phoneOf(userId, service, ready),
+    phone: (userId) => phoneOf(userId, service, people),
     approve: (id) => decide(id, 'approved'),
     reject: (id) => decide(id, 'rejected'),
     async outbox(query = {}) {
@@ -52,24 +51,21 @@ export function peopleControls(service: ServiceContext, ready: () => Promise<voi
   }
 }
 
-function phoneOf(userId: number, service: ServiceContext, ready: () => Promise<void>): Phone {
+function phoneOf(userId: number, service: ServiceContext, people: ReturnType<typeof peopleLoader>): Phone {
   const { storage } = service
   const answer = async (request: PhoneRequest = {}, given: SecondFactorAnswer) => {
     const { id } = checkShape(PhoneRequestShape, typeof request === 'object' ? request : { id: request })
-    const { answerOnPhone } = await loadPhone()
-    await ready()
+    const { answerOnPhone } = await people()
     return storage.write((tx) => answerOnPhone(tx, { userId, id, answer: given }, service))
   }
   return {
     async answer(given, options = {}) {
       const { mode, after_seconds: afterSeconds } = checkShape(PhoneAnswerShape, phoneAnswer(given, options))
-      const { setPhone } = await loadPhone()
-      await ready()
+      const { setPhone } = await people()
       return storage.write((tx) => setPhone(tx, { userId, mode, afterSeconds }, service))
     },
     async read() {
-      const { readPhone } = await loadPhone()
-      await ready()
+      const { readPhone } = await people()
       return storage.read((tx) => readPhone(tx, userId, service))
     },
     approve: (request) => answer(request, 'approved'),
@@ -77,7 +73,11 @@ function phoneOf(userId: number, service: ServiceContext, ready: () => Promise<v
   }
 }
 
-const loadPhone = () => load(() => import('./people.js'))
+const peopleLoader = (ready: () => Promise<void>) => async () => {
+  const loaded = await load(() => import('./people.js'))
+  await ready()
+  return loaded
+}
 
 function phoneAnswer(
   answer: Parameters<Phone['answer']>[0],
@@ -113,9 +113,7 @@ export function approvalQueue(
   async function wait(waiting: Waiting): Promise<ShownApproval> {
     const { email, seconds = 5 } = checkShape(WaitingShape, waiting)
     let late = false
-    const cancel = service.alarm.set(seconds * 1000, () => {
-      late = true
-    })
+    const cancel = service.alarm.set(seconds * 1000, () => void (late = true))
     try {
       for (;;) {
         const { value: found, changed } = await service.background.watch({ ms: Math.min(seconds * 1000, 250) }, (tx) =>
@@ -189,29 +187,16 @@ export async function readInbox(tx: Reader, { to, kind, limit, after }: InboxQue
 }
 
 export async function emptyInbox(tx: Writer): Promise<void> {
-  let after: number[] | undefined
-  for (;;) {
-    const rows = await tx.find(outbox, { index: 'id', prefix: [], limit: 500, ...(after && { after }) })
-    for (const row of rows) if (!isDeadLetter(row)) tx.remove(outbox, row.id)
-    const last = rows.at(-1)
-    if (!last || rows.length < 500) return
-    after = [last.id]
-  }
+  for await (const row of allRows(tx, outbox, { index: 'id', prefix: [] }))
+    if (!isDeadLetter(row)) tx.remove(outbox, row.id)
 }
 
 /** Whether the outcome of a charge or refund is unknown, or a webhook is still on its way. */
 const isDeadLetter = ({ kind, status }: OutboxRow): boolean =>
   (isOfCard(kind) || kind === 'webhook') && status === 'pending'
 
-const showMessage = (row: OutboxRow): InboxMessage => ({
-  id: row.id,
-  kind: row.kind,
-  to: row.to,
-  subject: row.subject,
-  text: row.text,
-  status: row.status,
-  codes: codesIn(row),
-  links: linksIn(row),
-  ...('data' in row && { data: row.data }),
-  created_at: seconds(row.created_at),
-})
+function showMessage(row: OutboxRow): InboxMessage {
+  const { id, kind, to, subject, text, status, created_at } = row
+  const found = { codes: codesIn(row), links: linksIn(row), ...('data' in row && { data: row.data }) }
+  return { id, kind, to, subject, text, status, ...found, created_at: seconds(created_at) }
+}

@@ -71,17 +71,12 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
 
   #midBody({ id, do: { truncate, drip, delay_ms } }: ArmedFault, answer: FaultyAnswer): FaultyAnswer {
     const half = Math.floor((lengthOf(answer.body) ?? 2) / 2)
-    if (drip !== undefined)
-      return changedBody(
-        answer,
-        dripping(drip, (ms) => this.#wait(ms)),
-      )
-    if (delay_ms !== undefined)
-      return changedBody(
-        answer,
-        paused(half, () => this.#wait(delay_ms)),
-      )
-    return changedBody(answer, truncated(truncate ?? half, id))
+    const change = () => {
+      if (drip !== undefined) return dripping(drip, (ms) => this.#wait(ms))
+      if (delay_ms !== undefined) return paused(half, () => this.#wait(delay_ms))
+      return truncated(truncate ?? half, id)
+    }
+    return changedBody(answer, change())
   }
 
   async call<T>({ port, method, path, note, run, answer }: FaultyCall<T>): Promise<T> {
@@ -162,9 +157,7 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
     return failure
   }
 
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.alarm.set(ms, resolve))
-  }
+  #wait = (ms: number) => new Promise<void>((resolve) => this.alarm.set(ms, resolve))
 }
 
 const STORAGE: Subject = { port: 'storage' }
@@ -184,9 +177,8 @@ const isDelay = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.delay_ms !=
 const isError = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.error !== undefined
 
 /** Whether a fault would change the body of this answer: one that is shorter arrives whole. */
-function cuts({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnswer): boolean {
-  return truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
-}
+const cuts = ({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnswer): boolean =>
+  truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
 
 /** The answer of a fault, as a proxy in between would give it. */
 function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswer {

@@ -49,12 +49,10 @@ export async function replayEntry(
   const stage = place === 'place' ? stageInPlace(service) : await stageInFork(service, past)
   try {
     const entry = await repeat(draft, stage)
-    return {
-      entry,
-      state: stage.state,
-      ...(diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })),
-      effects: await compare({ was, moved, is: entry }, stage),
-    }
+    const compared = diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })
+    const now = (await stage.service.storage.read((tx) => movementsOf(tx, entry))) ?? []
+    const effects = compareEffects({ caused: was.caused, movements: moved }, { caused: entry.caused, movements: now })
+    return { entry, state: stage.state, ...compared, effects }
   } finally {
     await stage.close()
   }
@@ -81,14 +79,6 @@ async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Pr
   return showEntry(await entryOf(service, answer.headers.get('x-request-id') ?? ''))
 }
 
-async function compare(
-  { was, moved, is }: { was: Entry; moved: Awaited<ReturnType<typeof movementsOf>>; is: Entry },
-  { service }: ReplayStage,
-): Promise<ComparedEffects> {
-  const now = await service.storage.read((tx) => movementsOf(tx, is))
-  return compareEffects({ caused: was.caused, movements: moved }, { caused: is.caused, movements: now ?? [] })
-}
-
 export interface Resent {
   readonly method: string
   readonly path: string
@@ -108,35 +98,31 @@ export interface ReplayStage {
   close(): Promise<void>
 }
 
-export function stageInPlace(service: ServiceContext): ReplayStage {
-  return { ...over(service), isFork: false, state: 'now', close: async () => {} }
-}
+export const stageInPlace = (service: ServiceContext): ReplayStage => ({
+  ...{ ...over(service), isFork: false, state: 'now', close: async () => {} },
+})
 
 /**
  * A fork, in the state and at the time of a moment in the past, if the history reaches so far. Otherwise in those of now:
  * some services keep no history.
  */
 export async function stageInFork(service: ServiceContext, past: PastMoment | undefined): Promise<ReplayStage> {
-  const fork = await openFork(service, past)
-  return { ...over(fork.service), isFork: true, state: fork.state, close: fork.close }
-}
-
-async function openFork(service: ServiceContext, past: PastMoment | undefined) {
-  const sandbox = sandboxOf(service)
-  if (past)
-    try {
-      return { ...(await sandbox.openFork(past)), state: 'before' as const }
-    } catch (error) {
+  const { openFork } = sandboxOf(service)
+  const before =
+    past &&
+    (await openFork(past).catch((error: unknown) => {
       if (!(error instanceof StateForgotten)) throw error
-    }
-  return { ...(await sandbox.openFork()), state: 'now' as const }
+    }))
+  const fork = before ?? (await openFork())
+  return { ...over(fork.service), isFork: true, state: before ? 'before' : 'now', close: fork.close }
 }
 
-const over = (service: ServiceContext) => ({ service, send: (request: Resent) => sendTo(service, request) })
-
-/** Sends a request to a service. It comes over no network, so it passes the guards of the sandbox. */
-function sendTo(service: ServiceContext, { method, path, headers, body, causedBy }: Resent): Promise<Response> {
-  const sandbox = sandboxOf(service)
-  const request = new Request(service.baseUrl + path, { method, headers, ...(body !== null && { body }) })
-  return sandbox.respond(request, { headers: new Headers(headers), ...(causedBy !== undefined && { causedBy }) })
-}
+const over = (service: ServiceContext) => ({
+  service,
+  /** It comes over no network, so it passes the guards of the sandbox. */
+  send({ method, path, headers, body, causedBy }: Resent): Promise<Response> {
+    const request = new Request(service.baseUrl + path, { method, headers, ...(body !== null && { body }) })
+    const source = { headers: new Headers(headers), ...(causedBy !== undefined && { causedBy }) }
+    return sandboxOf(service).respond(request, source)
+  },
+})

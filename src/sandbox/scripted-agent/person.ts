@@ -16,10 +16,7 @@ export interface Person {
   readonly account?: number | undefined
 }
 
-interface Asking {
-  readonly app: string
-  readonly address: URL
-}
+type Asking = { readonly app: string; readonly address: URL }
 
 const MOST_STEPS = 12
 /** What a phone is asked in this flow: to sign in, and to connect the app. */

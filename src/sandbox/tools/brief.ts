@@ -1,4 +1,5 @@
 import type { Json } from '../../agents/mcp/tools/tool.js'
+import { withoutUndefined } from '../../base/json.js'
 import { visibleLine } from '../../base/text/visible.js'
 import type { ExampleCall, Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
@@ -40,22 +41,12 @@ export function cutText(text: string, longest: number): string {
   return plain.length <= longest ? plain : `${plain.slice(0, longest)}… (${plain.length - longest} more characters)`
 }
 
-export const briefEntry = (entry: Entry) => ({
-  id: entry.id,
-  at: entry.at,
-  operation_id: entry.operation_id,
-  method: entry.method,
-  path: entry.path,
-  status: entry.status,
-  ...(entry.code !== undefined && { code: entry.code }),
-  principal: entry.principal,
-  ...('idempotency-key' in entry.request.headers && {
-    idempotency_key: entry.request.headers['idempotency-key'],
-  }),
-  caused: entry.caused,
-  ...(entry.caused_by !== undefined && { caused_by: entry.caused_by }),
-  ...(entry.fault !== undefined && { fault: entry.fault }),
-})
+export const briefEntry = (entry: Entry) => {
+  const { id, at, operation_id, method, path, status, code, principal, caused, caused_by, fault } = entry
+  const idempotency_key = entry.request.headers['idempotency-key']
+  const of = { id, at, operation_id, method, path, status, code, principal, idempotency_key, caused, caused_by, fault }
+  return withoutUndefined(of)
+}
 
 export const wholeEntry = (entry: Entry) => ({
   ...briefEntry(entry),

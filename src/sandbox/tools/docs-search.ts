@@ -29,23 +29,18 @@ interface Docs extends FoundDocs {
   readonly more: string
 }
 
+interface Searching {
+  readonly limit: number
+  readonly routes: readonly SearchedOperation[]
+  readonly service: Pick<ServiceContext, 'baseUrl'>
+}
+
 const LONGEST_EXCERPT = 300
 /** The index over one route table, which never changes. */
 const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
 
 /** Searches operations, error codes and guides. Returns the best first. */
-export function searchDocs(
-  query: string,
-  {
-    limit,
-    routes,
-    service,
-  }: {
-    readonly limit: number
-    readonly routes: readonly SearchedOperation[]
-    readonly service: Pick<ServiceContext, 'baseUrl'>
-  },
-): FoundDocs[] {
+export function searchDocs(query: string, { limit, routes, service }: Searching): FoundDocs[] {
   const index = indexes.get(routes) ?? indexOf(routes)
   indexes.set(routes, index)
   return index
@@ -105,13 +100,11 @@ function docsOfGuide([name, page]: readonly [string, string]): Omit<Docs, 'id'>[
   return page.split(/^(?=## )/m).map((part) => {
     const [, own] = /^## (.+)$/m.exec(part) ?? []
     const text = part.replace(/^#+ .*$/m, '').trim()
+    const withoutCode = text.replace(/^```[\s\S]*?^```/gm, '')
     return {
       kind: 'guide' as const,
       title: own === undefined ? title : `${title}: ${own}`,
-      text: text
-        .replace(/^```[\s\S]*?^```/gm, '')
-        .trim()
-        .replace(/\s+/g, ' '),
+      text: withoutCode.trim().replace(/\s+/g, ' '),
       at: `docs/guides/${name}`,
       more: text,
     }

@@ -107,12 +107,8 @@ const replayDiff = sandboxTool({
     strict: ReplayShape.shape.strict,
   }),
   async call({ id, in: place = 'fork', strict }, service) {
-    const {
-      entry,
-      state,
-      diff = [],
-      effects,
-    } = await replayControls(service).replay(id, { in: place, diff: true, strict })
+    const replay = await replayControls(service).replay(id, { in: place, diff: true, strict })
+    const { entry, state, diff = [], effects } = replay
     return {
       lines: linesOfReplay({ entry, state, diff, effects }),
       structured: { state, diff, effects, entry: briefEntry(entry) },
