@@ -136,7 +136,6 @@ const wholeFlag = (name: string, flags: string): string =>
     ? flags
     : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${flags}`.trimEnd()
 
-/** With whole flags. */
 export const settings = Object.fromEntries(
   Object.entries(declared).map(([name, each]) => [name, { ...each, flags: wholeFlag(name, each.flags) }]),
 ) as typeof declared // Object.fromEntries loses the types of the keys.
@@ -251,7 +250,6 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
   throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
-/** Reads every setting from `source` by its name there, and parses texts into the types of the settings. */
 function readSource(
   source: Readonly<Record<string, unknown>>,
   keyOf: (name: SettingName) => string,

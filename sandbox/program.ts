@@ -16,10 +16,7 @@ import {
 import { Refusal } from './refusal.js'
 import { printLine, printText, printToStderr } from './terminal.js'
 
-/**
- * Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. If the disk fails while it
- * stores its state, it prints one line and exits with code 1.
- */
+/** Runs the command line. A refusal prints one line to stderr and exits with 2, a failing disk with 1. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(args, { from: 'user' })

@@ -27,7 +27,6 @@ export interface RunningSandbox {
   close(): Promise<void>
 }
 
-/** Gets each warning as one line. */
 type StartOptions = { readonly warn: (message: string) => void }
 
 /** Opens the state, creates a service over it and listens. Throws `Refusal`. */

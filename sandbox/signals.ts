@@ -25,7 +25,6 @@ export function stopSignal(): Promise<StopSignal> {
 
 /** The exit code that shells use for a process that a signal ended. */
 export const codeOf = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
-/** How often it looks whether its parent lives, in milliseconds. */
 const PARENT_CHECK_MS = 500
 
 /**

@@ -17,7 +17,6 @@ import type { Settings } from './config.js'
 import { Refusal, refuseFile } from './refusal.js'
 
 export interface OpenOptions {
-  /** Takes the place of all that is stored. */
   readonly replaceBy?: State | undefined
   readonly warn?: ((message: string) => void) | undefined
 }
@@ -77,10 +76,7 @@ export async function readState(file: string, onRead?: OnBytes): Promise<State> 
   }
 }
 
-/**
- * Runs the migrations of a data file or of an exported state in memory, and audits the result. Changes nothing. Throws
- * `Refusal` if farthing would not open it.
- */
+/** Migrates a data file or an exported state in memory, and audits it. Changes nothing. Throws `Refusal` if it would not open. */
 export async function planMigration(file: string): Promise<{ schema: number; migrations: readonly Migration[] }> {
   await access(file).catch((error: unknown) => refuseFile('read', file, error))
   try {

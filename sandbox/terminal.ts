@@ -14,7 +14,6 @@ export const printFailure = (failure: unknown): void =>
   void process.stderr.write(`farthing: ${visibleFailure(failure)}\n`)
 const visibleLines = (lines: readonly string[]): string => lines.map((line) => `${visibleLine(line)}\n`).join('')
 
-/** Where progress is shown: stderr, unless a test says otherwise. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -29,14 +28,10 @@ export interface ProgressOptions {
   readonly now?: () => number
 }
 
-/** The shortest time between two drawings, in milliseconds. */
 const PAUSE_MS = 80
 const BAR = 24
 
-/**
- * Shows on one line of stderr how far a long command has got. Shows nothing if stderr is not a terminal, or with
- * `--json`. A short command shows nothing either.
- */
+/** Shows on one line of stderr how far a long command has got, if stderr is a terminal, and not with `--json`. */
 export class Progress {
   readonly #stream: ProgressStream
   readonly #now: () => number

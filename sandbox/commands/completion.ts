@@ -2,7 +2,6 @@ import type { Command, Option } from 'commander'
 import { printText } from '../terminal.js'
 
 type Shell = 'bash' | 'zsh' | 'fish'
-/** The values of an option that has few, by its long flag without dashes. */
 export type ValuesOf = (option: string) => readonly string[] | undefined
 
 export function completion(shell: Shell, program: Command, valuesOf: ValuesOf): void {
@@ -13,7 +12,6 @@ export function completion(shell: Shell, program: Command, valuesOf: ValuesOf): 
 type Suggestion = 'file' | 'command' | 'text' | readonly string[]
 
 interface KnownOption {
-  /** Without dashes. */
   readonly long: string
   readonly short: string | undefined
   readonly help: string

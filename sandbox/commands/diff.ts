@@ -11,10 +11,7 @@ import { type Comparison, compare, type Difference } from './diff/compare.js'
 import { basePathOf, type DescribedOperation, keyOf, operationsIn, readSource, type Source } from './diff/described.js'
 import { operationsOfSession } from './diff/recorded.js'
 
-/**
- * Prints how another OpenAPI document or a recorded session, from a file or a URL, differs from farthing. The exit code is 1 if it does.
- * Throws `Refusal`.
- */
+/** Prints how another OpenAPI document or a recorded session differs from farthing. Exits with 1 if it does. Throws `Refusal`. */
 export async function diff(place: string, { evidence, json }: Pick<Settings, 'evidence' | 'json'>): Promise<void> {
   const { comparison, source } = compareSource(await readSource(place), evidence, await loadTable())
   const { missing, extra, different } = comparison

@@ -24,10 +24,7 @@ export type RequestsFlags = ServiceFlags &
   Texts<'operation' | 'status' | 'principal' | 'q' | 'from' | 'to' | 'limit'> &
   Switches<'follow' | 'json'> & { readonly as?: (typeof exportFormats)[number] | undefined }
 
-/**
- * Prints requests of a running sandbox, oldest first, or one of them with what was sent and answered. With `as`, prints them
- * for another tool. With `follow`, prints new ones until the signal. Throws `Refusal`.
- */
+/** Prints requests, the oldest first, or one. `as`: for another tool. `follow`: new ones until the signal. Throws `Refusal`. */
 export async function requests(
   given: string | undefined,
   flags: RequestsFlags,
@@ -130,10 +127,7 @@ export async function explain(
 export type ReplayFlags = ServiceFlags &
   Switches<'diff' | 'strict' | 'json'> & { readonly in?: 'fork' | 'place' | undefined }
 
-/**
- * Sends a request of a running sandbox again, and prints what came of it. With `diff`, the exit code is 1 if the answers or
- * their effects differ. Throws `Refusal`.
- */
+/** Prints what comes of a request that is sent again. With `diff`, exits with 1 if something differs. Throws `Refusal`. */
 export async function replay(given: string, flags: ReplayFlags, outside: Outside): Promise<void> {
   const { in: place = 'fork', strict = false, diff = strict, json = false } = flags
   const running = runningService(flags, outside)

@@ -16,10 +16,7 @@ const DEADLINE_MS = 15_000
 /** How many events may be on their way to the receiver at once, as for a webhook. */
 const MOST_AT_ONCE = 20
 
-/**
- * Prints the new events of an account as they happen, and forwards each once, signed like a webhook. Ends with the signal.
- * Throws `Refusal`.
- */
+/** Prints new events as they happen, and forwards each once, signed like a webhook. Ends with the signal. Throws `Refusal`. */
 export async function listen(flags: ListenFlags, outside: Outside, signal: AbortSignal): Promise<void> {
   const patterns = patternsIn(flags.events)
   const forward = flags.forwardTo === undefined ? undefined : forwarder(flags.forwardTo, flags.secret, outside, signal)
@@ -71,7 +68,6 @@ function forwarder(to: string, given: string | undefined, { fetch }: Pick<Outsid
   const run = randomBytes(8).toString('hex')
   return {
     secret,
-    /** Resolves with the status of the answer, or with why there is none. */
     async send(id: number, event: object): Promise<string> {
       const body = JSON.stringify(event)
       const timestamp = Math.floor(Date.now() / 1000)

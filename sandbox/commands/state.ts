@@ -15,7 +15,6 @@ interface Moved extends Partial<Pick<Settings, 'data' | 'database'>> {
   readonly json: boolean
 }
 
-/** Writes the whole state of a data file or a database to another file. Throws `Refusal`. */
 export async function exportState({ file, data, database, json }: Moved): Promise<void> {
   if (data !== undefined && !(await exists(data))) throw new Refusal(`no data file at ${data}: name it with --data`)
   const storage = await openStorage({ data, database })
@@ -29,7 +28,6 @@ export async function exportState({ file, data, database, json }: Moved): Promis
   }
 }
 
-/** Replaces everything in a data file or a database with the state in `file`. Throws `Refusal`. */
 export async function importState({ file, data, database, json }: Moved): Promise<void> {
   const { size } = await stat(file).catch((error: unknown) => refuseFile('read', file, error))
   const progress = new Progress({ json })
@@ -65,7 +63,6 @@ export async function checkMigration(file: string): Promise<void> {
   printLines(lines)
 }
 
-/** Imports the CSV of a binder into a twin of a data file, and prints what that created. Throws `Refusal`. */
 export async function importBinderFile({
   file,
   twin,

@@ -83,7 +83,6 @@ class World {
 
 const newEmail = () => `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
 
-/** By the type of the event. Each is one that accounts get. */
 export const triggers: Readonly<Record<string, Trigger>> = {
   'payment.created': async (world) => (await world.payer()).payments.create(await world.commodity()),
   'payment.validated': async (world) => {

@@ -9,7 +9,6 @@ export interface Wallet {
   readonly hostname: string
   readonly balance: number
   readonly unit: string
-  /** The latest records of the binder, newest first. */
   readonly entries: readonly WalletRecord[]
 }
 
@@ -17,16 +16,12 @@ export interface WalletRecord {
   readonly at: string
   readonly action: string
   readonly amount: number
-  /** The other party's hostname. */
   readonly other: string
 }
 
 type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
 
-/**
- * The shop's server and the phone's server, by method and path below the worker's scope. Both are ordinary clients of the
- * service.
- */
+/** The servers of the shop and the phone, by method and path below the worker's scope: ordinary clients of the service. */
 export const backEnd: Readonly<Record<string, (shop: Shop, request: Request) => Promise<Response>>> = {
   async 'POST shop/unlock'(shop, request) {
     const { hash, nonce, timestamp } = Proof.parse(await request.json())

@@ -62,7 +62,6 @@ function WalletTab({ version }: { version: string }) {
   return <section aria-label="Wallet">{wallet && <WalletRecords purse={wallet} />}</section>
 }
 
-/** How long the notification stays, in ms. */
 const VISIBLE_MS = 60_000
 
 /**

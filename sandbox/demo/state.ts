@@ -10,7 +10,6 @@ export interface DemoView {
   /** False if the user opened a state without the demo's shop. */
   readonly hasShop: boolean
   readonly bought: readonly PaidContent[]
-  /** Newest first. */
   readonly mails: readonly Mail[]
   readonly movements: number
 }

@@ -4,7 +4,6 @@ import { page } from '../../src/http/pages/html.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { pagesStyle } from './pages-style.js'
 
-/** Answers 404: says what this sandbox lacks, and leads back to its first page. */
 export const absentPage = (title: string, heading: string, why: ComponentChildren): Reply =>
   page({
     title,

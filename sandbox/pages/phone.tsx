@@ -8,7 +8,6 @@ import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)
 
-/** The page with the phone of the demo's payer. Answers 404 if the state has no such user. */
 export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
   const { email } = demo.payer
   const { rows } = await service.sandbox.snapshot()

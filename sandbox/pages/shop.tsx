@@ -12,7 +12,6 @@ import script from './shop.client.ts?script'
 
 const shopScript = inline(script)
 
-/** A newspaper page with an article to pay for. Answers 404 if the service does not have the demo. */
 export const shopPage = (demo: Demo, state: DemoState | null): Reply =>
   state
     ? page({

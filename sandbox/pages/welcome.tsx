@@ -10,7 +10,6 @@ const welcomeScript = inline(script)
 
 type Welcome = SandboxPages & { readonly state: DemoState | null }
 
-/** The sandbox's first page: its address, the seeded credentials and the outbox. */
 export const welcomePage = (options: Welcome): Reply =>
   page({
     title: 'farthing',

@@ -2,10 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../../src/storage/unknown.js'
 import { From, type Mail, Mails } from './mails.js'
 
-/** How often the phone reads the sandbox, in ms. */
 const POLL_MS = 1000
 
-/** The phone's screen: mails, and pushes to answer. It announces what arrives. */
 export function Screen({ owner }: { owner: Owner }) {
   const [shown, setShown] = useState<PhoneState>()
   const [said, setSaid] = useState('')
@@ -145,7 +143,6 @@ export interface PhoneState {
 
 type Message = (Mail & { readonly kind: 'mail' }) | (Push & { readonly kind: 'push' })
 
-/** Reads what the phone shows. Throws an `Error` if the sandbox does not answer or refuses. */
 export async function readPhone({ userId, email }: Owner): Promise<PhoneState> {
   const [phone, outbox] = await Promise.all([
     call('GET', `/_sandbox/devices/${userId}`),

@@ -36,7 +36,6 @@ export interface Assembled {
   readonly context: ServiceContext
 }
 
-/** The service that a sandbox is around. */
 export interface SandboxHost {
   readonly baseUrl: string
   readonly instance: string
@@ -52,7 +51,6 @@ export interface SandboxHost {
   fork(options: AssemblyOptions, at: number | undefined): Assembled
 }
 
-/** What is around a service that is a sandbox. */
 export interface SandboxLayers {
   readonly context: SandboxContext
   readonly ports: OutwardPorts

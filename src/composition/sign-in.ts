@@ -11,10 +11,8 @@ import { moveCartsAtSignIn } from '../market/carts/cart.js'
 import { moveCheckoutsAtSignIn } from '../market/checkout/checkout-row.js'
 import { claimInvitations } from '../payments/transfers/invitation.js'
 
-/** What features do when someone signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 
-/** What features end when an app is disconnected. */
 export const onDisconnect: readonly OnDisconnect[] = [
   (tx, { connectionId, at }) => expireApprovalsOf(tx, connectionId, at),
 ]

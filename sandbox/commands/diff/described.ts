@@ -7,7 +7,6 @@ import { anything, gradeIn, type Json, resolved, type Shape, type ShapeProperty,
 
 export interface DescribedOperation {
   readonly method: string
-  /** As it is written. */
   readonly path: string
   readonly id?: string | undefined
   readonly grade?: Evidence | undefined

@@ -29,7 +29,6 @@ interface RecordedEntry {
   readonly url: URL
   readonly body: unknown
   readonly status: number
-  /** Undefined: no JSON. */
   readonly answer: unknown
   readonly isJson: boolean
 }

@@ -110,7 +110,6 @@ export async function reset(service: ServiceContext): Promise<void> {
   handedApprovals.clear()
 }
 
-/** Returns the state that a write creates in an empty storage. */
 async function stateOf(write: (tx: Writer) => Promise<void>): Promise<Omit<State, 'schema'>> {
   const counters: Record<string, number> = {}
   const next = (of: string) => (counters[of] = (counters[of] ?? 0) + 1)

@@ -11,6 +11,7 @@ import { newSessionId, signIn } from '../../identity/sessions/session.js'
 import { type ShownUser, users } from '../../identity/users/user.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { wrongField } from './shapes.js'
 
 const MOST_SECONDS = 24 * 3600
 
@@ -37,10 +38,7 @@ export async function setPhone(
 ): Promise<PhoneSettings> {
   await checkUser(tx, userId)
   if (!(afterSeconds >= 0 && afterSeconds <= MOST_SECONDS))
-    throw problem('field_invalid', {
-      detail: `"after_seconds" must be from 0 to ${MOST_SECONDS}.`,
-      fields: { field: 'after_seconds' },
-    })
+    throw wrongField('after_seconds', `must be from 0 to ${MOST_SECONDS}.`)
   if (!(await hasDevice(tx, userId))) {
     const token = `sandbox-${randomHex(random, 16)}`
     const order = { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() } as const

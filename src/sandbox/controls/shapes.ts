@@ -1,4 +1,4 @@
-import { problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import { ContentHash, Email, pageQuery, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
 
 export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
@@ -19,6 +19,10 @@ export const ClockChangeShape = z.strictObject({
   set: z.optional(Time),
   mode: z.optional(z.enum(['real', 'manual'])),
 })
+
+/** `rule` goes on after the name of the field. */
+export const wrongField = (field: string, rule: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${rule}`, fields: { field } })
 
 export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
 const isFunction = (value: unknown): boolean => typeof value === 'function'

@@ -30,7 +30,6 @@ interface Armed extends Omit<SharedFault, keyof Fault> {
 
 export interface ArmedFaultsOptions {
   now(): number
-  /** The name of this process. */
   readonly instance: string
   /** What this process counts together with others. Undefined if it counts alone. */
   readonly counts: SharedCounts | undefined
@@ -39,7 +38,6 @@ export interface ArmedFaultsOptions {
   onChange(isArmed: boolean): void
 }
 
-/** The faults that are armed, in their order. Decides which of them happens. */
 export class ArmedFaults {
   #armed: Armed[] = []
   #last = 0
@@ -280,10 +278,7 @@ export class SharedCounts {
     return this.storage.read(keptFaultCounts)
   }
 
-  /**
-   * Counts a match. Returns the counts before and after it. Undefined if the fault is not armed any more, or not yet, or if
-   * the storage fails: then it does not happen.
-   */
+  /** Counts a match. Undefined if the fault is not armed any more, or not yet, or if the storage fails: then it does not happen. */
   async match(armed: Counted): Promise<{ readonly before: FaultCount; readonly after: FaultCount } | undefined> {
     const matching = this.storage.write(async (tx) => {
       const counts = await keptFaultCounts(tx)

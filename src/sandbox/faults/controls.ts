@@ -53,10 +53,7 @@ export function faultControls(
   }
 }
 
-/**
- * Arms what the other processes of a shared storage have armed. If none has armed any, arms the faults of the seed, in all of
- * them.
- */
+/** Arms what the other processes of a shared storage have armed, or else the faults of the seed, in all of them. */
 export async function armAtStart(
   armSeed: (() => void) | undefined,
   { sandbox, storage, background }: Pick<ServiceContext, 'sandbox' | 'storage' | 'background'>,

@@ -289,10 +289,7 @@ const streamOf = (chunks: Chunks): ReadableStream<Uint8Array> =>
 
 export const HEADER_FAULT = 'header'
 
-/**
- * Reads `X-Sandbox-Fault`: a point and an action, such as `after_commit; drop`, `before; status=503` or
- * `mid_body; truncate=10`. Throws `header_malformed`.
- */
+/** Reads `X-Sandbox-Fault`, such as `after_commit; drop` or `mid_body; truncate=10`. Throws `header_malformed`. */
 export function readFaultHeader(text: string): Fault {
   const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\d{1,9})\s*)?$/.exec(text) ?? []
   const fault = { match: {}, at, do: { [name]: value === undefined ? true : Number(value) } }

@@ -51,7 +51,6 @@ export const FaultShape = strictComponent('Fault', fields, (checked) => {
 })
 
 export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.TextId, fired: z.int() })
-/** The errors of a storage that a fault can stand for. */
 export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const
 
 const works: Readonly<Record<'request' | FaultPort, Readonly<Partial<Record<FaultPoint, readonly ActionName[]>>>>> = {

@@ -18,14 +18,12 @@ export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'al
   readonly seeded: readonly Fault[]
   /** The storage in which several processes count together: without faults, so that to count is no match itself. */
   readonly sharedBy: Storage | undefined
-  /** The ids of all operations that faults may match. */
   loadOperations(): Promise<readonly string[]>
 }
 
 /** The faults of a sandbox. What makes them happen loads with the first one. */
 export class SandboxFaults implements Faults {
   engine: FaultEngine | undefined
-  /** The last failure of a write, if a fault made it. */
   #failed: StorageUnavailable | undefined
   #loading: Promise<FaultEngine> | undefined
   #loaded: FaultEngine | undefined

@@ -16,7 +16,6 @@ export interface CallDraft {
 
 export type Template = readonly (string | Secret)[]
 
-/** A secret of a path or body that must be made anew. */
 export interface Secret {
   /** `request.body.nonce` */
   readonly field: string
@@ -146,6 +145,5 @@ export function callerOf(entry: Entry): EntryCaller {
   return { kind: 'session', userId: kind === 'user' ? Number(id) : null }
 }
 
-/** The refusal of an entry that cannot be repeated, with the part of the entry that is the reason. */
 export const notReplayable = (field: string, why: string): Problem =>
   problem('not_replayable', { detail: `\`${field}\`: ${why}`, fields: { field }, facts: { why } })

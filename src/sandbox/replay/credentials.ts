@@ -145,9 +145,7 @@ const withoutEvents = (tx: Writer): Writer => ({
   remove: (from, id) => tx.remove(from, id),
 })
 
-/** What the repetition of a request needs that the journal does not have. */
 export interface FreshSecrets {
-  /** Headers that identify the caller. */
   readonly headers: Readonly<Record<string, string>>
   readonly plainText: (secret: Secret) => string
 }
@@ -197,10 +195,7 @@ async function madeInPlace(
   return kind === 'device' ? `replayed-${randomHex(stage.service.random, 16)}` : undefined
 }
 
-/**
- * Gives a payment a new nonce. Outside of a fork, only a payment whose nonce is worth nothing gets one, because its holder
- * has the old one.
- */
+/** Gives a payment a new nonce. Outside of a fork only if its nonce is worth nothing, because its holder has the old one. */
 export async function freshNonce(
   tx: Writer,
   {
@@ -221,7 +216,6 @@ export async function freshNonce(
   return nonce
 }
 
-/** Requests a code in the session of the call, and reads it in the outbox. */
 async function mailedCode(
   { draft, code, headers }: { draft: CallDraft; code: Secret; headers: FreshSecrets['headers'] },
   stage: ReplayStage,

@@ -27,7 +27,6 @@ export interface Comparing {
   readonly strict?: boolean
 }
 
-/** Compares two answers as the journal keeps them, without secrets. */
 export function compareAnswers(was: Answer, is: Answer, { place, strict = false }: Comparing): ComparedAnswers {
   const [one, other] = [was.response, is.response]
   const found = [

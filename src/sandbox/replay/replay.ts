@@ -35,7 +35,6 @@ export interface Replay {
   readonly effects: ComparedEffects
 }
 
-/** Sends the request of an entry again, with fresh credentials of the same caller. Throws `not_found`, `not_replayable`. */
 export async function replayEntry(
   id: string,
   { in: place, diff = true, strict = false }: ReplayOrder,
@@ -84,11 +83,9 @@ export interface Resent {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** The id of the entry that it repeats. */
   readonly causedBy?: string
 }
 
-/** Where a request is sent again: the sandbox itself, or a fork of it. */
 export interface ReplayStage {
   readonly service: ServiceContext
   readonly isFork: boolean
@@ -102,10 +99,7 @@ export const stageInPlace = (service: ServiceContext): ReplayStage => ({
   ...{ ...over(service), isFork: false, state: 'now', close: async () => {} },
 })
 
-/**
- * A fork, in the state and at the time of a moment in the past, if the history reaches so far. Otherwise in those of now:
- * some services keep no history.
- */
+/** A fork, at a moment in the past if the history reaches so far, and otherwise now: some services keep no history. */
 export async function stageInFork(service: ServiceContext, past: PastMoment | undefined): Promise<ReplayStage> {
   const { openFork } = sandboxOf(service)
   const before =

@@ -38,10 +38,8 @@ const lastError = sandboxTool({
     for await (const entry of newestEntries(service, query)) {
       if (entry.status === null || entry.status < 400 || isOfForeignPage(entry)) continue
       const explained = briefExplanation(await requestControls(service).explain(entry.id))
-      return {
-        lines: [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)],
-        structured: { ...explained, entry: wholeEntry(entry) },
-      }
+      const lines = [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)]
+      return { lines, structured: { ...explained, entry: wholeEntry(entry) } }
     }
     return { lines: ['None of the last calls that match was refused.'], structured: { entry: null } }
   },
@@ -65,13 +63,9 @@ const searchRequests = sandboxTool({
     }
     const shown = found.slice(0, limit)
     const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
-    return {
-      lines: [
-        ...(shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)),
-        ...(next === null ? [] : [`There are more: call again with after "${next}".`]),
-      ],
-      structured: { requests: shown.map(briefEntry), next },
-    }
+    const lines = shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)
+    const more = next === null ? [] : [`There are more: call again with after "${next}".`]
+    return { lines: [...lines, ...more], structured: { requests: shown.map(briefEntry), next } }
   },
 })
 
@@ -85,10 +79,8 @@ const explain = sandboxTool({
   async call({ id }, service) {
     const explained = await requestControls(service).explain(id)
     const brief = briefExplanation(explained)
-    return {
-      lines: [explained.verdict, ...linesOfExplanation(brief)],
-      structured: { ...brief, entry: briefEntry(explained.entry) },
-    }
+    const structured = { ...brief, entry: briefEntry(explained.entry) }
+    return { lines: [explained.verdict, ...linesOfExplanation(brief)], structured }
   },
 })
 
@@ -109,10 +101,8 @@ const replayDiff = sandboxTool({
   async call({ id, in: place = 'fork', strict }, service) {
     const replay = await replayControls(service).replay(id, { in: place, diff: true, strict })
     const { entry, state, diff = [], effects } = replay
-    return {
-      lines: linesOfReplay({ entry, state, diff, effects }),
-      structured: { state, diff, effects, entry: briefEntry(entry) },
-    }
+    const structured = { state, diff, effects, entry: briefEntry(entry) }
+    return { lines: linesOfReplay({ entry, state, diff, effects }), structured }
   },
 })
 

@@ -78,16 +78,12 @@ const ledger = sandboxTool({
   hints: { reads: true },
   async call(_args, service) {
     const audit = await stateControls(service).ledger()
-    const { broken, movements, digital_quantities } = audit
-    return {
-      lines: [
-        broken ? `The ledger is broken: ${broken.rule}.` : `The ledger keeps its rules, with ${movements} movements.`,
-        ...digital_quantities
-          .slice(0, MOST_LINES)
-          .map(({ dq, issued, balances, held }) => `${dq}: issued ${issued}, balances ${balances}, held ${held}`),
-      ],
-      structured: audit,
-    }
+    const { broken, movements } = audit
+    const quantities = audit.digital_quantities.slice(0, MOST_LINES).map(({ dq, issued, balances, held }) => {
+      return `${dq}: issued ${issued}, balances ${balances}, held ${held}`
+    })
+    const kept = `The ledger keeps its rules, with ${movements} movements.`
+    return { lines: [broken ? `The ledger is broken: ${broken.rule}.` : kept, ...quantities], structured: audit }
   },
 })
 
@@ -101,10 +97,7 @@ const armFault = sandboxTool({
     const armed = await faultControls(service).arm(fault)
     const { id, times } = armed
     const often = times === undefined ? 'each time' : `${times} times`
-    return {
-      lines: [`Armed ${id}, ${often}. DELETE /_sandbox/faults/${id} disarms it.`],
-      structured: armed,
-    }
+    return { lines: [`Armed ${id}, ${often}. DELETE /_sandbox/faults/${id} disarms it.`], structured: armed }
   },
 })
 
@@ -117,13 +110,8 @@ const fork = sandboxTool({
   async call(_args, service) {
     const forked = await sandboxOf(service).forks.create()
     const { id, url } = forked
-    return {
-      lines: [
-        `The fork answers at ${url}, and its tools at ${url}/_sandbox/mcp.`,
-        `DELETE /_sandbox/forks/${id} ends it.`,
-      ],
-      structured: forked,
-    }
+    const line = `The fork answers at ${url}, and its tools at ${url}/_sandbox/mcp.`
+    return { lines: [line, `DELETE /_sandbox/forks/${id} ends it.`], structured: forked }
   },
 })
 

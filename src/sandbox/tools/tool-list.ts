@@ -4,7 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { userByEmail } from '../../identity/users/user.js'
 import { peopleControls } from '../controls/people-controls.js'
-import { OutboxQueryShape, PhoneModeShape } from '../controls/shapes.js'
+import { OutboxQueryShape, PhoneModeShape, wrongField } from '../controls/shapes.js'
 import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { journalTools } from './journal-tools.js'
@@ -20,19 +20,12 @@ const outbox = sandboxTool({
   hints: { reads: true },
   async call({ limit = 5, ...query }, service) {
     const { messages, next } = await peopleControls(service).outbox({ ...query, limit })
-    return {
-      lines: [
-        ...(messages.length === 0 ? ['There is no message that matches.'] : []),
-        ...messages.map(({ kind, to, subject, codes, links }) =>
-          [
-            `${kind} to ${to}: ${cutText(String(subject), 100)}`,
-            ...codes.map((code) => `code ${code}`),
-            ...links.map((link) => `link ${link}`),
-          ].join(', '),
-        ),
-      ],
-      structured: { messages, next },
-    }
+    const lines = messages.map(({ kind, to, subject, codes, links }) => {
+      const found = [...codes.map((code) => `code ${code}`), ...links.map((link) => `link ${link}`)]
+      return [`${kind} to ${to}: ${cutText(String(subject), 100)}`, ...found].join(', ')
+    })
+    const none = ['There is no message that matches.']
+    return { lines: lines.length === 0 ? none : lines, structured: { messages, next } }
   },
 })
 
@@ -75,11 +68,7 @@ async function answerApprovalOf(
   { answer }: z.output<typeof AnswerPhoneShape>,
   service: ServiceContext,
 ): Promise<SandboxToolAnswer> {
-  if (answer === undefined)
-    throw problem('field_invalid', {
-      detail: '"answer" is missing: send it with "approval_id".',
-      fields: { field: 'answer' },
-    })
+  if (answer === undefined) throw wrongField('answer', 'is missing: send it with "approval_id".')
   const approval = await peopleControls(service)[answer](id)
   return { lines: [`${approval.summary}: ${approval.status}.`], structured: approval }
 }
@@ -105,13 +94,9 @@ const docsSearch = sandboxTool({
   async call({ query, limit = 5 }, service) {
     const { searchDocs } = await load(() => import('./docs-search.js'))
     const results = searchDocs(query, { limit, routes: await sandboxOf(service).loadRoutes(), service })
-    return {
-      lines: [
-        ...(results.length === 0 ? ['Nothing in the documentation matches. Try fewer or other words.'] : []),
-        ...results.map(({ title, text, at }) => `${title}: ${text} (${at})`),
-      ],
-      structured: { results },
-    }
+    const lines = results.map(({ title, text, at }) => `${title}: ${text} (${at})`)
+    const none = ['Nothing in the documentation matches. Try fewer or other words.']
+    return { lines: lines.length === 0 ? none : lines, structured: { results } }
   },
 })
 

@@ -1,4 +1,3 @@
-/** The controls under `/_sandbox`, and what a sandbox measures. */
 export const controlFeature = {
   areas: ['_sandbox', 'metrics'],
   async load() {

@@ -90,7 +90,6 @@ export async function knownCredentials(
   return known
 }
 
-/** The credentials in a seed that has all of them. */
 export const clientsIn = ({ accounts = [], users = [] }: Seed): SeededClient[] => [
   ...accounts.map(({ name, client_id = '', client_secret = '' }) => ({
     kind: 'account' as const,

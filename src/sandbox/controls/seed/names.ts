@@ -6,7 +6,6 @@ import { primaryTwin, type TwinRow, twinByHostname } from '../../../money/twins/
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 
-/** Ids of existing accounts by name. */
 export type AccountNames = ReadonlyMap<string, readonly number[]>
 
 export async function accountNames(tx: Reader): Promise<AccountNames> {

@@ -58,11 +58,7 @@ export interface Seeded {
   items: ShownItem[]
 }
 
-/**
- * Creates everything that a seed names, or nothing.
- * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`,
- * `upstream_refused`, `plan_limit_reached`.
- */
+/** Creates everything that a seed names, or nothing. */
 async function plantSeed(
   tx: Writer,
   { seed, plantItems }: { readonly seed: Seed; readonly plantItems: PlantItems },
