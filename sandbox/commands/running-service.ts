@@ -54,13 +54,13 @@ function controlRefusal(url: string, cause: unknown): unknown {
   if (cause instanceof Refusal) return cause
   if (isRedirect(cause)) return new Refusal(cause.message, { cause })
   if (!isRefusal(cause)) return unreachable(url, cause)
-  if (cause.code === 'sandbox_refused')
-    return new Refusal(`${url} guards its controls: send the token that it printed at its start with --control-token`, {
-      cause,
-    })
-  if (cause.code === 'unknown' && cause.status === 404)
-    return new Refusal(`${url} has no controls: it is no sandbox of farthing`, { cause })
-  return new Refusal(`${url} refused ${cause.operation}: ${cause.message}`, { cause })
+  const why = () => {
+    if (cause.code === 'sandbox_refused')
+      return 'guards its controls: send the token that it printed at its start with --control-token'
+    const isNone = cause.code === 'unknown' && cause.status === 404
+    return isNone ? 'has no controls: it is no sandbox of farthing' : `refused ${cause.operation}: ${cause.message}`
+  }
+  return new Refusal(`${url} ${why()}`, { cause })
 }
 
 /** The client follows no redirect, and says where it leads. */

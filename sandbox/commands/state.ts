@@ -95,10 +95,7 @@ export async function importBinderFile({
   }
 }
 
-async function* counted(
-  chunks: AsyncIterable<Uint8Array>,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
+async function* counted(chunks: AsyncIterable<Uint8Array>, onRead: (bytes: number) => void) {
   for await (const chunk of chunks) {
     onRead(chunk.length)
     yield chunk
@@ -111,6 +108,6 @@ function importReport({ hostname, rows, delegates, stand_ins, digital_quantities
       `  ${dq}: balance ${balance}${opening > 0 ? `, after an opening balance of ${opening}` : ''}${is_new ? ' (a new digital quantity)' : ''}`,
   )
   const counts = [delegates > 0 && `${delegates} of them delegates`, stand_ins > 0 && `${stand_ins} new counterparts`]
-  const [more] = [counts.filter(Boolean).join(', ')]
+  const more = counts.filter(Boolean).join(', ')
   return [`Imported ${shownRows(rows)} into ${hostname}${more && `: ${more}`}.`, ...quantities]
 }

@@ -44,11 +44,9 @@ const ofCharge: Concerning = async (tx, id) => {
   return { ...concern, owners: [concern.owners[0], charge.payer] }
 }
 
-const ofAccount: Concerning = async (_tx, id) => ({
-  owners: [`account:${Number(id)}`],
-  type: 'billing.unsettled',
-  subject: `account:${id}`,
-})
+const ofAccount: Concerning = async (_tx, id) => {
+  return { owners: [`account:${Number(id)}`], type: 'billing.unsettled', subject: `account:${id}` }
+}
 
 const ofInvoice: Concerning = async (tx, id) => {
   const invoice = await tx.get(invoices, Number(id))

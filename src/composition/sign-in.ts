@@ -34,10 +34,8 @@ export const onFirstProof: readonly OnFirstProof[] = [
   { end: (tx, { userId, at }) => removeAllDevices(tx, userId, at), one: 'device', many: 'devices' },
   { isSliced: true, end: rejectRequestsOf, one: 'open request', many: 'open requests' },
   {
-    isSliced: true,
-    end: endStandingApprovalsOf,
-    one: 'approval of later payments',
-    many: 'approvals of later payments',
+    ...{ isSliced: true, end: endStandingApprovalsOf },
+    ...{ one: 'approval of later payments', many: 'approvals of later payments' },
   },
   {
     end: (tx, { userId }) => removeThresholds(tx, userId),

@@ -69,15 +69,10 @@ export function checkHealth(service: ServiceContext): Health & { readonly ok: tr
 function healthOf(service: ServiceContext): Health {
   const { storage, options, background } = service
   const processes = background.processes()
+  const fault = storage.fault && { fault: storage.fault.reason ?? 'the storage is unavailable' }
   return {
-    ok: !storage.fault,
-    ...(storage.fault && { fault: storage.fault.reason ?? 'the storage is unavailable' }),
-    name: 'farthing',
-    version: VERSION,
-    storage: storage.name,
-    clock: showClock(service),
-    evidence: options.evidence,
-    ...(processes && { processes }),
+    ...{ ok: !storage.fault, ...fault, name: 'farthing', version: VERSION, storage: storage.name },
+    ...{ clock: showClock(service), evidence: options.evidence, ...(processes && { processes }) },
   }
 }
 

@@ -33,30 +33,19 @@ const LEFT_OUT = new Set([
 ])
 
 /** Refusals of what a request came from, which a repetition in this process does not have. */
-const OF_ITS_PLACE: ReadonlySet<string> = new Set([
-  'sandbox_refused',
-  'host_refused',
-  'origin_refused',
-  'cross_site',
-  'page_refused',
-])
+const OF_ITS_PLACE = /^(sandbox_refused|host_refused|origin_refused|cross_site|page_refused)$/
 
 export function draftOf(entry: Entry): CallDraft {
   const { method, request, origin, status, code } = entry
   if (origin === 'timer' || origin === 'delivery') throw notReplayable('origin', `It is a ${origin}, not a request.`)
   if (status === null) throw notReplayable('status', 'It has no answer yet.')
-  if (code !== undefined && OF_ITS_PLACE.has(code))
+  if (code !== undefined && OF_ITS_PLACE.test(code))
     throw notReplayable('code', 'It was refused because of where it came from, and a replay comes from here.')
   if (/^(CONNECT|TRACE|TRACK)$/i.test(method)) throw notReplayable('method', `No client of this kind sends ${method}.`)
   const isForm = request.headers['content-type']?.includes('x-www-form-urlencoded') ?? false
-  return {
-    entry,
-    method,
-    path: templateOf(entry.path, 'request.path', 'form'),
-    headers: keptHeaders(entry),
-    body: bodyOf(entry, isForm ? 'form' : 'json'),
-    caller: callerOf(entry),
-  }
+  const path = templateOf(entry.path, 'request.path', 'form')
+  const body = bodyOf(entry, isForm ? 'form' : 'json')
+  return { entry, method, path, headers: keptHeaders(entry), body, caller: callerOf(entry) }
 }
 
 function bodyOf({ request, method, operation_id }: Entry, inside: Secret['inside']): Template | null {

@@ -37,7 +37,9 @@ export async function freshCredentials(tx: Writer, caller: EntryCaller, service:
     case 'none':
       return {}
     case 'token':
-      return bearer(caller.of === 'agent' ? await agentToken(tx, caller.id, service) : await token(tx, caller, service))
+      return bearer(
+        await (caller.of === 'agent' ? agentToken(tx, caller.id, service) : token(tx, caller.of, caller.id, service)),
+      )
     case 'session':
       return { 'x-session-id': await session(tx, caller.userId, service) }
     case 'client':
@@ -55,12 +57,7 @@ export async function freshCredentials(tx: Writer, caller: EntryCaller, service:
 const bearer = (text: string): Headers => ({ authorization: `Bearer ${text}` })
 const basic = (id: string, secret: string): Headers => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` })
 
-async function token(
-  tx: Writer,
-  { of, id }: { of: 'account' | 'user' | 'agent'; id: number },
-  service: ServiceContext,
-): Promise<string> {
-  if (of === 'agent') throw new Error('an agent has no client credentials')
+async function token(tx: Writer, of: 'account' | 'user', id: number, service: ServiceContext): Promise<string> {
   const at = service.clock.now()
   const known = (await clientsOf(tx, of, id)).find(({ deleted_at }) => deleted_at === null)
   if (!known) throw notReplayable(AUTHORIZATION, `${of}:${id} has no client credentials now.`)
@@ -158,8 +155,9 @@ export async function freshSecrets(draft: CallDraft, stage: ReplayStage): Promis
   const { headers, made } = await service.storage.write(async (tx) => {
     const values = new Map<Secret, string>()
     for (const secret of secrets) {
-      const value = await madeInPlace(tx, { draft, secret, stage })
-      if (value !== undefined) values.set(secret, value)
+      const kind = remade(draft, secret)
+      if (kind === 'nonce') values.set(secret, await freshNonce(tx, { draft, secret, stage }))
+      if (kind === 'device') values.set(secret, `replayed-${randomHex(service.random, 16)}`)
     }
     return { headers: await freshCredentials(tx, draft.caller, service), made: values }
   })
@@ -167,7 +165,7 @@ export async function freshSecrets(draft: CallDraft, stage: ReplayStage): Promis
   if (code) made.set(code, await mailedCode({ draft, code, headers }, stage))
   return {
     headers,
-    plainText: (secret) => {
+    plainText(secret) {
       const value = made.get(secret)
       if (value === undefined) throw unknownSecret(secret)
       return value
@@ -186,24 +184,12 @@ export function remade({ entry }: CallDraft, { name }: Secret): 'nonce' | 'code'
   return name === 'token' && operation === 'createRegistration' ? 'device' : undefined
 }
 
-async function madeInPlace(
-  tx: Writer,
-  { draft, secret, stage }: { draft: CallDraft; secret: Secret; stage: ReplayStage },
-): Promise<string | undefined> {
-  const kind = remade(draft, secret)
-  if (kind === 'nonce') return freshNonce(tx, { draft, secret, stage })
-  return kind === 'device' ? `replayed-${randomHex(stage.service.random, 16)}` : undefined
-}
-
 /** Gives a payment a new nonce. Outside of a fork only if its nonce is worth nothing, because its holder has the old one. */
 export async function freshNonce(
   tx: Writer,
-  {
-    draft: { entry },
-    secret,
-    stage,
-  }: { draft: CallDraft; secret: Secret; stage: Pick<ReplayStage, 'service' | 'isFork'> },
+  { draft, secret, stage }: { draft: CallDraft; secret: Secret; stage: Pick<ReplayStage, 'service' | 'isFork'> },
 ): Promise<string> {
+  const { entry } = draft
   const { service, isFork } = stage
   const nonce = base64url(service.random.bytes(32))
   if (entry.code === 'nonce_unknown') return nonce
@@ -220,19 +206,15 @@ async function mailedCode(
   { draft, code, headers }: { draft: CallDraft; code: Secret; headers: FreshSecrets['headers'] },
   stage: ReplayStage,
 ): Promise<string> {
-  const { service } = stage
-  const text = draft.body === null ? '' : filledTemplate(draft.body, () => '')
-  const email = emailIn(text)
+  const email = emailIn(draft.body === null ? '' : filledTemplate(draft.body, () => ''))
   if (email === undefined) throw unknownSecret(code)
   const wrong = draft.entry.code === 'code_wrong'
   const sent = await stage.send({
-    method: 'POST',
-    path: '/v4/session/code',
+    ...{ method: 'POST', path: '/v4/session/code', body: JSON.stringify({ email }) },
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ email }),
   })
   if (sent.status >= 300) throw notReplayable(code.field, `A new code is refused with status ${sent.status}.`)
-  const [mail] = await service.storage.read((tx) =>
+  const [mail] = await stage.service.storage.read((tx) =>
     tx.find(outbox, { index: 'byToAndKind', prefix: [email, 'mail'], limit: 1, reverse: true }),
   )
   const mailed = mail && codesIn(mail)[0]

@@ -90,13 +90,12 @@ export async function knownCredentials(
   return known
 }
 
-export const clientsIn = ({ accounts = [], users = [] }: Seed): SeededClient[] => [
-  ...accounts.map(({ name, client_id = '', client_secret = '' }) => ({
-    kind: 'account' as const,
-    ...{ name, client_id, client_secret },
-  })),
-  ...users.map(({ client_id = '' }) => ({ kind: 'user' as const, client_id })),
-]
+export function clientsIn({ accounts = [], users = [] }: Seed): SeededClient[] {
+  const ofAccounts = accounts.map(({ name, client_id = '', client_secret = '' }): SeededClient => {
+    return { kind: 'account', name, client_id, client_secret }
+  })
+  return [...ofAccounts, ...users.map(({ client_id = '' }): SeededClient => ({ kind: 'user', client_id }))]
+}
 
 async function derivedClients(tx: Reader, keys: Keyring): Promise<SeededClient[]> {
   const candidates: SeededClient[] = []
