@@ -236,15 +236,11 @@ export const paused = (bytes: number, pause: () => Promise<void>) =>
   async function* (chunks: Chunks): Chunks {
     let left = bytes
     for await (const chunk of chunks) {
-      if (left >= 0 && chunk.length > left) {
-        if (left > 0) yield chunk.subarray(0, left)
-        await pause()
-        yield chunk.subarray(left)
-        left = -1
-      } else {
-        yield chunk
-        if (left >= 0) left -= chunk.length
-      }
+      const isHere = left >= 0 && chunk.length > left
+      if (isHere && left > 0) yield chunk.subarray(0, left)
+      if (isHere) await pause()
+      yield isHere ? chunk.subarray(left) : chunk
+      left = isHere ? -1 : left - chunk.length
     }
   }
 

@@ -40,6 +40,7 @@ const SeededTwin = component('SeededTwin', {
   key: z.secret(z.string()),
   balance: Amount,
 })
+const SeededClient = { client_id: z.TextId, client_secret: z.secret(z.string()), twin: SeededTwin }
 
 const Snapshot = component('Snapshot', {
   schema: z.optional(z.int()),
@@ -56,13 +57,8 @@ export const controlRoutes = defineRoutes('sandbox', {
     isOpen: true,
     summary: 'Read the version, storage and time of the running service. Answers 503 while it can store nothing.',
     result: z.object({
-      ok: z.literal(true),
-      name: z.string(),
-      version: z.string(),
-      storage: z.string(),
-      clock: Clock,
-      evidence: z.string(),
-      processes: z.optional(z.array(z.string())),
+      ...{ ok: z.literal(true), name: z.string(), version: z.string(), storage: z.string() },
+      ...{ clock: Clock, evidence: z.string(), processes: z.optional(z.array(z.string())) },
     }),
     handle: async (_call, service) => checkHealth(service),
   }),
@@ -81,25 +77,8 @@ export const controlRoutes = defineRoutes('sandbox', {
     status: 201,
     result: z.object({
       digital_quantities: z.array(z.object({ dq: ContentHash, shortcode: z.string() })),
-      accounts: z.array(
-        z.object({
-          id: z.Id,
-          name: z.string(),
-          public_secret: z.TextId,
-          client_id: z.TextId,
-          client_secret: z.secret(z.string()),
-          twin: SeededTwin,
-        }),
-      ),
-      users: z.array(
-        z.object({
-          id: z.Id,
-          email: z.string(),
-          client_id: z.TextId,
-          client_secret: z.secret(z.string()),
-          twin: SeededTwin,
-        }),
-      ),
+      accounts: z.array(z.object({ id: z.Id, name: z.string(), public_secret: z.TextId, ...SeededClient })),
+      users: z.array(z.object({ id: z.Id, email: z.string(), ...SeededClient })),
       twins: z.array(SeededTwin),
       commodities: z.array(
         z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.Hostname }),
@@ -107,14 +86,8 @@ export const controlRoutes = defineRoutes('sandbox', {
       items: z.array(ItemShape),
     }),
     errors: [
-      'already_exists',
-      'email_taken',
-      'dq_unknown',
-      'amount_invalid',
-      'twin_unknown',
-      'field_invalid',
-      'upstream_refused',
-      'plan_limit_reached',
+      ...(['already_exists', 'email_taken', 'dq_unknown', 'amount_invalid', 'twin_unknown'] as const),
+      ...(['field_invalid', 'upstream_refused', 'plan_limit_reached'] as const),
     ],
     handle: ({ body }, service) => stateControls(service).seed(body),
   }),
@@ -174,10 +147,7 @@ export const controlRoutes = defineRoutes('sandbox', {
     text: { type: 'text/csv', limit: 'binderBytes' },
     status: 201,
     result: z.object({
-      hostname: z.Hostname,
-      rows: z.int(),
-      delegates: z.int(),
-      stand_ins: z.int(),
+      ...{ hostname: z.Hostname, rows: z.int(), delegates: z.int(), stand_ins: z.int() },
       digital_quantities: z.array(
         z.object({ dq: ContentHash, decimals: z.int(), is_new: z.boolean(), opening: Amount, balance: Amount }),
       ),
@@ -207,16 +177,10 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: z.object({
       messages: z.array(
         z.object({
-          id: z.Id,
-          kind: MessageKind,
-          status: z.enum(['pending', 'sent', 'failed']),
-          to: z.string(),
-          subject: z.secret(z.string()),
-          text: z.secret(z.string()),
-          codes: z.secret(z.array(z.string())),
-          links: z.secret(z.array(z.string())),
-          data: z.optional(z.record(z.string(), z.string())),
-          created_at: UnixSeconds,
+          ...{ id: z.Id, kind: MessageKind, status: z.enum(['pending', 'sent', 'failed']), to: z.string() },
+          ...{ subject: z.secret(z.string()), text: z.secret(z.string()) },
+          ...{ codes: z.secret(z.array(z.string())), links: z.secret(z.array(z.string())) },
+          ...{ data: z.optional(z.record(z.string(), z.string())), created_at: UnixSeconds },
         }),
       ),
       next: z.nullable(z.int()),
@@ -270,11 +234,7 @@ export const controlRoutes = defineRoutes('sandbox', {
       called: z.int(),
       operations: z.array(
         z.object({
-          operation_id: z.string(),
-          method: z.string(),
-          path: z.string(),
-          evidence: Grade,
-          calls: z.int(),
+          ...{ operation_id: z.string(), method: z.string(), path: z.string(), evidence: Grade, calls: z.int() },
           versions: z.array(z.object({ version: z.string(), evidence: Grade, calls: z.int() })),
         }),
       ),
@@ -361,10 +321,7 @@ export const peopleRoutes = defineRoutes('sandbox', {
     summary: "Read how a user's phone answers, whether they have a device, and their pending authentication requests.",
     params: PhonePath,
     result: z.object({
-      user_id: z.Id,
-      has_device: z.boolean(),
-      mode: PhoneModeShape,
-      after_seconds: z.number(),
+      ...{ user_id: z.Id, has_device: z.boolean(), mode: PhoneModeShape, after_seconds: z.number() },
       requests: z.array(AuthenticationRequest),
     }),
     errors: ['not_found'],
