@@ -2,203 +2,154 @@ import * as z from 'zod/mini'
 import { withoutUndefined } from '../src/base/json.js'
 import { suggestName } from '../src/base/text/nearest-name.js'
 import { options } from '../src/options.js'
-import type { Seed } from '../src/sandbox/controls/seed/seed-content.js'
+import type { Seed } from '../src/sandbox/controls/seed/seed-schema.js'
 import { isObject } from '../src/storage/unknown.js'
-import { parseDocument, readOptionalText } from './document.js'
-import { Refusal } from './refusal.js'
-import { checkSeed } from './seed/load.js'
-
-const clocks = ['real', 'manual'] as const
-const text = z.string().check(z.minLength(1))
+import { checkSeed, parseDocument, Refusal, readOptionalText } from './refusal.js'
 
 interface Setting {
   readonly schema: z.ZodMiniType
-  /** In commander's notation. */
+  /** In commander's notation. What does not begin with a dash is the value of the flag that has the setting's name. */
   readonly flags: string
   readonly help: string
   /** Completes the sentence "it must be …", or "each must be …" for a list. */
   readonly expects: string
-  /** The flag may be repeated. A variable separates the values by commas. */
-  readonly isList?: boolean
-  readonly isNumber?: boolean
-  /** Its text is an answer, such as yes or no. */
-  readonly isSwitch?: boolean
-  /** Its elements are `name=number`. A config file has an object. The flag may be repeated. */
-  readonly isRecord?: boolean
   /** Errors do not repeat it. */
   readonly isSecret?: boolean
-  /** All it can be, if that is a short list. */
-  readonly values?: readonly string[]
 }
 
-const aFile = 'the name of a file'
-const aSwitch = 'true or false'
+const setting = <const O extends Pick<Setting, 'schema' | 'expects' | 'isSecret'>>(
+  option: O,
+  flags: string,
+  help: string,
+) => ({ ...option, flags, help })
+
+const text = z.string().check(z.minLength(1))
+const aFile = { schema: text, expects: 'the name of a file' }
+const aSwitch = { schema: z.boolean(), expects: 'true or false' }
+const aDatabase = { schema: text, expects: 'the URL of a PostgreSQL database', isSecret: true }
+const aSeed = {
+  schema: z.union([text, z.record(z.string(), z.unknown())]),
+  expects: 'a JSON or YAML file, demo or none',
+}
+const aClock = { schema: z.enum(['real', 'manual']), expects: 'real or manual' }
+const aKey = { schema: z.string().check(z.regex(/^[\da-f]{64}$/i)), expects: '64 hex digits', isSecret: true }
+const someLimits = {
+  ...options.limits,
+  expects: `a name and a whole number, such as codes=20. The names are ${Object.keys(options.limits.schema.shape).join(', ')}`,
+}
 
 /**
  * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
  * the same options.
  */
-export const settings = {
-  port: {
-    ...options.port,
-    flags: '-p, --port <number>',
-    help: 'port to listen on; 0 picks a free one (default: 4242)',
-    isNumber: true,
-  },
-  host: {
-    ...options.host,
-    flags: '--host <address>',
-    help: 'address to listen on (default: 127.0.0.1)',
-  },
-  data: {
-    schema: text,
-    flags: '--data <file>',
-    help: 'file to store the state in (default: .farthing/data.json)',
-    expects: aFile,
-  },
-  memory: { schema: z.boolean(), flags: '--memory', help: 'store the state in memory only', expects: aSwitch },
-  database: {
-    schema: text,
-    flags: '--database <url>',
-    help: 'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
-    expects: 'the URL of a PostgreSQL database',
-    isSecret: true,
-  },
-  seed: {
-    schema: z.union([text, z.record(z.string(), z.unknown())]),
-    flags: '--seed <file>',
-    help: 'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
-    expects: 'a JSON or YAML file, demo or none',
-  },
-  baseUrl: {
-    ...options.baseUrl,
-    flags: '--base-url <url>',
-    help: 'URL at which clients reach the service (default: where it listens)',
-  },
-  clock: {
-    schema: z.enum(clocks),
-    flags: '--clock <mode>',
-    help: 'real or manual; manual time moves only when you advance it (default: as stored)',
-    expects: 'real or manual',
-    values: clocks,
-  },
-  evidence: {
-    ...options.evidence,
-    flags: '--evidence <grade>',
-    help: 'refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)',
-    values: options.evidence.schema.options,
-  },
-  balances: {
-    ...options.balances,
-    flags: '--balances <unit>',
-    help: 'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
-    values: options.balances.schema.options,
-  },
-  twinDomain: {
-    ...options.twinDomain,
-    flags: '--twin-domain <domain>',
-    help: 'domain of the hostnames of new twins (default: twin.localhost)',
-  },
-  accountCreation: {
-    ...options.accountCreation,
-    flags: '--account-creation <answer>',
-    help: 'whether anybody may create accounts: yes or no (default: yes)',
-    values: ['yes', 'no'],
-    isSwitch: true,
-  },
-  chargeOnUpstreamError: {
-    ...options.chargeOnUpstreamError,
-    flags: '--charge-on-upstream-error',
-    help: 'keep the payment for a call that the endpoint of a seller answers with 500 or more',
-  },
-  encryptionKey: {
-    schema: z.string().check(z.regex(/^[\da-f]{64}$/i)),
-    flags: '--encryption-key <hex>',
-    help: 'key of the state, in place of its key file; a variable keeps it out of the list of processes',
-    expects: '64 hex digits',
-    isSecret: true,
-  },
-  limits: {
-    ...options.limits,
-    flags: '--limit <name=number>',
-    help: 'limit of the service, such as codes=20 or newPerDay=1000; may be repeated',
-    expects: `a name and a whole number, such as codes=20. The names are ${Object.keys(options.limits.schema.shape).join(', ')}`,
-    isRecord: true,
-  },
-  import: {
-    schema: text,
-    flags: '--import <file>',
-    help: 'replace the stored state with the state in this file',
-    expects: aFile,
-  },
-  exportOnExit: {
-    schema: text,
-    flags: '--export-on-exit <file>',
-    help: 'write the state to this file on exit',
-    expects: aFile,
-  },
-  controlToken: {
-    ...options.controlToken,
-    flags: '--control-token <token>',
-    help: 'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
-  },
-  allowOrigins: {
-    ...options.allowOrigins,
-    flags: '--allow-origin <origin>',
-    help: 'also let pages of this origin call; may be repeated',
-    isList: true,
-  },
-  allowHosts: {
-    ...options.allowHosts,
-    flags: '--allow-host <host>',
-    help: "also answer requests for this host, beside localhost and the base URL's; may be repeated",
-    isList: true,
-  },
-  allowUpstream: {
-    ...options.allowUpstream,
-    flags: '--allow-upstream <host or CIDR>',
-    help: 'also let purchases call this private host or address range; may be repeated',
-    isList: true,
-  },
-  trustProxy: {
-    ...options.trustProxy,
-    flags: '--trust-proxy',
-    help: 'take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces',
-  },
-  journalEntries: {
-    ...options.journalEntries,
-    flags: '--journal-entries <number>',
-    help: 'how many requests the journal keeps; 0 keeps none (default: 10000)',
-    isNumber: true,
-  },
-  journalBytes: {
-    ...options.journalBytes,
-    flags: '--journal-bytes <number>',
-    help: 'how many bytes of requests the journal keeps (default: 64000000)',
-    isNumber: true,
-  },
-  json: {
-    schema: z.boolean(),
-    flags: '--json',
-    help: 'print the address and credentials as one line of JSON',
-    expects: aSwitch,
-  },
-  open: { schema: z.boolean(), flags: '--open', help: 'open the dashboard in a browser', expects: aSwitch },
+const declared = {
+  port: setting(options.port, '-p, --port <number>', 'port to listen on; 0 picks a free one (default: 4242)'),
+  host: setting(options.host, '<address>', 'address to listen on (default: 127.0.0.1)'),
+  data: setting(aFile, '<file>', 'file to store the state in (default: .farthing/data.json)'),
+  memory: setting(aSwitch, '', 'store the state in memory only'),
+  database: setting(
+    aDatabase,
+    '<url>',
+    'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
+  ),
+  seed: setting(
+    aSeed,
+    '<file>',
+    'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
+  ),
+  baseUrl: setting(options.baseUrl, '<url>', 'URL at which clients reach the service (default: where it listens)'),
+  clock: setting(aClock, '<mode>', 'real or manual; manual time moves only when you advance it (default: as stored)'),
+  evidence: setting(
+    options.evidence,
+    '<grade>',
+    'refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)',
+  ),
+  balances: setting(
+    options.balances,
+    '<unit>',
+    'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
+  ),
+  twinDomain: setting(options.twinDomain, '<domain>', 'domain of the hostnames of new twins (default: twin.localhost)'),
+  accountCreation: setting(
+    options.accountCreation,
+    '<answer>',
+    'whether anybody may create accounts: yes or no (default: yes)',
+  ),
+  chargeOnUpstreamError: setting(
+    options.chargeOnUpstreamError,
+    '',
+    'keep the payment for a call that the endpoint of a seller answers with 500 or more',
+  ),
+  encryptionKey: setting(
+    aKey,
+    '<hex>',
+    'key of the state, in place of its key file; a variable keeps it out of the list of processes',
+  ),
+  limits: setting(
+    someLimits,
+    '--limit <name=number>',
+    'limit of the service, such as codes=20 or newPerDay=1000; may be repeated',
+  ),
+  import: setting(aFile, '<file>', 'replace the stored state with the state in this file'),
+  exportOnExit: setting(aFile, '<file>', 'write the state to this file on exit'),
+  controlToken: setting(
+    options.controlToken,
+    '<token>',
+    'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
+  ),
+  allowOrigins: setting(
+    options.allowOrigins,
+    '--allow-origin <origin>',
+    'also let pages of this origin call; may be repeated',
+  ),
+  allowHosts: setting(
+    options.allowHosts,
+    '--allow-host <host>',
+    "also answer requests for this host, beside localhost and the base URL's; may be repeated",
+  ),
+  allowUpstream: setting(
+    options.allowUpstream,
+    '<host or CIDR>',
+    'also let purchases call this private host or address range; may be repeated',
+  ),
+  trustProxy: setting(
+    options.trustProxy,
+    '',
+    'take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces',
+  ),
+  journalEntries: setting(
+    options.journalEntries,
+    '<number>',
+    'how many requests the journal keeps; 0 keeps none (default: 10000)',
+  ),
+  journalBytes: setting(
+    options.journalBytes,
+    '<number>',
+    'how many bytes of requests the journal keeps (default: 64000000)',
+  ),
+  json: setting(aSwitch, '', 'print the address and credentials as one line of JSON'),
+  open: setting(aSwitch, '', 'open the dashboard in a browser'),
 } satisfies Readonly<Record<string, Setting>>
 
+const wholeFlag = (name: string, flags: string): string =>
+  flags.startsWith('-')
+    ? flags
+    : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${flags}`.trimEnd()
+
+export const settings = Object.fromEntries(
+  Object.entries(declared).map(([name, each]) => [name, { ...each, flags: wholeFlag(name, each.flags) }]),
+) as typeof declared // Object.fromEntries loses the types of the keys.
+
 export type SettingName = keyof typeof settings
-
-/** The settings from one source: the flags, the environment or the config file. */
 export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
-
 export const settingOf = (name: SettingName): Setting => settings[name]
-
+/** The flag may be repeated. A variable separates the values by commas. */
+export const isList = ({ schema }: Pick<Setting, 'schema'>): boolean => schema.def.type === 'array'
+/** Its elements are `name=number`. A config file has an object. The flag may be repeated. */
+export const isRecord = ({ schema }: Pick<Setting, 'schema'>): boolean => schema.def.type === 'object'
 const isName = (name: unknown): name is SettingName => typeof name === 'string' && Object.hasOwn(settings, name)
-
 const names = Object.keys(settings).filter(isName)
-
 const Config = z.strictObject(Object.fromEntries(names.map((name) => [name, z.optional(settingOf(name).schema)])))
-
 /** Where the state is. A source sets at most one. */
 const places = ['memory', 'data', 'database'] as const
 
@@ -229,10 +180,8 @@ export type Settings = {
 }
 
 export interface Sources {
-  /** As commander parsed them. */
   readonly flags: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** The directory that may hold a config file. */
   readonly directory: string
   /** Use a free port and memory unless flags or `FARTHING_` variables say otherwise, to stay clear of a running sandbox. */
   readonly apart?: boolean
@@ -292,16 +241,15 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
     throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}.${suggestName(issue.keys[0] ?? '', names)}`)
   const name = issue?.path[0]
   if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
-  const { expects, isList, isSecret } = settingOf(name)
+  const { schema, expects, isSecret } = settingOf(name)
   const given = isObject(document) ? document[name] : undefined
   const at = issue?.path[1]
   const wrong = Array.isArray(given) && typeof at === 'number' ? given[at] : given
-  const rule = isList && wrong === given ? `a list, each element ${expects}` : expects
+  const rule = isList({ schema }) && wrong === given ? `a list, each element ${expects}` : expects
   const shown = isSecret ? '' : `, not ${JSON.stringify(wrong)}`
   throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
-/** Reads every setting from `source` by its name there, and parses texts into the types of the settings. */
 function readSource(
   source: Readonly<Record<string, unknown>>,
   keyOf: (name: SettingName) => string,
@@ -312,17 +260,18 @@ function readSource(
     // Many tools set a variable to the empty string to leave it out.
     if (value === undefined || value === '') continue
     given[name] =
-      typeof value === 'string' ? parseText(name, value) : settingOf(name).isRecord ? recordOf(value) : value
+      typeof value === 'string' ? parseText(name, value) : isRecord(settingOf(name)) ? recordOf(value) : value
   }
   return given
 }
 
 function parseText(name: SettingName, text: string): unknown {
-  const { flags, isList, isNumber, isSwitch, isRecord } = settingOf(name)
-  if (isRecord) return recordOf(text.split(','))
-  if (isList) return text.split(',').flatMap((each) => each.trim() || [])
-  if (isNumber && /^\d+$/.test(text)) return Number(text)
-  if (flags.includes('<') && !isSwitch) return text
+  const setting = settingOf(name)
+  const { type } = setting.schema.def
+  if (isRecord(setting)) return recordOf(text.split(','))
+  if (isList(setting)) return text.split(',').flatMap((each) => each.trim() || [])
+  if (type === 'number' && /^\d+$/.test(text)) return Number(text)
+  if (type !== 'boolean') return text
   if (/^(1|true|yes|on)$/i.test(text)) return true
   return /^(0|false|no|off)$/i.test(text) ? false : text
 }
@@ -335,9 +284,13 @@ function recordOf(given: unknown): unknown {
 }
 
 /** The values of an option that has few, by its long flag without dashes. */
-export const valuesOf = (option: string): readonly string[] | undefined =>
-  names.map((name) => ({ flag: flagOf(name), ...settingOf(name) })).find(({ flag }) => flag === `--${option}`)?.values
-
+export function valuesOf(option: string): readonly string[] | undefined {
+  const name = names.find((each) => flagOf(each) === `--${option}`)
+  if (name === undefined) return undefined
+  const { schema, flags } = settingOf(name)
+  if (schema instanceof z.ZodMiniEnum) return schema.options.map(String)
+  return schema.def.type === 'boolean' && flags.includes('<') ? ['yes', 'no'] : undefined
+}
 const flagOf = (name: SettingName): string => /--[a-z-]+/.exec(settingOf(name).flags)?.[0] ?? name
 
 /** Commander's name of a flag: `--allow-origin` is `allowOrigin`. */

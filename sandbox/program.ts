@@ -3,14 +3,20 @@ import { VERSION } from '../src/base/version.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
 import type { ExplainFlags, ReplayFlags, RequestsFlags } from './commands/journal.js'
 import { recipes } from './commands/recipes.js'
-import { readSettings, type SettingName, type Settings, type Sources, settingOf, valuesOf } from './config.js'
+import {
+  isList,
+  isRecord,
+  readSettings,
+  type SettingName,
+  type Settings,
+  type Sources,
+  settingOf,
+  valuesOf,
+} from './config.js'
 import { Refusal } from './refusal.js'
 import { printLine, printText, printToStderr } from './terminal.js'
 
-/**
- * Runs the command line. If it refuses, it prints one line to stderr and exits with code 2. If the disk fails while it
- * stores its state, it prints one line and exits with code 1.
- */
+/** Runs the command line. A refusal prints one line to stderr and exits with 2, a failing disk with 1. */
 export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     await program().parseAsync(args, { from: 'user' })
@@ -39,25 +45,11 @@ const oneLine = (message: string): string =>
     .join(' ')
 
 const stateSettings = ['data', 'database', 'import', 'exportOnExit'] as const
-const reachSettings = ['controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const
 const serviceSettings = [
-  'port',
-  'host',
-  'memory',
-  'seed',
-  'baseUrl',
-  'clock',
-  'evidence',
-  'balances',
-  'twinDomain',
-  'accountCreation',
-  'chargeOnUpstreamError',
-  'encryptionKey',
-  'limits',
-  'journalEntries',
-  'journalBytes',
-  ...reachSettings,
-] as const
+  ...(['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence', 'balances', 'twinDomain'] as const),
+  ...(['accountCreation', 'chargeOnUpstreamError', 'encryptionKey', 'limits', 'journalEntries'] as const),
+  ...(['journalBytes', 'controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const),
+]
 
 /** The commands and flags, without what they do being loaded. */
 export function program(): Command {
@@ -69,13 +61,8 @@ export function program(): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  addStart(root)
-  addExec(root)
-  addInit(root)
-  addFileCommands(root)
-  addEventCommands(root)
-  addJournalCommands(root)
-  addMcp(root)
+  for (const add of [addStart, addExec, addInit, addFileCommands, addEventCommands, addJournalCommands, addMcp])
+    add(root)
   addCompletion(root)
   return root
 }
@@ -160,14 +147,14 @@ function addFileCommands(root: Command): void {
     .action(async (file: string, to: string) => (await import('./commands/data-files.js')).repair(file, to))
   withSettings(root.command('openapi'), ['baseUrl', 'evidence'])
     .description('print the OpenAPI document')
-    .action(async (flags: Flags) => (await import('./commands/openapi.js')).openapi(await readGiven(flags)))
+    .action(async (flags: Flags) => (await import('./commands/diff.js')).openapi(await readGiven(flags)))
   withSettings(root.command('diff <file|url>'), ['evidence', 'json'], {
     json: 'print the differences as one line of JSON',
   })
     .description('compare another OpenAPI document, or a recorded session (HAR), with farthing')
-    .action(async (place: string, flags: Flags) => {
-      await (await import('./commands/diff.js')).diff(place, await readGiven(flags))
-    })
+    .action(async (place: string, flags: Flags) =>
+      (await import('./commands/diff.js')).diff(place, await readGiven(flags)),
+    )
 }
 
 function addEventCommands(root: Command): void {
@@ -180,18 +167,17 @@ function addEventCommands(root: Command): void {
     .option('--forward-to <url>', 'where to post each event')
     .option('--events <patterns>', 'types such as payment.created or payment.*, separated by commas (default: all)')
     .option('--secret <secret>', 'secret that signs what is forwarded (default: a new one, which is printed)')
-    .action(async (flags: TextFlags) => {
-      const { listen } = await import('./commands/listen.js')
-      await listen(flags, outside(), await untilStopped())
-    })
+    .action(async (flags: TextFlags) =>
+      (await import('./commands/listen.js')).listen(flags, outside(), await untilStopped()),
+    )
   withAccount(root.command('trigger'))
     .summary('make an event happen in a running sandbox')
     .description('Make an event happen in a running sandbox, such as payment.created: someone pays for something.')
     .argument('<type>')
     .option('--control-token <token>', 'token of a sandbox on another machine')
-    .action(async (type: string, flags: TextFlags) => {
-      await (await import('./commands/trigger.js')).trigger(type, flags, outside())
-    })
+    .action(async (type: string, flags: TextFlags) =>
+      (await import('./commands/trigger.js')).trigger(type, flags, outside()),
+    )
 }
 
 function addJournalCommands(root: Command): void {
@@ -249,7 +235,6 @@ type TextFlags = Readonly<Record<string, string>>
 
 const withUrl = (command: Command): Command =>
   command.option('--url <url>', 'address of the service (default: FARTHING_URL, or http://127.0.0.1:4242)')
-
 const withSandbox = (command: Command): Command =>
   withUrl(command).option('--control-token <token>', 'token of a sandbox on another machine')
 
@@ -298,12 +283,11 @@ function addCompletion(root: Command): void {
 
 const COUNTS = 'print what was moved as one line of JSON'
 
-/** Imports a state or a binder: exactly one of them is given. */
 async function importGiven(file: string | undefined, { binder, twin, ...flags }: Flags): Promise<void> {
   const settings = await readGiven(flags)
   const { json } = settings
   if (typeof binder === 'string' && typeof twin === 'string' && file === undefined) {
-    const { importBinderFile } = await import('./commands/binder.js')
+    const { importBinderFile } = await import('./commands/state.js')
     return importBinderFile({ file: binder, twin, data: dataOf(settings), json })
   }
   if (binder !== undefined || twin !== undefined || file === undefined)
@@ -320,15 +304,15 @@ function withSettings(
   help: Partial<Record<SettingName, string>> = {},
 ): Command {
   for (const name of names) {
-    const { flags, isList, isRecord, help: shown } = settingOf(name)
-    if (isList || isRecord) command.option(flags, help[name] ?? shown, collect)
+    const setting = settingOf(name)
+    const { flags, help: shown } = setting
+    if (isList(setting) || isRecord(setting)) command.option(flags, help[name] ?? shown, collect)
     else command.option(flags, help[name] ?? shown)
   }
   return command
 }
 
 const collect = (value: string, values: readonly string[] = []): readonly string[] => [...values, value]
-
 const readGiven = (flags: Flags, { apart = false }: Pick<Sources, 'apart'> = {}): Promise<Settings> =>
   readSettings({ flags, environment: process.env, directory: process.cwd(), apart })
 

@@ -1,6 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import { describeFault } from '../src/http/fields/field.js'
+import { type Seed, SeedSchema } from '../src/sandbox/controls/seed/seed-schema.js'
 import { diskReasons } from '../src/storage/disk-reasons.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
-import { hasCode } from '../src/storage/unknown.js'
+import { hasCode, messageOf } from '../src/storage/unknown.js'
+import { demo } from './seed/demo.js'
 
 /** A command cannot use what it was given. The message is one line that says what to do. The exit code is 2. */
 export class Refusal extends Error {
@@ -26,4 +30,45 @@ const reasons: Record<string, string> = {
   EEXIST: 'part of its path is not a directory',
   ELOOP: 'its symbolic links form a circle',
   ENAMETOOLONG: 'its name is too long',
+}
+
+/** Reads a file, or returns undefined if it does not exist. Throws `Refusal`. */
+export async function readOptionalText(file: string, shownAs = file): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined
+    return refuseFile('read', shownAs, error)
+  }
+}
+
+export async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => refuseFile('read', file, error))
+}
+
+/** Parses YAML if the file is named `.yaml` or `.yml`, and JSON otherwise. Throws `Refusal`. */
+export async function parseDocument(file: string, text: string): Promise<unknown> {
+  const isYaml = /\.ya?ml$/i.test(file)
+  try {
+    if (!isYaml) return JSON.parse(text.replace(/^\ufeff/, ''))
+    const { parse } = await import('yaml')
+    return parse(text)
+  } catch (cause) {
+    const [line = ''] = messageOf(cause).split('\n')
+    throw new Refusal(`${file} is not ${isYaml ? 'YAML' : 'JSON'}: ${line.replace(/:$/, '')}`, { cause })
+  }
+}
+
+/** Loads the seed that a setting names: a file, `demo`, `none`, or a seed that is already checked. Throws `Refusal`. */
+export async function loadSeed(seed: string | Seed): Promise<Seed> {
+  if (typeof seed !== 'string') return seed
+  if (seed === 'demo') return demo.seed
+  if (seed === 'none') return {}
+  return checkSeed(seed, await parseDocument(seed, await readText(seed)))
+}
+
+export function checkSeed(place: string, document: unknown): Seed {
+  const fault = describeFault(SeedSchema, document)
+  if (fault !== undefined) throw new Refusal(`${place}: ${fault}`)
+  return SeedSchema.parse(document)
 }

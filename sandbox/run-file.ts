@@ -8,13 +8,7 @@ import { isObject } from '../src/storage/unknown.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** A sandbox that runs on this machine. */
-export interface RunningHere {
-  readonly url: string
-  /** The address that it listens at. */
-  readonly address: string
-  readonly controlToken: string
-}
+export type RunningHere = { readonly url: string; readonly address: string; readonly controlToken: string }
 
 /**
  * Tells the commands of the same user the control token of a sandbox, in a file that only they can read. Returns a function
@@ -83,7 +77,6 @@ function isAlive(pid: number): boolean {
 const sameService = (url: string, base: string): boolean =>
   `${withoutEnd(url, '/')}/`.startsWith(`${withoutEnd(base, '/')}/`) && new URL(url).origin === new URL(base).origin
 
-/** Whether both are the same port of this machine, by whatever name. */
 function sameAddress(url: string, address: string): boolean {
   const [one, other] = [new URL(url), new URL(address)]
   const isHere = isLoopbackHost(one.hostname) || one.hostname === other.hostname
@@ -91,9 +84,7 @@ function sameAddress(url: string, address: string): boolean {
 }
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
-
 const folderIn = ({ XDG_RUNTIME_DIR }: Environment): string =>
   XDG_RUNTIME_DIR ? join(XDG_RUNTIME_DIR, 'farthing') : join(homedir(), '.farthing', 'run')
-
 const fileOf = (address: string, environment: Environment): string =>
   join(folderIn(environment), `${portOf(new URL(address))}.json`)

@@ -10,10 +10,9 @@ import type { State, Storage } from '../src/storage/storage.js'
 import { hasCode } from '../src/storage/unknown.js'
 import type { Settings } from './config.js'
 import { sandboxPages } from './pages/pages.js'
-import { Refusal } from './refusal.js'
+import { loadSeed, Refusal } from './refusal.js'
 import { writeRunFile } from './run-file.js'
 import { demo } from './seed/demo.js'
-import { loadSeed } from './seed/load.js'
 import { checkTarget, openStorage, readState, writeState } from './state.js'
 
 export interface RunningSandbox {
@@ -28,10 +27,7 @@ export interface RunningSandbox {
   close(): Promise<void>
 }
 
-export interface StartOptions {
-  /** Gets each warning as one line. */
-  readonly warn: (message: string) => void
-}
+type StartOptions = { readonly warn: (message: string) => void }
 
 /** Opens the state, creates a service over it and listens. Throws `Refusal`. */
 export async function startSandbox(settings: Settings, { warn }: StartOptions): Promise<RunningSandbox> {
@@ -84,12 +80,10 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 
 /** How long closing may take, for the server and the service together. */
 const CLOSE_MS = 10_000
-
 /** The folder of the built demo, next to the built command. */
 const offline = new URL('../demo/', import.meta.url)
 
 type Opened = Awaited<ReturnType<typeof assemble>>
-
 type Assembling = Settings & { readonly seed: Seed; readonly baseUrl: string; readonly controlToken: string }
 
 async function assemble(storage: Storage, settings: Assembling) {
@@ -99,34 +93,17 @@ async function assemble(storage: Storage, settings: Assembling) {
   const limits = { closeMs: CLOSE_MS, ...settings.limits } as Partial<Limits> // Limits that are there are never undefined.
   const journal = withoutUndefined({ entries: settings.journalEntries, bytes: settings.journalBytes })
   const service = createService({
-    ...{
-      storage,
-      baseUrl,
-      evidence,
-      balances,
-      seed,
-      allowUpstream,
-      trustProxy,
-      chargeOnUpstreamError,
-      limits,
-      journal,
-    },
+    ...{ storage, baseUrl, evidence, balances, seed, limits, journal, ...reach },
+    ...{ allowUpstream, trustProxy, chargeOnUpstreamError, sandbox: true },
     ...withoutUndefined({ twinDomain, accountCreation, encryptionKey }),
-    ...reach,
-    sandbox: true,
-    upstream: nodeUpstream(),
-    fonts: nodeFonts(),
+    ...{ upstream: nodeUpstream(), fonts: nodeFonts() },
   })
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    return {
-      storage,
-      service,
-      credentials,
-      handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }),
-    }
+    const handler = sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) })
+    return { storage, service, credentials, handler }
   } catch (error) {
     await service.close()
     if (error instanceof Problem) throw new Refusal(`cannot use the seed: ${error.message}`, { cause: error })
@@ -158,20 +135,15 @@ async function listen({ port, host }: Settings, begin: (address: string) => Prom
 }
 
 function listenFailure(code: unknown, port: number, host: string): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `port ${port} on ${host} is in use: stop the program that uses it, or choose another --port (0 picks a free one)`
-    case 'EACCES':
-      return `no permission to listen on port ${port}: choose a --port above 1023`
-    default:
-      return `cannot listen on ${host} (${code}): set --host to an address of this machine`
-  }
+  if (code === 'EADDRINUSE')
+    return `port ${port} on ${host} is in use: stop the program that uses it, or choose another --port (0 picks a free one)`
+  if (code === 'EACCES') return `no permission to listen on port ${port}: choose a --port above 1023`
+  return `cannot listen on ${host} (${code}): set --host to an address of this machine`
 }
 
 /** Replaces "every address of this machine" by one that clients can call. */
 const reachableUrl = (url: string): string => url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
-/** Warns if other machines or websites can call the sandbox. */
 function warnOfExposure({ host, allowOrigins }: Settings, warn: StartOptions['warn']): void {
   if (!isLoopbackHost(host) && !isLoopbackAddress(host))
     warn(

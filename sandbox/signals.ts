@@ -6,7 +6,6 @@ import { posix } from 'node:path'
 export type StopSignal = 'SIGINT' | 'SIGTERM'
 
 const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM']
-
 /** npm forwards signals that the terminal has already sent to all processes, so one Ctrl+C arrives twice. */
 const SAME_MS = 100
 
@@ -26,8 +25,6 @@ export function stopSignal(): Promise<StopSignal> {
 
 /** The exit code that shells use for a process that a signal ended. */
 export const codeOf = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
-
-/** How often it looks whether its parent lives, in milliseconds. */
 const PARENT_CHECK_MS = 500
 
 /**

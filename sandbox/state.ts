@@ -17,7 +17,6 @@ import type { Settings } from './config.js'
 import { Refusal, refuseFile } from './refusal.js'
 
 export interface OpenOptions {
-  /** Takes the place of all that is stored. */
   readonly replaceBy?: State | undefined
   readonly warn?: ((message: string) => void) | undefined
 }
@@ -65,7 +64,6 @@ async function replaced(storage: Storage, replaceBy: State | undefined): Promise
   }
 }
 
-/** Is called with the number of bytes so far. */
 type OnBytes = (bytes: number) => void
 
 /** Reads a file that `writeState` wrote, or the files of a storage that nobody uses. Throws `Refusal`. */
@@ -78,18 +76,8 @@ export async function readState(file: string, onRead?: OnBytes): Promise<State> 
   }
 }
 
-/** What opening a file would do to its rows. */
-export interface PlannedMigration {
-  readonly schema: number
-  /** Empty if the rows stay as they are. */
-  readonly migrations: readonly Migration[]
-}
-
-/**
- * Runs the migrations of a data file or of an exported state in memory, and audits the result. Changes nothing. Throws
- * `Refusal` if farthing would not open it.
- */
-export async function planMigration(file: string): Promise<PlannedMigration> {
+/** Migrates a data file or an exported state in memory, and audits it. Changes nothing. Throws `Refusal` if it would not open. */
+export async function planMigration(file: string): Promise<{ schema: number; migrations: readonly Migration[] }> {
   await access(file).catch((error: unknown) => refuseFile('read', file, error))
   try {
     const state = await stateIn(resolve(file))

@@ -1,7 +1,6 @@
 import type { Keyring } from './base/secrets.js'
-import { ClockMoves } from './composition/clock-moves.js'
+import { ClockMoves, SharedProcesses } from './composition/clock-moves.js'
 import { deliveryHandlers } from './composition/deliveries.js'
-import { SharedProcesses } from './composition/shared-processes.js'
 import type { ServiceContext } from './http/context.js'
 import { events } from './jobs/events/event.js'
 import { Deliveries } from './jobs/outbox/deliveries.js'

@@ -44,7 +44,7 @@ export type { Coverage, CoveredOperation } from './sandbox/controls/coverage.js'
 export type { ClockChange, Phone, Sandbox, ShownClock } from './sandbox/controls/sandbox.js'
 export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/seed/credentials.js'
 export type { Seeded } from './sandbox/controls/seed/seed.js'
-export type { Seed } from './sandbox/controls/seed/seed-content.js'
+export type { Seed } from './sandbox/controls/seed/seed-schema.js'
 export type { FaultControls } from './sandbox/faults/controls.js'
 export type { ArmedFault, Fault } from './sandbox/onion/fault.js'
 export type {
@@ -58,6 +58,5 @@ export type {
   ScriptedAgent,
   ToolAnswer,
 } from './sandbox/scripted-agent/agent.js'
-export type { AgentControls } from './sandbox/scripted-agent/controls.js'
-export type { HostileItem } from './sandbox/scripted-agent/hostile.js'
+export type { AgentControls, HostileItem } from './sandbox/scripted-agent/controls.js'
 export type { State, Storage } from './storage/storage.js'

@@ -1,7 +1,6 @@
 import { agentFeature } from './agents/agents/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
-import type { Feature } from './composition/feature.js'
-import { metaFeature } from './composition/meta-feature.js'
+import { type Feature, metaFeature } from './composition/feature.js'
 import { approvalFeature } from './consent/approvals/feature.js'
 import { clientCredentialFeature } from './consent/client-credentials/feature.js'
 import { deviceFeature } from './consent/devices/feature.js'
@@ -40,14 +39,7 @@ import { paymentFeature } from './payments/payments/feature.js'
 import { statementFeature } from './payments/statements/feature.js'
 import { topupFeature } from './payments/topups/feature.js'
 import { transferFeature } from './payments/transfers/feature.js'
-import { faultFeature } from './sandbox/controls/faults/feature.js'
-import { controlFeature } from './sandbox/controls/feature.js'
-import { forkFeature } from './sandbox/controls/forks/feature.js'
-import { journalFeature } from './sandbox/controls/journal/feature.js'
-import { metricsFeature } from './sandbox/controls/metrics/feature.js'
-import { peopleFeature } from './sandbox/controls/people/feature.js'
-import { replayFeature } from './sandbox/controls/replay/feature.js'
-import { snapshotFeature } from './sandbox/controls/snapshots/feature.js'
+import { controlFeature } from './sandbox/controls/http/feature.js'
 import { settingsFeature } from './sandbox/settings/feature.js'
 import { toolFeature } from './sandbox/tools/feature.js'
 
@@ -85,15 +77,8 @@ const all = [
   embedFeature,
   metaFeature(() => features),
   probeFeature,
-  metricsFeature,
-  faultFeature,
-  peopleFeature,
   controlFeature,
-  journalFeature,
-  snapshotFeature,
-  forkFeature,
   toolFeature,
-  replayFeature,
   deviceFeature,
   planFeature,
   ledgerFeature,
@@ -107,5 +92,5 @@ const all = [
 
 /** Every feature, in the order of the documentation. */
 export const features: readonly Feature[] = all
-/** The type of each, with that of its routes. */
+
 export type KnownFeature = (typeof all)[number]

@@ -10,26 +10,21 @@ import { SeedSchema } from './sandbox/controls/seed/seed-schema.js'
 import { accessSettings } from './sandbox/onion/access.js'
 import { isObject } from './storage/unknown.js'
 
-/** An option of a function, or a setting of the command line. */
 interface Option {
   readonly schema: z.ZodMiniType
   /** Completes "must be …", or "must be a list, each element …". Absent if the schema describes its fields itself. */
   readonly expects?: string
-  /** Never shown in an error. */
   readonly isSecret?: true
   /** True and false stand for the defaults and for none. */
   readonly isSwitch?: true
 }
 
 const text = z.string().check(z.minLength(1))
-
 /** Lists whose elements `read` accepts. */
 const listOf = (read: (text: string) => unknown) =>
   z.array(z.string().check(z.refine((element) => read(element) !== undefined)))
-
 const upstreams = listOf((element) => ('wrong' in upstreamList([element]) ? undefined : element))
 
-/** An object with these methods. */
 const port = (...methods: string[]): Option => ({
   schema: z.unknown().check(
     z.refine((given) => {
@@ -137,10 +132,8 @@ const {
   ...ofService
 } = options
 
-/** A function that takes options. */
 export type OptionTaker = 'createService' | 'serve' | 'handlers' | 'handle' | 'fire'
 
-/** The options of each function. */
 export const optionsOf = {
   createService: ofService satisfies Readonly<Record<keyof AssemblyOptions, Option>>,
   serve: { port: portOption, host, closeMs, requestMs },
@@ -193,7 +186,6 @@ function isServiceUrl(address: string): boolean {
 
 const isPromise = (value: unknown): boolean => typeof (value as PromiseLike<unknown> | null)?.then === 'function'
 
-/** A value in an error message. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (Array.isArray(value)) return 'a list'

@@ -17,7 +17,7 @@ import {
   type OperationWait,
   type Routes,
 } from '../../src/routes.js'
-import type { metricsRoutes } from '../../src/sandbox/controls/metrics/routes.js'
+import type { metricsRoutes } from '../../src/sandbox/controls/http/routes.js'
 import type { CommonCode } from './common-codes.js'
 import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } from './interface.js'
 import type { NameOf } from './naming.js'

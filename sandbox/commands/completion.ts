@@ -2,21 +2,16 @@ import type { Command, Option } from 'commander'
 import { printText } from '../terminal.js'
 
 type Shell = 'bash' | 'zsh' | 'fish'
-
-/** The values of an option that has few, by its long flag without dashes. */
 export type ValuesOf = (option: string) => readonly string[] | undefined
 
-/** Prints a script that completes the commands and options of `program` in a shell. */
 export function completion(shell: Shell, program: Command, valuesOf: ValuesOf): void {
   const scripts: Readonly<Record<Shell, (commands: readonly KnownCommand[]) => string>> = { bash, zsh, fish }
   printText(scripts[shell](program.commands.map((command) => known(command, valuesOf))))
 }
 
-/** What a shell suggests after an option, or as an argument. */
 type Suggestion = 'file' | 'command' | 'text' | readonly string[]
 
 interface KnownOption {
-  /** Without dashes. */
   readonly long: string
   readonly short: string | undefined
   readonly help: string
@@ -57,10 +52,8 @@ function knownOption({ long = '', short, flags, description, argChoices }: Optio
 }
 
 const flagsOf = ({ long, short }: KnownOption): string[] => [`--${long}`, ...(short ? [`-${short}`] : [])]
-
 /** In single quotes, which all three shells read alike. */
 const shellWord = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
 const lines = (...parts: (string | readonly string[])[]): string => `${parts.flat().join('\n')}\n`
 
 function bash(commands: readonly KnownCommand[]): string {
@@ -158,16 +151,10 @@ function fish(commands: readonly KnownCommand[]): string {
         ? `not __fish_seen_subcommand_from ${others.join(' ')}`
         : `__fish_seen_subcommand_from ${command.name}`,
     )}`
-    const options = command.options.map(({ long, short, help, value }) =>
-      [
-        `complete -c farthing ${when} -l ${long}`,
-        short && `-s ${short}`,
-        value && takes(value),
-        `-d ${shellWord(help)}`,
-      ]
-        .filter(Boolean)
-        .join(' '),
-    )
+    const options = command.options.map(({ long, short, help, value }) => {
+      const parts = [`-l ${long}`, short && `-s ${short}`, value && takes(value), `-d ${shellWord(help)}`]
+      return `complete -c farthing ${when} ${parts.filter(Boolean).join(' ')}`
+    })
     const [first] = command.arguments
     const given = first === undefined ? [] : [`complete -c farthing ${when} ${argument(first)}`]
     return [...options, ...given]

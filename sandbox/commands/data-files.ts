@@ -18,18 +18,22 @@ import { printLine, printLines } from '../terminal.js'
 /** How many faults of rows are shown. A state whose collection is lost may have as many as rows. */
 const SHOWN = 100
 
-/**
- * Reads all files of a storage and prints everything that is wrong with them. Changes nothing. The exit code is 2 if
- * anything is wrong. Throws `Refusal`.
- */
+/** Prints all that is wrong with a storage's files. Changes nothing. Exits with 2 if anything is. Throws `Refusal`. */
 export async function verify(file: string): Promise<void> {
   const path = await storagePath(file)
-  const { lines, isSound } = await findingsIn(path)
+  printFindings(await findingsIn(path))
+}
+
+interface Findings {
+  readonly lines: readonly string[]
+  readonly isSound: boolean
+}
+
+function printFindings({ lines, isSound }: Findings): void {
   printLines(lines)
   if (!isSound) process.exitCode = 2
 }
 
-/** Throws `Refusal` if there is no data file, and none before it. */
 async function storagePath(file: string): Promise<string> {
   const path = resolve(file)
   if ((await exists(path)) || (await exists(`${path}.previous`))) return path
@@ -37,7 +41,7 @@ async function storagePath(file: string): Promise<string> {
 }
 
 /** What is wrong with the files of a storage, as lines for people. Throws `Refusal` if a newer farthing wrote them. */
-export async function findingsIn(path: string): Promise<{ lines: readonly string[]; isSound: boolean }> {
+export async function findingsIn(path: string): Promise<Findings> {
   try {
     const stored = await readStored(path)
     await migrateStored(path, stored)
@@ -58,7 +62,6 @@ export async function findingsIn(path: string): Promise<{ lines: readonly string
   }
 }
 
-/** Throws `StorageDamaged` if a field that has a file of its own cannot be read. */
 function checkLongFields(path: string, rows: State['rows']): void {
   for (const row of Object.values(rows).flat())
     for (const [field, cause] of unreadableFields(row))
@@ -81,7 +84,6 @@ async function damagesIn(path: string, first: StorageDamaged): Promise<string[]>
 export const damageLine = ({ file, line, reason }: StorageDamaged): string =>
   `${file}${line === undefined ? '' : `, line ${line}`}: ${reason}`
 
-/** What is wrong with the rows of a state, as lines for people. */
 async function shownFaults(state: Parameters<typeof stateFaults>[0]): Promise<string[]> {
   const lines: string[] = []
   for await (const fault of stateFaults(state, collections)) {
@@ -94,20 +96,16 @@ async function shownFaults(state: Parameters<typeof stateFaults>[0]): Promise<st
 const faultLine = ({ collection, id, what }: Inconsistency): string =>
   id === null ? `In ${collection}, ${what}.` : `Row ${JSON.stringify(id)} of ${collection}: ${what}.`
 
-/**
- * Writes everything that can be read of the files of a storage into a new file, and prints what is lost. Never changes
- * the files. The exit code is 2 if the new file is not sound. Throws `Refusal`.
- */
+/** Writes all that can be read to a new file, and prints what is lost. Exits with 2 if that is unsound. Throws `Refusal`. */
 export async function repair(file: string, to: string): Promise<void> {
   const path = await storagePath(file)
   const target = await newFile(to)
-  const { lines, isSound } = await repaired(path, target).catch((error: unknown) => {
+  const findings = await repaired(path, target).catch((error: unknown) => {
     if (error instanceof SchemaNewer) throw new Refusal(error.message, { cause: error })
     if (error instanceof StorageDamaged) throw new Refusal(`${damageLine(error)}. Restore a backup`, { cause: error })
     return refuseFile('write', to, error)
   })
-  printLines(lines)
-  if (!isSound) process.exitCode = 2
+  printFindings(findings)
 }
 
 async function repaired(path: string, target: string) {

@@ -1,20 +1,17 @@
 import type { Evidence } from '../../src/base/evidence.js'
 import { loadTexts } from '../../src/composition/descriptions.js'
 import { features } from '../../src/features.js'
-import { type DocumentedService, openapi } from '../../src/http/openapi/document.js'
+import { type DocumentedService, openapi as describe } from '../../src/http/openapi/document.js'
+import { examples } from '../../src/http/openapi/examples.js'
 import { loadRouteList } from '../../src/routes.js'
 import type { Settings } from '../config.js'
 import { Refusal } from '../refusal.js'
-import { printLines } from '../terminal.js'
+import { printLines, printText } from '../terminal.js'
 import { type Comparison, compare, type Difference } from './diff/compare.js'
-import { basePathOf, type DescribedOperation, keyOf, operationsIn } from './diff/described.js'
+import { basePathOf, type DescribedOperation, keyOf, operationsIn, readSource, type Source } from './diff/described.js'
 import { operationsOfSession } from './diff/recorded.js'
-import { readSource, type Source } from './diff/source.js'
 
-/**
- * Prints how another OpenAPI document or a recorded session, from a file or a URL, differs from farthing. The exit code is 1 if it does.
- * Throws `Refusal`.
- */
+/** Prints how another OpenAPI document or a recorded session differs from farthing. Exits with 1 if it does. Throws `Refusal`. */
 export async function diff(place: string, { evidence, json }: Pick<Settings, 'evidence' | 'json'>): Promise<void> {
   const { comparison, source } = compareSource(await readSource(place), evidence, await loadTable())
   const { missing, extra, different } = comparison
@@ -22,18 +19,22 @@ export async function diff(place: string, { evidence, json }: Pick<Settings, 'ev
   if (missing.length + extra.length + different.length > 0) process.exitCode = 1
 }
 
+export async function openapi({ port, baseUrl = `http://127.0.0.1:${port}`, evidence }: Settings): Promise<void> {
+  const document = describe({ ...(await loadTable()), baseUrl, evidence, examples })
+  printText(`${JSON.stringify(document, null, 2)}\n`)
+}
+
 async function loadTable() {
   const [routes, texts] = await Promise.all([loadRouteList(), loadTexts(features)])
   return { routes, texts }
 }
 
-/** Compares a source with what a service of this evidence grade has. Throws `Refusal`. */
 export function compareSource(
   source: Source,
   evidence: Evidence,
   table: Pick<DocumentedService, 'routes' | 'texts'>,
 ): { readonly comparison: Comparison; readonly source: ComparedSource } {
-  const document = openapi({ ...table, baseUrl: 'http://127.0.0.1:4242', evidence })
+  const document = describe({ ...table, baseUrl: 'http://127.0.0.1:4242', evidence })
   const ours = operationsIn(document, 'farthing')
   const { name, kind } = source
   if (kind === 'openapi') {
@@ -61,16 +62,13 @@ function placed(
   return found(below) > found(theirs) ? below : theirs
 }
 
-/** What was compared with farthing. */
 export interface ComparedSource {
-  /** The file or the URL. */
   readonly name: string
   readonly kind: 'openapi' | 'har'
   /** How many recorded requests are not about the service. */
   readonly skipped?: number | undefined
 }
 
-/** The comparison as a table for people. */
 export function reportLines(comparison: Comparison, { name, kind, skipped = 0 }: ComparedSource): string[] {
   const { same, missing, extra, different } = comparison
   return [

@@ -8,10 +8,7 @@ import { printToStderr } from '../terminal.js'
 
 const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/**
- * Runs a command next to its own sandbox, and ends with the command's exit code or signal. Throws `StorageUnavailable` if
- * the command succeeds and the disk does not take the sandbox's state.
- */
+/** Runs a command next to its own sandbox, and ends like it. Throws `StorageUnavailable` if only the disk fails. */
 export async function exec([command = '', ...args]: readonly string[], settings: Settings): Promise<void> {
   const sandbox = await startSandbox(settings, { warn: printToStderr })
   const ended = await run(command, args, sandbox)

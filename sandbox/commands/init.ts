@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import * as z from 'zod/mini'
 import { exists } from '../../adapters/storage/file/disk.js'
 import { configFiles } from '../config.js'
-import { readOptionalText } from '../document.js'
-import { Refusal, refuseFile } from '../refusal.js'
+import { Refusal, readOptionalText, refuseFile } from '../refusal.js'
 import { printLine, printLines } from '../terminal.js'
 import type { Recipe } from './recipes.js'
 
@@ -16,6 +15,7 @@ const Manifest = z.object({
   dependencies: z.optional(z.record(z.string(), z.string())),
   devDependencies: z.optional(z.record(z.string(), z.string())),
 })
+
 type Manifest = z.output<typeof Manifest>
 
 /**
@@ -47,7 +47,6 @@ const isTaken = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** The directory's own `package.json`. Throws `Refusal` if it is not one. */
 async function readManifest(directory: string): Promise<Manifest | undefined> {
   const text = await readOptionalText(join(directory, 'package.json'), 'package.json')
   if (text === undefined) return undefined
@@ -74,10 +73,8 @@ function nextCommands(given: Manifest, own: Manifest | undefined): string[] {
 }
 
 const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  npm ${script}` : `  npm run ${script}`)
-
 const [fileName] = configFiles
 
-/** Writes a first config file. Throws `Refusal` if there is one. */
 export async function writeConfig(directory: string): Promise<void> {
   for (const name of configFiles)
     if (await exists(join(directory, name))) throw new Refusal(`${name} already exists; it has not been changed`)

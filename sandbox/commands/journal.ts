@@ -4,8 +4,7 @@ import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import type { Replay } from '../../src/sandbox/replay/replay.js'
-import { lineOfEntry } from '../../src/sandbox/tools/brief.js'
-import { linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/lines.js'
+import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/brief.js'
 import { Refusal } from '../refusal.js'
 import {
   callControls,
@@ -17,26 +16,15 @@ import {
 
 export const exportFormats = ['curl', 'http', 'har', 'vitest'] as const
 
-export interface RequestsFlags extends ServiceFlags {
-  readonly operation?: string | undefined
-  /** A number. */
-  readonly status?: string | undefined
-  readonly principal?: string | undefined
-  readonly q?: string | undefined
-  readonly as?: (typeof exportFormats)[number] | undefined
-  /** The first and the last entry, by id or `last` and `last-error`. */
-  readonly from?: string | undefined
-  readonly to?: string | undefined
-  /** A number. Default: 20. */
-  readonly limit?: string | undefined
-  readonly follow?: boolean | undefined
-  readonly json?: boolean | undefined
-}
+type Texts<Names extends string> = { readonly [Name in Names]?: string | undefined }
+type Switches<Names extends string> = { readonly [Name in Names]?: boolean | undefined }
 
-/**
- * Prints requests of a running sandbox, oldest first, or one of them with what was sent and answered. With `as`, prints them
- * for another tool. With `follow`, prints new ones until the signal. Throws `Refusal`.
- */
+/** `from` and `to` are ids, `last` or `last-error`. `status` and `limit` are numbers. */
+export type RequestsFlags = ServiceFlags &
+  Texts<'operation' | 'status' | 'principal' | 'q' | 'from' | 'to' | 'limit'> &
+  Switches<'follow' | 'json'> & { readonly as?: (typeof exportFormats)[number] | undefined }
+
+/** Prints requests, the oldest first, or one. `as`: for another tool. `follow`: new ones until the signal. Throws `Refusal`. */
 export async function requests(
   given: string | undefined,
   flags: RequestsFlags,
@@ -118,11 +106,8 @@ async function followEntries(
   }
 }
 
-export interface ExplainFlags extends ServiceFlags {
-  readonly json?: boolean | undefined
-}
+export type ExplainFlags = ServiceFlags & Switches<'json'>
 
-/** Prints why a running sandbox answered a request as it did, and what fixes it. Throws `Refusal`. */
 export async function explain(
   given: string,
   { json = false, ...flags }: ExplainFlags,
@@ -139,18 +124,10 @@ export async function explain(
     outside.print(line)
 }
 
-export interface ReplayFlags extends ServiceFlags {
-  /** Default: `fork`. */
-  readonly in?: 'fork' | 'place' | undefined
-  readonly diff?: boolean | undefined
-  readonly strict?: boolean | undefined
-  readonly json?: boolean | undefined
-}
+export type ReplayFlags = ServiceFlags &
+  Switches<'diff' | 'strict' | 'json'> & { readonly in?: 'fork' | 'place' | undefined }
 
-/**
- * Sends a request of a running sandbox again, and prints what came of it. With `diff`, the exit code is 1 if the answers or
- * their effects differ. Throws `Refusal`.
- */
+/** Prints what comes of a request that is sent again. With `diff`, exits with 1 if something differs. Throws `Refusal`. */
 export async function replay(given: string, flags: ReplayFlags, outside: Outside): Promise<void> {
   const { in: place = 'fork', strict = false, diff = strict, json = false } = flags
   const running = runningService(flags, outside)
@@ -163,7 +140,6 @@ export async function replay(given: string, flags: ReplayFlags, outside: Outside
   if (diff && ((replayed.diff ?? []).length > 0 || !replayed.effects.same)) process.exitCode = 1
 }
 
-/** Throws `Refusal` for a status that is none. */
 const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
   withoutUndefined({
     operation_id: operation,
@@ -174,7 +150,6 @@ const queryOf = ({ operation, status, principal, q }: RequestsFlags) =>
 
 type EntryQuery = ReturnType<typeof queryOf>
 
-/** Throws `Refusal` for a text that is no positive number. */
 export function wholeNumber(flag: string, text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw new Refusal(`${flag} must be a number, not ${JSON.stringify(text)}`)
@@ -184,7 +159,6 @@ export function wholeNumber(flag: string, text: string): number {
 const PAGE = 500
 const MOST_SEEN = 5000
 
-/** The newest entries that match, newest first. */
 async function* newestEntries(running: RunningService, query: EntryQuery): AsyncGenerator<Entry> {
   let after: string | undefined
   for (let seen = 0; seen < MOST_SEEN; seen += PAGE) {
@@ -198,7 +172,6 @@ async function* newestEntries(running: RunningService, query: EntryQuery): Async
   }
 }
 
-/** At most this many entries that match, oldest first. */
 export async function lastEntries(running: RunningService, query: EntryQuery, most: number): Promise<Entry[]> {
   const found: Entry[] = []
   for await (const entry of newestEntries(running, query)) if (found.push(entry) === most) break

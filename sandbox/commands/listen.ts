@@ -8,23 +8,15 @@ import { messageOf } from '../../src/storage/unknown.js'
 import { Refusal } from '../refusal.js'
 import { type AccountFlags, connect, type Outside } from './running-service.js'
 
-export interface ListenFlags extends AccountFlags {
-  /** Patterns, separated by commas. Default: every event. */
-  readonly events?: string | undefined
-  readonly forwardTo?: string | undefined
-  /** Signs what is forwarded. Default: a new one. */
-  readonly secret?: string | undefined
-}
+/** `events` are patterns, separated by commas. `secret` signs what is forwarded. Defaults: every event, a new one. */
+export type ListenFlags = AccountFlags & { readonly [Name in 'events' | 'forwardTo' | 'secret']?: string | undefined }
 
 /** How long a receiver may take to answer, as for a webhook. */
 const DEADLINE_MS = 15_000
 /** How many events may be on their way to the receiver at once, as for a webhook. */
 const MOST_AT_ONCE = 20
 
-/**
- * Prints the new events of an account as they happen, and forwards each once, signed like a webhook. Ends with the signal.
- * Throws `Refusal`.
- */
+/** Prints new events as they happen, and forwards each once, signed like a webhook. Ends with the signal. Throws `Refusal`. */
 export async function listen(flags: ListenFlags, outside: Outside, signal: AbortSignal): Promise<void> {
   const patterns = patternsIn(flags.events)
   const forward = flags.forwardTo === undefined ? undefined : forwarder(flags.forwardTo, flags.secret, outside, signal)
@@ -76,7 +68,6 @@ function forwarder(to: string, given: string | undefined, { fetch }: Pick<Outsid
   const run = randomBytes(8).toString('hex')
   return {
     secret,
-    /** Resolves with the status of the answer, or with why there is none. */
     async send(id: number, event: object): Promise<string> {
       const body = JSON.stringify(event)
       const timestamp = Math.floor(Date.now() / 1000)

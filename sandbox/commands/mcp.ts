@@ -10,10 +10,7 @@ import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printToStderr } from '../terminal.js'
 
-/**
- * Serves the tools for coding agents over stdio until the input ends: those of a running sandbox, or of one in memory that
- * it starts. `named`: the sandbox that the user named. Throws `Refusal` if that does not answer.
- */
+/** Serves the tools of the sandbox `named`, of a running one or of one in memory, over stdio until it ends. Throws `Refusal`. */
 export async function mcp(named: string | undefined, settings: Settings): Promise<void> {
   const stopped = Promise.race([stopSignal(), packageManagerEnded()])
   const running = await findSandbox(named ?? `http://127.0.0.1:${settings.port}`)
@@ -34,7 +31,6 @@ export async function mcp(named: string | undefined, settings: Settings): Promis
   }
 }
 
-/** The address of a sandbox, if one answers there. */
 async function findSandbox(named: string): Promise<string | undefined> {
   const url = named.replace(/\/+$/, '')
   try {
@@ -45,10 +41,7 @@ async function findSandbox(named: string): Promise<string | undefined> {
   }
 }
 
-/**
- * Forwards each message from the input to the sandbox, and its answers to the output, until the input ends or `stopped`
- * resolves. A message that the sandbox does not take is answered with an error.
- */
+/** Forwards messages to the sandbox and its answers back, until the input ends or `stopped` resolves. What fails gets an error. */
 export async function forwardMessages(
   { url, controlToken }: { readonly url: string; readonly controlToken: string | undefined },
   { input, output }: { readonly input: Readable; readonly output: Writable },
@@ -92,7 +85,6 @@ export async function forwardMessages(
 /** JSON-RPC has no id for the answer to a message that nobody can read. */
 const unreadable = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'This line is not a JSON object.' } }
 
-/** The message of a line. The sandbox checks it. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
     const message: unknown = JSON.parse(line)
@@ -108,7 +100,6 @@ function noteVersion(sandbox: StreamableHTTPClientTransport, message: JSONRPCMes
   if (typeof version === 'string') sandbox.setProtocolVersion(version)
 }
 
-/** What an agent can tell its user. */
 function reasonOf(cause: unknown, url: string): string {
   const refusal: unknown = isObject(cause) && isObject(cause.data) ? cause.data.text : undefined
   const [, sentence] = /"error":"([^"]+)"/.exec(typeof refusal === 'string' ? refusal : '') ?? []

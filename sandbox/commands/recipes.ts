@@ -1,7 +1,5 @@
 export interface Recipe {
-  /** What its files are. */
   readonly help: string
-  /** The text of each file, by its path. */
   readonly files: () => Promise<{ readonly default: Readonly<Record<string, string>> }>
 }
 

@@ -20,7 +20,6 @@ export interface Outside {
   printText(text: string): void
 }
 
-/** A service that runs elsewhere, perhaps. */
 export interface RunningService {
   /** Without a trailing slash. */
   readonly url: string
@@ -55,20 +54,19 @@ function controlRefusal(url: string, cause: unknown): unknown {
   if (cause instanceof Refusal) return cause
   if (isRedirect(cause)) return new Refusal(cause.message, { cause })
   if (!isRefusal(cause)) return unreachable(url, cause)
-  if (cause.code === 'sandbox_refused')
-    return new Refusal(`${url} guards its controls: send the token that it printed at its start with --control-token`, {
-      cause,
-    })
-  if (cause.code === 'unknown' && cause.status === 404)
-    return new Refusal(`${url} has no controls: it is no sandbox of farthing`, { cause })
-  return new Refusal(`${url} refused ${cause.operation}: ${cause.message}`, { cause })
+  const why = () => {
+    if (cause.code === 'sandbox_refused')
+      return 'guards its controls: send the token that it printed at its start with --control-token'
+    const isNone = cause.code === 'unknown' && cause.status === 404
+    return isNone ? 'has no controls: it is no sandbox of farthing' : `refused ${cause.operation}: ${cause.message}`
+  }
+  return new Refusal(`${url} ${why()}`, { cause })
 }
 
 /** The client follows no redirect, and says where it leads. */
 const isRedirect = (cause: unknown): cause is Error =>
   cause instanceof TypeError && / redirects to /.test(cause.message)
 
-/** Nobody answers there, or someone else does. */
 export const unreachable = (url: string, cause: unknown): Refusal =>
   new Refusal(
     cause instanceof SyntaxError
@@ -77,16 +75,13 @@ export const unreachable = (url: string, cause: unknown): Refusal =>
     { cause },
   )
 
-/** The flags that name a running service and an account of it. Variables are those that `farthing exec` sets. */
 export interface AccountFlags extends ServiceFlags {
   /** Default: `FARTHING_CLIENT_ID`, or the account of the demo seed. */
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
 }
 
-export interface Connected extends RunningService {
-  readonly account: Client
-}
+export type Connected = RunningService & { readonly account: Client }
 
 /** Finds a running service. Throws `Refusal` if none answers, or if it does not know the account. */
 export async function connect(

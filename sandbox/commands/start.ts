@@ -28,10 +28,8 @@ async function openInBrowser(url: string): Promise<void> {
   opener.unref()
 }
 
-/** The command of each platform, and its arguments. */
 const openers: Readonly<Record<string, readonly string[]>> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] }
 
-/** Describes a running sandbox as JSON: its address and the seeded credentials. */
 export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {
   const { url, credentials, controlToken } = sandbox
   const dashboard = dashboardOf(sandbox, { host })
@@ -63,9 +61,7 @@ export function asText(
   const blocks = [
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
-    ...(people.length === 0 && seed !== 'none'
-      ? [['The stored state began with another seed, so these are not its credentials.']]
-      : []),
+    ...(people.length === 0 && seed !== 'none' ? [[OTHER_SEED]] : []),
     [dim('Press Ctrl+C to stop.')],
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
@@ -78,7 +74,7 @@ export const dashboardOf = (
 ): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
 
 const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
-
+const OTHER_SEED = 'The stored state began with another seed, so these are not its credentials.'
 const LABEL = 'client_secret  '.length
 
 const peopleOf = ({ accounts, users }: Credentials) => [
@@ -92,7 +88,6 @@ const peopleOf = ({ accounts, users }: Credentials) => [
 const visible = (fields: object): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, visibleLine(String(value))]))
 
-/** Relative if the file is below the working directory. */
 function displayPath(file: string): string {
   const path = relative('', file)
   return path.startsWith('..') ? file : path

@@ -1,20 +1,20 @@
+import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { exists } from '../../adapters/storage/file/disk.js'
+import { createService, Problem } from '../../src/index.js'
 import { SCHEMA } from '../../src/migrations/schema.js'
+import type { ImportedBinder, ImportProgress } from '../../src/payments/binder-imports/import.js'
 import type { State } from '../../src/storage/storage.js'
 import type { Settings } from '../config.js'
-import { Progress, shownBytes, shownRows } from '../progress.js'
 import { Refusal, refuseFile } from '../refusal.js'
-import { openStorage, planMigration, readState, writeState } from '../state.js'
-import { printLine, printLines } from '../terminal.js'
+import { openData, openStorage, planMigration, readState, writeState } from '../state.js'
+import { Progress, printLine, printLines, printToStderr, shownBytes, shownRows } from '../terminal.js'
 
 interface Moved extends Partial<Pick<Settings, 'data' | 'database'>> {
-  /** The exported state. */
   readonly file: string
   readonly json: boolean
 }
 
-/** Writes the whole state of a data file or a database to another file. Throws `Refusal`. */
 export async function exportState({ file, data, database, json }: Moved): Promise<void> {
   if (data !== undefined && !(await exists(data))) throw new Refusal(`no data file at ${data}: name it with --data`)
   const storage = await openStorage({ data, database })
@@ -28,7 +28,6 @@ export async function exportState({ file, data, database, json }: Moved): Promis
   }
 }
 
-/** Replaces everything in a data file or a database with the state in `file`. Throws `Refusal`. */
 export async function importState({ file, data, database, json }: Moved): Promise<void> {
   const { size } = await stat(file).catch((error: unknown) => refuseFile('read', file, error))
   const progress = new Progress({ json })
@@ -62,4 +61,53 @@ export async function checkMigration(file: string): Promise<void> {
   }
   lines.push('It would open: its rows are consistent, and its ledger is correct.')
   printLines(lines)
+}
+
+export async function importBinderFile({
+  file,
+  twin,
+  data,
+  json,
+}: { [Name in 'file' | 'twin' | 'data']: string } & { json: boolean }): Promise<void> {
+  const found = await stat(file).catch((error: unknown) => refuseFile('read', file, error))
+  if (!(await exists(data)))
+    throw new Refusal(`no data file at ${data}: start a sandbox first, or name the file with --data`)
+  const service = createService({ storage: await openData(data, { warn: printToStderr }), sandbox: true })
+  const progress = new Progress({ json })
+  const bytes = { read: 0, all: found.isFile() ? found.size : undefined }
+  let rows = 0
+  const onProgress = (done: ImportProgress) => {
+    if (done.step === 'check') rows = done.rows
+    const share = done.step === 'post' ? done.rows / rows : bytes.all && bytes.read / bytes.all
+    progress.show(done.step === 'check' ? 'Checking' : 'Importing', { share, count: shownRows(done.rows) })
+  }
+  try {
+    const csv = counted(createReadStream(file), (length) => (bytes.read += length))
+    const imported = await service.sandbox.importBinder({ hostname: twin, csv, onProgress })
+    progress.end()
+    printLines(json ? [JSON.stringify(imported)] : importReport(imported))
+  } catch (error) {
+    progress.end()
+    if (error instanceof Problem) throw new Refusal(`cannot import ${file}: ${error.message}`, { cause: error })
+    refuseFile('read', file, error)
+  } finally {
+    await service.close()
+  }
+}
+
+async function* counted(chunks: AsyncIterable<Uint8Array>, onRead: (bytes: number) => void) {
+  for await (const chunk of chunks) {
+    onRead(chunk.length)
+    yield chunk
+  }
+}
+
+function importReport({ hostname, rows, delegates, stand_ins, digital_quantities }: ImportedBinder): string[] {
+  const quantities = digital_quantities.map(
+    ({ dq, opening, balance, is_new }) =>
+      `  ${dq}: balance ${balance}${opening > 0 ? `, after an opening balance of ${opening}` : ''}${is_new ? ' (a new digital quantity)' : ''}`,
+  )
+  const counts = [delegates > 0 && `${delegates} of them delegates`, stand_ins > 0 && `${stand_ins} new counterparts`]
+  const more = counts.filter(Boolean).join(', ')
+  return [`Imported ${shownRows(rows)} into ${hostname}${more && `: ${more}`}.`, ...quantities]
 }

@@ -43,7 +43,6 @@ class World {
     this.account = connected.account
   }
 
-  /** A new user of the account, with funds. */
   async payer(): Promise<Client> {
     const { account, service } = this.connected
     const [credentials] = (await account.users.create({ email: newEmail() })).secrets
@@ -63,14 +62,12 @@ class World {
     return dq
   }
 
-  /** A new twin of the account, with funds. */
   async twin() {
     const twin = await this.account.twins.create({ dq: await this.dq() })
     await this.fund(twin.hostname)
     return twin
   }
 
-  /** The hash of a new commodity. */
   async commodity(): Promise<string> {
     const fields = { descriptor: 'TRIGGER', dq: await this.dq(), cost: PRICE, twin_id: (await this.twin()).id }
     return (await this.account.commodities.create(fields)).hash
@@ -86,7 +83,6 @@ class World {
 
 const newEmail = () => `trigger-${crypto.randomUUID().slice(0, 8)}@example.test`
 
-/** By the type of the event. Each is one that accounts get. */
 export const triggers: Readonly<Record<string, Trigger>> = {
   'payment.created': async (world) => (await world.payer()).payments.create(await world.commodity()),
   'payment.validated': async (world) => {

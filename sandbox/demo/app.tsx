@@ -1,13 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { Phone, Toast } from './phone.js'
+import { urlOf } from './requests.js'
 import { type RefusedPayment, Shop } from './shop.js'
-import { type DemoView, useDemo } from './state.js'
-import { type Outcome, ResetButton, Toolbar } from './toolbar.js'
+import { type Demo, type DemoView, useDemo } from './state.js'
 
-/** The whole page: the shop, the reader's phone next to it, and the toolbar below. */
 export function App({ payments, first }: { payments: MicroPayments; first: DemoView }) {
   const demo = useDemo(first)
   const { shown, version, epoch } = demo
@@ -50,7 +49,6 @@ export function App({ payments, first }: { payments: MicroPayments; first: DemoV
   )
 }
 
-/** Shown instead of the shop. */
 export const Notice = ({ title, text, children }: { title: string; text: string; children?: ComponentChildren }) => (
   <main class="notice">
     <p class="name">{demo.account.name}</p>
@@ -60,7 +58,6 @@ export const Notice = ({ title, text, children }: { title: string; text: string;
   </main>
 )
 
-/** Shown once a newer version of the page has changed the stored state. */
 export const Outdated = ({ why }: { why: string }) => (
   <Notice title="A newer version of this shop is open" text={`Reload this page to go on. Nothing is lost. ${why}`}>
     <p class="acts">
@@ -70,3 +67,99 @@ export const Outdated = ({ why }: { why: string }) => (
     </p>
   </Notice>
 )
+
+export type Outcome = { readonly said?: string; readonly refused?: string | undefined }
+
+interface ToolbarProps {
+  readonly demo: Demo
+  readonly outcome: Outcome
+  readonly onReset: () => void
+  readonly onOutcome: (outcome: Outcome) => void
+}
+
+export function Toolbar({ demo, outcome, onReset, onOutcome }: ToolbarProps) {
+  const open = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? []
+    if (!file) return
+    const why = await demo.open(file)
+    // Otherwise the browser sends no event if the user picks the same file again.
+    input.value = ''
+    onOutcome(
+      why === undefined
+        ? { said: `Opened ${file.name}.` }
+        : { refused: `Could not open ${file.name}. Nothing changed. ${why}` },
+    )
+  }
+  return (
+    <footer class="bar">
+      <p role="status">{outcome.said}</p>
+      <p role="alert">{outcome.refused}</p>
+      <RuntimeNote />
+      <div class="acts">
+        <ResetButton onConfirm={onReset} />
+        <button type="button" onClick={async () => onOutcome(await save())}>
+          Save this state
+        </button>
+        <label class="button">
+          <input type="file" accept=".json,application/json" onChange={({ currentTarget }) => open(currentTarget)} />
+          Open a state…
+        </label>
+      </div>
+    </footer>
+  )
+}
+
+function RuntimeNote() {
+  const [isOnline, setOnline] = useState(navigator.onLine)
+  useEffect(() => {
+    for (const name of ['online', 'offline']) addEventListener(name, () => setOnline(navigator.onLine))
+  }, [])
+  return (
+    <p class="where small">
+      Everything runs in this page's service worker. Nothing leaves this device.{' '}
+      <strong>{isOnline ? 'The device is online.' : 'The device is offline.'}</strong>
+    </p>
+  )
+}
+
+export function ResetButton({ onConfirm }: { onConfirm: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const close = () => dialog.current?.close()
+  return (
+    <>
+      <button type="button" onClick={() => dialog.current?.showModal()}>
+        Reset
+      </button>
+      <dialog ref={dialog} aria-label="Reset everything?">
+        <h2>Reset everything?</h2>
+        <p>This deletes every payment, mail and sign-in on this device. Save this state first to come back to it.</p>
+        <p class="acts">
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="primary"
+            onClick={() => {
+              close()
+              onConfirm()
+            }}
+          >
+            Reset everything
+          </button>
+        </p>
+      </dialog>
+    </>
+  )
+}
+
+async function save(): Promise<Outcome> {
+  const answer = await fetch(urlOf('pay/_sandbox/snapshot'), { cache: 'no-store' }).catch(() => undefined)
+  if (!answer?.ok) return { refused: 'Could not read the state, so nothing was saved. Reload this page.' }
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await answer.blob())
+  link.download = `daily-farthing-${new Date().toISOString().slice(0, 10)}.json`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+  return { said: `Saved as ${link.download}.` }
+}

@@ -1,18 +1,14 @@
 import type { Service } from '../../src/core.js'
 import * as z from '../../src/http/fields/zod.js'
-import { restOfArticle } from '../shop/article.js'
+import { restOfArticle, type Tune, tune } from '../shop/article.js'
 import { bearerHeader, type ClientCredentials, callService, type Seller, validatePayment } from '../shop/seller.js'
-import { type Tune, tune } from '../shop/song.js'
 
-/** What the payer gets for a payment. */
 export type Content = { readonly paragraphs: readonly string[] } | { readonly tune: Tune } | Record<string, never>
 
-/** A wallet as the device of its owner shows it. */
 export interface Wallet {
   readonly hostname: string
   readonly balance: number
   readonly unit: string
-  /** The latest records of the binder, newest first. */
   readonly entries: readonly WalletRecord[]
 }
 
@@ -20,19 +16,13 @@ export interface WalletRecord {
   readonly at: string
   readonly action: string
   readonly amount: number
-  /** The other party's hostname. */
   readonly other: string
 }
 
-/** The service with its controls. */
 type Shop = Seller & { readonly service: Pick<Service, 'sandbox'> }
 
-/**
- * The shop's server and the phone's server, by method and path below the worker's scope. Both are ordinary clients of the
- * service.
- */
+/** The servers of the shop and the phone, by method and path below the worker's scope: ordinary clients of the service. */
 export const backEnd: Readonly<Record<string, (shop: Shop, request: Request) => Promise<Response>>> = {
-  /** Answers with the paid content if the service validates the payment. */
   async 'POST shop/unlock'(shop, request) {
     const { hash, nonce, timestamp } = Proof.parse(await request.json())
     const { status, body } = await validatePayment(shop, String(hash), { nonce, timestamp })
@@ -60,7 +50,9 @@ const Payment = z.object({
   hostname: z.string(),
   payee_hostname: z.string(),
 })
+
 type Payment = z.output<typeof Payment>
+
 const Payments = z.object({ payments: z.array(Payment) })
 const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
 
@@ -86,10 +78,9 @@ async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner):
 }
 
 function recordOf({ created_at, amount, hostname, payee_hostname }: Payment, own: string): WalletRecord {
+  const sent = hostname === own
   const at = new Date(created_at * 1000).toISOString()
-  return hostname === own
-    ? { at, action: 'send', amount, other: payee_hostname }
-    : { at, action: 'receive', amount, other: hostname }
+  return { at, action: sent ? 'send' : 'receive', amount, other: sent ? payee_hostname : hostname }
 }
 
 const notFound = () =>

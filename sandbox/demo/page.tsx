@@ -1,12 +1,10 @@
 import { type ComponentChild, render } from 'preact'
 import { required } from '../../src/base/required.js'
 import { App, Notice, Outdated } from './app.js'
-import { CannotStart, start } from './start.js'
-import { PageOutdated, readDemoView } from './state.js'
+import { CannotStart, PageOutdated, readDemoView, start } from './state.js'
 
 const root = required(document.getElementById('app'), 'The element #app')
 
-/** Replaces the content of index.html. */
 function show(shown: ComponentChild): void {
   root.replaceChildren()
   render(shown, root)

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Code, CopyButton, type Mail, Mails } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
-import { type ChannelMessage, channelName, urlOf } from './requests.js'
-import { useWallet, WalletRecords } from './wallet.js'
+import type { Wallet, WalletRecord } from './back-end.js'
+import { type ChannelMessage, channelName, sendRequest, urlOf } from './requests.js'
 
 const { reader } = demo
 const tabs = ['Mail', 'Wallet'] as const
+
 type Tab = (typeof tabs)[number]
 
-/** The reader's phone, with the mail from the service and a wallet. */
 export function Phone({ mails, version }: { mails: readonly Mail[]; version: string }) {
   const [tab, setTab] = useState<Tab>('Mail')
   return (
@@ -62,7 +62,6 @@ function WalletTab({ version }: { version: string }) {
   return <section aria-label="Wallet">{wallet && <WalletRecords purse={wallet} />}</section>
 }
 
-/** How long the notification stays, in ms. */
 const VISIBLE_MS = 60_000
 
 /**
@@ -102,4 +101,56 @@ export function Toast({ mails }: { mails: readonly Mail[] }) {
       {newest?.codes[0] === undefined ? <p>{newest?.subject}</p> : <Code code={newest.codes[0]} />}
     </div>
   )
+}
+
+/** Reads a wallet, but only while the user sees it, because each read creates an access token. */
+export function useWallet(path: string, isLookedAt: boolean, version: string): Wallet | { error: string } | undefined {
+  const [purse, setPurse] = useState<Wallet | { error: string }>()
+  useEffect(() => {
+    let isCurrent = true
+    if (isLookedAt) sendRequest('GET', path).then(({ body }) => isCurrent && setPurse(body))
+    return () => {
+      isCurrent = false
+    }
+  }, [path, isLookedAt, version])
+  return purse
+}
+
+export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) {
+  if ('error' in purse) return <p class="muted small">{purse.error}</p>
+  const { balance, unit, entries } = purse
+  return (
+    <>
+      <p class="balance">
+        <span class="muted small">Balance</span> {balance.toFixed(2)} {unit}
+      </p>
+      <ul class="records" aria-label="Payments">
+        {entries.map((entry) => (
+          <Record entry={entry} unit={unit} />
+        ))}
+        {entries.length === 0 && <li class="muted small">No payments yet.</li>}
+      </ul>
+    </>
+  )
+}
+
+const Record = ({ entry: { at, action, amount, other }, unit }: { entry: WalletRecord; unit: string }) => (
+  <li>
+    <span class="what">
+      {action === 'send' ? 'Sent to' : 'Received from'} <span class="who">{shortName(other)}</span>
+    </span>
+    <span class="amount">
+      {action === 'send' ? '−' : '+'}
+      {amount.toFixed(2)} <span class="unseen">{unit}</span>
+    </span>
+    <time class="muted small" dateTime={at}>
+      {new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}
+    </time>
+  </li>
+)
+
+/** Shortens a hostname: drops the domain that all share, and cuts generated names, which are long numbers. */
+const shortName = (hostname: string): string => {
+  const name = hostname.replace(/\.twin\.localhost$/, '')
+  return /^[0-9a-f]{32,}$/.test(name) ? `${name.slice(0, 8)}…` : name
 }

@@ -1,6 +1,5 @@
 /** The page's requests. The service worker answers all of them. */
 
-/** The URL of a path below this page. */
 export const urlOf = (path: string): string => new URL(path, new URL('.', document.baseURI)).href
 
 export interface PageAnswer {

@@ -1,15 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { register } from '../../adapters/service-worker/register.js'
+import type * as element from '../../src/market/embeds/browser/element.client.js'
 import type { Mail } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
 import type { Content } from './back-end.js'
 import { type ChannelMessage, channelName, sendRequest, urlOf } from './requests.js'
 
-/** The part of the service's state that the page shows. */
 export interface DemoView {
   /** False if the user opened a state without the demo's shop. */
   readonly hasShop: boolean
   readonly bought: readonly PaidContent[]
-  /** Newest first. */
   readonly mails: readonly Mail[]
   readonly movements: number
 }
@@ -102,14 +102,12 @@ export async function readDemoView(): Promise<DemoView> {
   }
 }
 
-/** What the shop's server sent for a payment. */
 export interface PaidContent {
   readonly hash: string
   readonly content: Content
   readonly payment: { readonly id: number; readonly hostname: string; readonly created_at: number }
 }
 
-/** A payment in the service's state. */
 interface PaymentRow {
   readonly id: number
   readonly hash: string
@@ -131,13 +129,65 @@ function readStored(): PaidContent[] {
 
 /** Returns the content that is paid for in the current state, newest first. The user may have reset or replaced the state. */
 export function readPaidContent(payments: readonly PaymentRow[]): PaidContent[] {
-  return readStored().filter(({ hash, payment: { id, created_at } }) =>
-    payments.some(
-      (each) =>
-        each.id === id &&
-        each.hash === hash &&
-        Math.floor(each.created_at / 1000) === created_at &&
-        each.nonce_used_at !== null,
-    ),
-  )
+  return readStored().filter(({ hash, payment: { id, created_at } }) => {
+    const paid = payments.find((each) => each.id === id && each.hash === hash && each.nonce_used_at !== null)
+    return paid !== undefined && Math.floor(paid.created_at / 1000) === created_at
+  })
+}
+
+/** The demo cannot run in this browser. The message is a sentence for its user. */
+export class CannotStart extends Error {}
+
+/** Installs the worker and loads the payment element from it. Throws `CannotStart`. */
+export async function start(): Promise<element.MicroPayments> {
+  await checkBrowser()
+  await register(urlOf('worker.js')).catch((cause: Error) => {
+    throw new CannotStart(`The shop could not be installed. ${cause.message}`, { cause })
+  })
+  const { ok, body } = await sendRequest('GET', 'pay/v4/dq')
+  if (!ok && body.schema !== undefined) throw new PageOutdated(body.error)
+  if (!ok) throw new CannotStart(`The shop is installed, but its data cannot be read. ${body.error}`)
+  await runScript(urlOf('pay/micropay.js'))
+  const { loadMicroPayments } = globalThis as typeof globalThis & typeof element // What the script adds.
+  return loadMicroPayments(demo.account.public_secret)
+}
+
+function runScript(src: string): Promise<unknown> {
+  const script = Object.assign(document.createElement('script'), { type: 'module', src })
+  document.head.append(script)
+  return new Promise((resolve, reject) => {
+    script.onload = resolve
+    script.onerror = () => reject(new CannotStart('The payment element did not load. Reload this page.'))
+  })
+}
+
+async function checkBrowser(): Promise<void> {
+  if (!isSecureContext)
+    throw new CannotStart(
+      'This page uses plain http. Browsers run this shop only over https or on localhost. Open it there.',
+    )
+  if (!navigator.serviceWorker)
+    throw new CannotStart(
+      'This browser does not run service workers on this page. If this is a private window, open the page in a normal one.',
+    )
+  if (!(await canStoreData()) || !navigator.locks)
+    throw new CannotStart(
+      'This browser does not store data for this page. If this is a private window, open the page in a normal one.',
+    )
+}
+
+/** Whether the page can open a database. Some browsers have IndexedDB but refuse to open one. */
+async function canStoreData(): Promise<boolean> {
+  try {
+    const name = 'farthing demo probe'
+    await new Promise((resolve, reject) => {
+      const opening = indexedDB.open(name)
+      opening.onsuccess = () => resolve(opening.result.close())
+      opening.onerror = () => reject(opening.error)
+    })
+    indexedDB.deleteDatabase(name)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,6 +1,5 @@
 import { commonCss, paperCss, phoneCss } from '../shop/css.js'
 
-/** The page's style sheet. */
 export const demoCss = `${commonCss}${paperCss}${phoneCss}
 html { scroll-behavior: smooth; scroll-padding: 24px 0 96px; }
 main { width: auto; margin: 0; padding: 0; }

@@ -7,11 +7,8 @@ import { type ChannelMessage, channelName } from './requests.js'
 
 /** The demo's service worker: the service below `pay/`, the servers of the shop and the phone, and the files of the page. */
 
-interface LastingEvent {
-  waitUntil(lasting: Promise<unknown>): void
-}
+type LastingEvent = { waitUntil(lasting: Promise<unknown>): void }
 
-/** The part of a service worker's global scope that the demo uses. */
 interface WorkerScope {
   readonly registration: { readonly scope: string }
   addEventListener(type: 'activate', listener: (event: LastingEvent) => void): void
@@ -22,7 +19,6 @@ const worker = globalThis as WorkerScope & typeof globalThis // The types here a
 const { scope } = worker.registration
 const channel = new BroadcastChannel(channelName(scope))
 const notifyPages = (told: ChannelMessage): void => channel.postMessage(told)
-
 // Agents cannot reach a service worker, and nothing in it answers purchases.
 const { items, ...seed } = demo.seed
 

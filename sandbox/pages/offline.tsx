@@ -1,6 +1,23 @@
 import { readFile } from 'node:fs/promises'
+import type { ComponentChildren } from 'preact'
+import { page } from '../../src/http/pages/html.js'
 import { type Reply, reply } from '../../src/http/reply.js'
-import { absentPage } from './absent.js'
+import { pagesStyle } from './pages-style.js'
+
+export const absentPage = (title: string, heading: string, why: ComponentChildren): Reply =>
+  page({
+    title,
+    status: 404,
+    styles: [pagesStyle],
+    body: (
+      <main>
+        <h1>{heading}</h1>
+        <p>
+          {why} <a href="/">Back to the sandbox</a>
+        </p>
+      </main>
+    ),
+  })
 
 const types: Readonly<Record<string, string>> = {
   'index.html': 'text/html',
@@ -18,14 +35,8 @@ export async function offlineFile(path: string, folder: URL | undefined): Promis
   if (!path.startsWith('/demo/') || !type) return undefined
   const body = folder && (await readFile(new URL(name, folder), 'utf8').catch(() => undefined))
   if (body === undefined) return notBuilt
-  return reply({
-    headers: {
-      'content-type': `${type}; charset=utf-8`,
-      'cache-control': 'no-cache',
-      'content-security-policy': "frame-ancestors 'none'",
-    },
-    body,
-  })
+  const headers = { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' }
+  return reply({ headers: { ...headers, 'content-security-policy': "frame-ancestors 'none'" }, body })
 }
 
 const notBuilt = absentPage(

@@ -7,18 +7,15 @@ import { controlCookie, guardCaller, guardChange, isControlToken } from '../../s
 import type { Demo } from '../seed/demo.js'
 import { offlineFile } from './offline.js'
 import { phonePage } from './phone.js'
-import { shopPage } from './shop.js'
-import { archive, readDemoState, unlock } from './shop-server.js'
+import { archive, readDemoState, shopPage, unlock } from './shop.js'
 import { welcomePage } from './welcome.js'
 
-/** What the sandbox's pages are created with. */
 export interface SandboxPages {
   readonly service: Service
   /** Pages show the demo only if the service's state has it. */
   readonly demo: Demo
   /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
   readonly reach?: SandboxAccess
-  /** The folder of the built offline demo. */
   readonly offline?: URL
 }
 
@@ -69,9 +66,7 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
   return { location, 'set-cookie': controlCookie(token, address), 'referrer-policy': 'no-referrer' }
 }
 
-/** The path of a URL, without a slash at its end. */
 const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
-
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 
 async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {
@@ -106,10 +101,7 @@ function rendered(
   headers: Readonly<Record<string, string>>,
 ): Response {
   const ResponseClass = source?.Response ?? Response
-  const common = {
-    'content-type': 'application/json',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  }
+  const json = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+  const common = { ...json, 'x-content-type-options': 'nosniff' }
   return new ResponseClass(body ?? null, { status, headers: { ...common, ...headers } })
 }

@@ -2,13 +2,12 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
-import { absentPage } from './absent.js'
+import { absentPage } from './offline.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)
 
-/** The page with the phone of the demo's payer. Answers 404 if the state has no such user. */
 export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
   const { email } = demo.payer
   const { rows } = await service.sandbox.snapshot()

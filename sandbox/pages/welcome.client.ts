@@ -2,12 +2,7 @@ import { required } from '../../src/base/required.js'
 
 /** Shows the latest messages of the outbox, if the reader of this page may see them. */
 
-interface Message {
-  to: string
-  subject: string
-  codes: string[]
-  created_at: number
-}
+type Message = { to: string; subject: string; codes: string[]; created_at: number }
 
 const section = required(document.getElementById('outbox'), 'The element #outbox')
 const list = required(section.querySelector('ul'), 'The list of #outbox')

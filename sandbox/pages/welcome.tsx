@@ -3,14 +3,13 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, welcomeStyle } from './pages-style.js'
-import type { DemoState } from './shop-server.js'
+import type { DemoState } from './shop.js'
 import script from './welcome.client.ts?script'
 
 const welcomeScript = inline(script)
 
 type Welcome = SandboxPages & { readonly state: DemoState | null }
 
-/** The sandbox's first page: its address, the seeded credentials and the outbox. */
 export const welcomePage = (options: Welcome): Reply =>
   page({
     title: 'farthing',

@@ -44,7 +44,6 @@ export const From = ({ name, at, id }: { name: string; at: number; id?: string }
   </p>
 )
 
-/** A sign-in code in large digits. */
 export const Code = ({ code }: { code: string }) => (
   <p class="code">
     <span class="digits">{code}</span> <CopyButton text={code} what="code" />

@@ -1,12 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { messageOf } from '../../src/storage/unknown.js'
 import { From, type Mail, Mails } from './mails.js'
-import { answer, connect, type Owner, type PhoneState, readPhone } from './state.js'
 
-/** How often the phone reads the sandbox, in ms. */
 const POLL_MS = 1000
 
-/** The phone's screen: mails, and pushes to answer. It announces what arrives. */
 export function Screen({ owner }: { owner: Owner }) {
   const [shown, setShown] = useState<PhoneState>()
   const [said, setSaid] = useState('')
@@ -86,7 +83,6 @@ const Connect = ({ onConnect }: { onConnect: () => void }) => (
   </div>
 )
 
-/** Describes what is new in a sentence, or returns an empty text. */
 function arrival(before: PhoneState, now: PhoneState): string {
   const [push] = now.pushes.filter(({ id }) => !before.pushes.some((known) => known.id === id))
   if (push) return `A request arrived. ${push.subject}.`
@@ -102,14 +98,9 @@ export interface Push extends Mail {
 
 export type Verb = 'approve' | 'reject'
 
-/** Pushes that wait for an answer, each with its question and the two answers. */
-export const Pushes = ({
-  pushes,
-  onAnswer,
-}: {
-  pushes: readonly Push[]
-  onAnswer: (push: Push, verb: Verb) => void
-}) => (
+type PushesProps = { pushes: readonly Push[]; onAnswer: (push: Push, verb: Verb) => void }
+
+export const Pushes = ({ pushes, onAnswer }: PushesProps) => (
   <ul class="mails pushes" aria-label="Waiting for an answer">
     {pushes.map((push) => (
       <li key={push.id}>
@@ -136,7 +127,59 @@ export const Pushes = ({
   </ul>
 )
 
-const verbs: readonly (readonly [Verb, string])[] = [
+const verbs = [
   ['reject', 'Reject'],
   ['approve', 'Approve'],
-]
+] as const
+
+export type Owner = { readonly userId: string; readonly email: string }
+
+/** The part of the service's state that the phone shows. Both lists are newest first. */
+export interface PhoneState {
+  readonly isConnected: boolean
+  readonly mails: readonly Mail[]
+  readonly pushes: readonly Push[]
+}
+
+type Message = (Mail & { readonly kind: 'mail' }) | (Push & { readonly kind: 'push' })
+
+export async function readPhone({ userId, email }: Owner): Promise<PhoneState> {
+  const [phone, outbox] = await Promise.all([
+    call('GET', `/_sandbox/devices/${userId}`),
+    call('GET', `/_sandbox/outbox?to=${encodeURIComponent(email)}&limit=30`),
+  ])
+  const messages: Message[] = outbox.messages
+  const asked = new Set(phone.requests.map(({ id }: { id: number }) => String(id)))
+  // A user with several devices gets one push for each.
+  const waiting = new Map<string, Push>()
+  for (const message of messages)
+    if (message.kind === 'push' && asked.has(message.data.authentication_request_id))
+      waiting.set(message.data.authentication_request_id, message)
+  return {
+    isConnected: phone.has_device,
+    mails: messages.filter(({ kind }) => kind === 'mail').slice(0, 5),
+    pushes: [...waiting.values()],
+  }
+}
+
+export const connect = ({ userId }: Owner) => call('POST', `/_sandbox/devices/${userId}`, { mode: 'manual' })
+
+/** Answers a push. Returns false if it no longer waits. */
+export async function answer({ userId }: Owner, { data }: Push, verb: Verb): Promise<boolean> {
+  const id = Number(data.authentication_request_id)
+  const { requests } = await call('POST', `/_sandbox/devices/${userId}/${verb}`, { id })
+  return requests.length > 0
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each caller knows what it asked for
+async function call(method: string, path: string, body?: object): Promise<any> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(path, { method, cache: 'no-store', ...(body && { headers, body: JSON.stringify(body) }) })
+  const read = await answer.json()
+  if (read.code === 'sandbox_refused')
+    throw new Error(
+      'This sandbox asks for its control token. Open the link to the dashboard that it prints when it starts, or add ?control_token= and the token to the address of this page.',
+    )
+  if (!answer.ok) throw new Error(read.error)
+  return read
+}

@@ -17,12 +17,7 @@ const payer = {
 }
 
 /** Has funds. Signs in with the code from the mail. */
-const reader = {
-  name: 'Wren',
-  email: 'wren@example.test',
-  hostname: 'wren.twin.localhost',
-  balance: 20,
-}
+const reader = { name: 'Wren', email: 'wren@example.test', hostname: 'wren.twin.localhost', balance: 20 }
 
 /** Hashes of the other commodities that the account sells. */
 const commodities = {

@@ -2,7 +2,6 @@ const dark = `
   --paper: #15181d; --card: #1d2128; --ink: #eceae5; --muted: #a9a8a4; --line: #333842; --accent: #5cc4b8; --focus: #8ab4ff;
   --error: #ff8a80; --code: #242932;`
 
-/** The styles that all pages of the sandbox share. */
 export const commonCss = `
 :root {
   color-scheme: light dark;
@@ -33,7 +32,6 @@ code, pre { font-family: var(--mono); font-size: .875em; }
 [role=alert]:empty { display: none; }
 `
 
-/** The styles of a newspaper page with an offer. */
 export const paperCss = `
 .masthead { padding-bottom: 18px; border-bottom: 3px double var(--line); text-align: center; }
 .masthead p { font: 700 clamp(26px, 6vw, 34px)/1.1 var(--serif); letter-spacing: -.01em; }

@@ -5,18 +5,13 @@ import type { Demo } from '../seed/demo.js'
 
 /** Calls of the service as the demo's account, over HTTP like any seller's server. */
 
-export interface Seller {
-  readonly service: Pick<Service, 'baseUrl' | 'fetch'>
-  readonly demo: Demo
-}
+export type Seller = { readonly service: Pick<Service, 'baseUrl' | 'fetch'>; readonly demo: Demo }
 
 const AnyBody = z.record(z.string(), z.unknown())
+
 export type Body = z.output<typeof AnyBody>
 
-export interface Answer {
-  readonly status: number
-  readonly body: Body
-}
+export type Answer = { readonly status: number; readonly body: Body }
 
 /** Spends the nonce of a payment for a commodity. The answer has the payment, or the error of the service. */
 export async function validatePayment(seller: Seller, hash: string, proof: Body): Promise<Answer> {
@@ -24,10 +19,7 @@ export async function validatePayment(seller: Seller, hash: string, proof: Body)
   return callService(seller, 'POST', `/v4/payment/${hash}/validate`, { authorization }, proof)
 }
 
-export interface ClientCredentials {
-  readonly client_id: string
-  readonly client_secret: string
-}
+export type ClientCredentials = { readonly client_id: string; readonly client_secret: string }
 
 /** Gets an access token as an `Authorization` header, or undefined if the service does not know the credentials. */
 export async function bearerHeader(

@@ -3,7 +3,7 @@ import type { Part } from '../base/parts.js'
 import type { Alarm, Cards, Clock, Fonts, Log, Mailer, Push, Random, Upstream } from '../base/ports.js'
 import type { Tracer } from '../base/tracer.js'
 import type { Limits } from '../http/limits.js'
-import type { Seed } from '../sandbox/controls/seed/seed-content.js'
+import type { Seed } from '../sandbox/controls/seed/seed-schema.js'
 import type { JournalLimits } from '../sandbox/journal/journal.js'
 import type { Storage } from '../storage/storage.js'
 

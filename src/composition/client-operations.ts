@@ -6,27 +6,13 @@ import { isPage, type Route } from '../http/route.js'
 import type { ClientOperation } from './client-operation.js'
 
 const JSON_TYPE = 'application/json'
-
 /** The operations of a client: all but the pages that people open in a browser, and the probes of a process manager. */
 export const clientOperationsOf = (routes: readonly Route[]): readonly ClientOperation[] =>
   routes.filter((route) => !isPage(route) && !isProbe(route.path)).map(operationOf)
 
 function operationOf(route: Route): ClientOperation {
-  const {
-    id,
-    method,
-    path,
-    versions,
-    evidence,
-    scope,
-    auth,
-    query,
-    body,
-    text,
-    idempotent,
-    relays,
-    produces = [],
-  } = route
+  const { id, method, path, versions, evidence, scope, auth, query, body, text } = route
+  const { idempotent, relays, produces = [] } = route
   if (query && body) throw new TypeError(`${id} has a query and a body: a client could not tell which field is whose.`)
   const [media = JSON_TYPE] = produces
   const streams = produces.includes('text/event-stream')
@@ -56,7 +42,6 @@ function operationOf(route: Route): ClientOperation {
   }
 }
 
-/** The grades of the marked fields of a schema. */
 function gradesIn(schema: z.ZodMiniObject | undefined): Record<string, Evidence> {
   return Object.fromEntries(
     Object.entries(schema?.shape ?? {}).flatMap(([name, field]) => {

@@ -18,12 +18,7 @@ import { payments } from '../payments/payments/payment.js'
 import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
 import type { Reader, Writer } from '../storage/storage.js'
 
-/** The owners whom a dead letter concerns, and the event that they get. */
-interface Concern {
-  readonly owners: readonly [Owner, Owner?]
-  readonly type: EventType
-  readonly subject: string
-}
+type Concern = { readonly owners: readonly [Owner, Owner?]; readonly type: EventType; readonly subject: string }
 
 type Concerning = (tx: Reader, subject: string) => Promise<Concern | undefined>
 
@@ -49,11 +44,9 @@ const ofCharge: Concerning = async (tx, id) => {
   return { ...concern, owners: [concern.owners[0], charge.payer] }
 }
 
-const ofAccount: Concerning = async (_tx, id) => ({
-  owners: [`account:${Number(id)}`],
-  type: 'billing.unsettled',
-  subject: `account:${id}`,
-})
+const ofAccount: Concerning = async (_tx, id) => {
+  return { owners: [`account:${Number(id)}`], type: 'billing.unsettled', subject: `account:${id}` }
+}
 
 const ofInvoice: Concerning = async (tx, id) => {
   const invoice = await tx.get(invoices, Number(id))

@@ -1,6 +1,5 @@
 import type { DeliveryHandlers } from '../jobs/outbox/delivery.js'
 
-/** What loads the delivery handler for each kind of message, when one is sent. */
 export const deliveryHandlers: DeliveryHandlers = {
   mail: async () => (await import('../identity/users/mail-delivery.js')).mailDeliveryHandler,
   push: async () => (await import('../consent/notifications/push.js')).pushDeliveryHandler,

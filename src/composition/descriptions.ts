@@ -18,7 +18,6 @@ const introduction = `The interface of a micropayment service: it moves value be
 
 **Evidence.** \`x-evidence\` says how an operation or a field is known: \`documented\` by the description of the interface, \`observed\` in existing clients, only \`named\`, or \`designed\` by farthing. A field without it has the grade of its operation.`
 
-/** By the heading of operations. */
 const tags = {
   accounts: 'Providers who sell something, and their credentials.',
   tokens: 'Access tokens for client credentials.',
@@ -50,7 +49,6 @@ const tags = {
   sandbox: 'Controls for development and tests. They answer only in a sandbox.',
 }
 
-/** Loads every text of the OpenAPI document. */
 export const loadTexts = async (all: readonly Feature[]): Promise<Texts> => ({
   introduction,
   tags,

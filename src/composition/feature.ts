@@ -19,3 +19,18 @@ export async function loadRoutesOf(features: readonly Feature[]): Promise<Readon
   const loaded = await load(() => Promise.all(features.map((feature) => feature.load?.() ?? {})))
   return Object.assign({}, ...loaded.flatMap(Object.values))
 }
+
+/** What the service says about itself: its document, and its error codes. `all` returns every feature, this one too. */
+export function metaFeature(all: () => readonly Feature[]) {
+  const routes = async () => Object.values(await loadRoutesOf(all()))
+  const texts = async () => (await import('./descriptions.js')).loadTexts(all())
+  return {
+    areas: ['openapi.json', 'docs'],
+    async load() {
+      const { openapiRoutes } = await import('../http/openapi/read-openapi.js')
+      const { errorCodeRoutes } = await import('../http/error-pages/read-errors.js')
+      return { metaRoutes: { ...openapiRoutes(routes, texts), ...errorCodeRoutes(routes) } }
+    },
+    describe: () => import('./meta-texts.js'),
+  }
+}

@@ -15,12 +15,10 @@ interface Started {
   readonly tracer: Tracer | undefined
 }
 
-/** Starts and closes a service. */
 export class Lifecycle {
   readonly #started: Started
   #starting: Promise<void> | undefined
   #closing: Promise<void> | undefined
-  /** Whether the start has ended, and well. */
   hasStarted = false
 
   constructor(started: Started) {

@@ -1,7 +1,6 @@
 import { load } from '../base/load.js'
 import { LimitedMap } from '../base/memo.js'
-import type { Alarm, Random } from '../base/ports.js'
-import { systemClock } from '../base/ports.js'
+import { type Alarm, type Random, systemClock } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
 import { collections } from '../collections.js'
 import type { SandboxContext, ServiceContext } from '../http/context.js'
@@ -11,9 +10,8 @@ import { schemaHistory } from '../migrations/schema.js'
 import { testProcessor } from '../money/cards/test-processor.js'
 import { loadRouteList } from '../routes.js'
 import { sandboxClock } from '../sandbox/controls/clock.js'
-import { createSandbox } from '../sandbox/controls/create-sandbox.js'
-import { inherit, settleFork } from '../sandbox/controls/forks/inherit.js'
-import { ServedForks } from '../sandbox/controls/forks/served-forks.js'
+import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
+import { createSandbox } from '../sandbox/controls/sandbox.js'
 import { seedLoader } from '../sandbox/controls/seed/seed.js'
 import { snapshotControls } from '../sandbox/controls/snapshots/controls.js'
 import { armAtStart } from '../sandbox/faults/controls.js'
@@ -33,13 +31,11 @@ import { forkStorage } from '../storage/tables/serial.js'
 import type { AssemblyOptions } from './assembly-options.js'
 import type { Service } from './service.js'
 
-/** A service that is put together. */
 export interface Assembled {
   readonly service: Service
   readonly context: ServiceContext
 }
 
-/** The service that a sandbox is around. */
 export interface SandboxHost {
   readonly baseUrl: string
   readonly instance: string
@@ -55,10 +51,8 @@ export interface SandboxHost {
   fork(options: AssemblyOptions, at: number | undefined): Assembled
 }
 
-/** What is around a service that is a sandbox. */
 export interface SandboxLayers {
   readonly context: SandboxContext
-  /** With faults. */
   readonly ports: OutwardPorts
   /** Tells what its commits replace, if there is a journal. */
   readonly storage: Storage
@@ -146,7 +140,6 @@ const faultsOf = (
     loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
   })
 
-/** What a sandbox has of its own, in addition to its layers. */
 const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: SandboxHost, fork: Fork) => ({
   access: sandboxAccess(options),
   isServed: false,

@@ -11,10 +11,8 @@ import { moveCartsAtSignIn } from '../market/carts/cart.js'
 import { moveCheckoutsAtSignIn } from '../market/checkout/checkout-row.js'
 import { claimInvitations } from '../payments/transfers/invitation.js'
 
-/** What features do when someone signs in, in this order. */
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 
-/** What features end when an app is disconnected. */
 export const onDisconnect: readonly OnDisconnect[] = [
   (tx, { connectionId, at }) => expireApprovalsOf(tx, connectionId, at),
 ]
@@ -36,10 +34,8 @@ export const onFirstProof: readonly OnFirstProof[] = [
   { end: (tx, { userId, at }) => removeAllDevices(tx, userId, at), one: 'device', many: 'devices' },
   { isSliced: true, end: rejectRequestsOf, one: 'open request', many: 'open requests' },
   {
-    isSliced: true,
-    end: endStandingApprovalsOf,
-    one: 'approval of later payments',
-    many: 'approvals of later payments',
+    ...{ isSliced: true, end: endStandingApprovalsOf },
+    ...{ one: 'approval of later payments', many: 'approvals of later payments' },
   },
   {
     end: (tx, { userId }) => removeThresholds(tx, userId),

@@ -20,5 +20,4 @@ const mailDisabled: OnDisabled = async (tx, { id, account_id, url }, { reason, b
   for (const to of await billingEmails(tx, account_id)) await sendMail(tx, { ...mail, to, text, ownLinks: baseUrl, at })
 }
 
-/** Delivers events to webhooks. */
 export const webhookDeliveryHandler = webhookDeliveryHandlerWith(mailDisabled)

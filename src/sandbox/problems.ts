@@ -1,6 +1,5 @@
 import type { ProblemDeclarations } from '../base/problem-fields.js'
 
-/** The controls of a sandbox. */
 export const sandboxProblems = {
   already_exists: '409 This already exists. Nothing was created.',
   snapshot_invalid: '400 The document is not a snapshot. Nothing was changed.',

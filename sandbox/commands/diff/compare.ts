@@ -5,7 +5,6 @@ import { isAnything, type Shape, type ShapeProperty } from './shape.js'
 /** `missing`: only they have it. `extra`: only farthing has it. */
 export type DifferenceKind = 'missing' | 'extra' | 'different'
 
-/** One difference of an operation that both have. */
 export interface Difference {
   readonly kind: DifferenceKind
   /** `query`, `header`, `body`, `status`, or `answer 200`. */
@@ -26,7 +25,6 @@ interface NamedOperation {
 }
 
 export interface Comparison {
-  /** How many operations are the same. */
   readonly same: number
   readonly missing: readonly NamedOperation[]
   readonly extra: readonly NamedOperation[]
@@ -34,10 +32,7 @@ export interface Comparison {
 }
 
 /** `isSample`: theirs is what happened to be recorded, so what it lacks is not missing there. */
-export interface ComparedWith {
-  readonly operations: readonly DescribedOperation[]
-  readonly isSample: boolean
-}
+export type ComparedWith = { readonly operations: readonly DescribedOperation[]; readonly isSample: boolean }
 
 export function compare(ours: readonly DescribedOperation[], { operations, isSample }: ComparedWith): Comparison {
   const own = new Map(ours.map((operation) => [keyOf(operation.method, operation.path), operation]))
@@ -58,9 +53,7 @@ export function compare(ours: readonly DescribedOperation[], { operations, isSam
 }
 
 const named = ({ method, path, id, grade }: DescribedOperation): NamedOperation => ({
-  ...{ method, path },
-  id: id ?? null,
-  grade: grade ?? null,
+  ...{ method, path, id: id ?? null, grade: grade ?? null },
 })
 
 function differencesOf(ours: DescribedOperation, theirs: DescribedOperation, isSample: boolean): Difference[] {
@@ -105,7 +98,6 @@ function bodies(
 
 const isEmpty = ({ properties, rest, types }: Shape): boolean =>
   properties.size === 0 && !rest && (types.size === 0 || types.has('object'))
-
 const answerFor = ({ answers }: DescribedOperation, status: string): Shape | undefined =>
   answers.get(status) ?? answers.get('default')
 
@@ -129,15 +121,10 @@ interface ComparedPlace {
   readonly grade: Evidence | null
 }
 
-/** Compares the fields in one place of an operation. */
 class Comparing {
-  readonly #at: ComparedPlace
+  constructor(readonly at: ComparedPlace) {}
 
-  constructor(at: ComparedPlace) {
-    this.#at = at
-  }
-
-  shapes(ours: Shape, theirs: Shape, path: string, grade = this.#at.grade): Difference[] {
+  shapes(ours: Shape, theirs: Shape, path: string, grade = this.at.grade): Difference[] {
     if (isAnything(ours) || isAnything(theirs)) return []
     if (!this.#areSame(ours.types, theirs.types))
       return [this.#difference('different', path, { ours: typesText(ours), theirs: typesText(theirs), grade })]
@@ -151,10 +138,10 @@ class Comparing {
   /** A sample need not show every type that farthing allows. */
   #areSame(ours: ReadonlySet<string>, theirs: ReadonlySet<string>): boolean {
     const allows = (types: ReadonlySet<string>, type: string) =>
-      types.has(type) || (this.#at.isSample && type === 'integer' && types.has('number'))
+      types.has(type) || (this.at.isSample && type === 'integer' && types.has('number'))
     return (
       [...theirs].every((type) => allows(ours, type)) &&
-      (this.#at.isSample || [...ours].every((type) => theirs.has(type)))
+      (this.at.isSample || [...ours].every((type) => theirs.has(type)))
     )
   }
 
@@ -164,16 +151,13 @@ class Comparing {
     path: string,
     within?: { readonly ours: Shape; readonly theirs: Shape; readonly grade: Evidence | null },
   ): Difference[] {
-    const grade = within?.grade ?? this.#at.grade
+    const grade = within?.grade ?? this.at.grade
     const names = new Set([...ours.keys(), ...theirs.keys()])
     return [...names].flatMap((name) => {
       const [own, other] = [ours.get(name), theirs.get(name)]
       const at = path === '' ? name : `${path}.${name}`
       if (own && other)
-        return [
-          ...this.#presence(own, other, at, grade),
-          ...this.shapes(own.shape, other.shape, at, own.grade ?? grade),
-        ]
+        return this.#presence(own, other, at, grade).concat(this.shapes(own.shape, other.shape, at, own.grade ?? grade))
       if (other) return this.#onlyTheirs(other, at, within?.ours, grade)
       return own ? this.#onlyOurs(own, at, within?.theirs, grade) : []
     })
@@ -185,7 +169,7 @@ class Comparing {
   }
 
   #onlyOurs(own: ShapeProperty, at: string, theirs: Shape | undefined, inherited: Evidence | null): Difference[] {
-    const { isAnswer, isSample } = this.#at
+    const { isAnswer, isSample } = this.at
     const grade = own.grade ?? inherited
     const isOpen = theirs !== undefined && (theirs.rest !== undefined || (!isSample && theirs.properties.size === 0))
     if (isOpen || (isSample && !own.isRequired)) return []
@@ -195,7 +179,7 @@ class Comparing {
 
   /** Documents rarely say which fields of an answer are always there, so only a promise that farthing breaks counts. */
   #presence(own: ShapeProperty, other: ShapeProperty, at: string, inherited: Evidence | null): Difference[] {
-    const { isAnswer, isSample } = this.#at
+    const { isAnswer, isSample } = this.at
     const isWeaker = isSample ? own.isRequired && !other.isRequired : other.isRequired && !own.isRequired
     const isSame = isAnswer || isSample ? !isWeaker : own.isRequired === other.isRequired
     if (isSame) return []
@@ -205,7 +189,7 @@ class Comparing {
   }
 
   #difference(kind: DifferenceKind, name: string, sides: Pick<Difference, 'ours' | 'theirs' | 'grade'>): Difference {
-    return { kind, in: this.#at.in, name, ...sides }
+    return { kind, in: this.at.in, name, ...sides }
   }
 }
 

@@ -1,26 +1,23 @@
+import { basename } from 'node:path'
 import type { Evidence } from '../../../src/base/evidence.js'
 import { withoutEnd } from '../../../src/base/text/ends.js'
-import { isObject } from '../../../src/storage/unknown.js'
-import { Refusal } from '../../refusal.js'
+import { isObject, messageOf } from '../../../src/storage/unknown.js'
+import { Refusal, readText } from '../../refusal.js'
 import { anything, gradeIn, type Json, resolved, type Shape, type ShapeProperty, shapeOfSchema } from './shape.js'
 
-/** An operation of a document or of a recorded session. */
 export interface DescribedOperation {
   readonly method: string
-  /** As it is written. */
   readonly path: string
   readonly id?: string | undefined
   readonly grade?: Evidence | undefined
   /** The fields of its query and its own headers, such as `query limit`. */
   readonly parameters: ReadonlyMap<string, ShapeProperty>
-  /** Undefined: it takes no body. */
   readonly body?: Shape | undefined
   /** The JSON of each status. `default`: of all others. Undefined: no JSON. */
   readonly answers: ReadonlyMap<string, Shape | undefined>
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head']
-
 /** Two paths that differ only in the names of their parameters have one key. */
 export const keyOf = (method: string, path: string): string =>
   `${method} ${withoutEnd(path.replace(/\{[^{}]*\}/g, '{}'), '/') || '/'}`
@@ -37,12 +34,7 @@ export function operationsIn(document: Json, name: string): DescribedOperation[]
   })
 }
 
-interface Place {
-  readonly method: string
-  readonly path: string
-  readonly item: Json
-  readonly document: Json
-}
+type Place = { readonly method: string; readonly path: string; readonly item: Json; readonly document: Json }
 
 function operationOf(operation: Json, { method, path, item, document }: Place): DescribedOperation {
   const parameters = [...listIn(item.parameters), ...listIn(operation.parameters)].map((part) =>
@@ -65,7 +57,6 @@ function operationOf(operation: Json, { method, path, item, document }: Place): 
 }
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-
 /** OpenAPI says that descriptions of these headers are ignored. */
 const ignored = ['accept', 'content-type', 'authorization']
 
@@ -113,3 +104,64 @@ export function basePathOf(document: Json): string {
   const path = withoutEnd(address.replace(/^[a-z][a-z+.-]*:\/\/[^/]*/i, ''), '/')
   return path === '' || path.startsWith('/') ? path : `/${path}`
 }
+
+export type Source =
+  | { readonly kind: 'openapi'; readonly name: string; readonly document: Json }
+  | { readonly kind: 'har'; readonly name: string; readonly entries: readonly unknown[] }
+
+/** How long a URL may take, in milliseconds. */
+const MOST_MS = 30_000
+
+/** Reads a file or a URL: an OpenAPI or Swagger document in JSON or YAML, or a HAR. Throws `Refusal`. */
+export async function readSource(place: string): Promise<Source> {
+  const isUrl = /^https?:\/\//i.test(place)
+  const text = isUrl ? await download(place) : await readText(place)
+  const name = isUrl ? place : basename(place)
+  return sourceOf(await parseDocument(name, text), name)
+}
+
+async function download(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/json, application/yaml, text/yaml, */*;q=0.5' },
+      signal: AbortSignal.timeout(MOST_MS),
+    })
+    if (response.ok) return await response.text()
+    throw new Refusal(`${url} answers ${response.status}`)
+  } catch (cause) {
+    if (cause instanceof Refusal) throw cause
+    const reason = cause instanceof Error && cause.cause !== undefined ? messageOf(cause.cause) : messageOf(cause)
+    throw new Refusal(`cannot read ${url}: ${reason}`, { cause })
+  }
+}
+
+/** JSON begins with a brace. Anything else may be YAML. */
+async function parseDocument(name: string, text: string): Promise<unknown> {
+  const plain = text.replace(/^\ufeff/, '').trimStart()
+  const isJson = plain.startsWith('{')
+  try {
+    if (isJson) return JSON.parse(plain)
+    const { parse } = await import('yaml')
+    return parse(plain)
+  } catch (cause) {
+    if (plain.startsWith('<')) throw neither(name)
+    const [line = ''] = messageOf(cause).split('\n')
+    throw new Refusal(`${name} is not ${isJson ? 'JSON' : 'JSON or YAML'}: ${line.replace(/:$/, '')}`, { cause })
+  }
+}
+
+function sourceOf(document: unknown, name: string): Source {
+  if (!isObject(document)) throw neither(name)
+  const { log, openapi, swagger } = document
+  if (isObject(log) && Array.isArray(log.entries)) return { kind: 'har', name, entries: log.entries }
+  const version = openapi ?? swagger
+  if (version === undefined) throw neither(name)
+  if (!/^(3\.[01]|2\.0)/.test(String(version)))
+    throw new Refusal(`${name} is OpenAPI ${String(version)}; this command reads 3.0, 3.1 and Swagger 2.0`)
+  return { kind: 'openapi', name, document }
+}
+
+const neither = (name: string): Refusal =>
+  new Refusal(
+    `${name} is neither an OpenAPI document (with "openapi" or "swagger") nor a recorded session (HAR, with "log.entries")`,
+  )

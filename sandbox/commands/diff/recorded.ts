@@ -2,11 +2,7 @@ import { isObject } from '../../../src/storage/unknown.js'
 import { type DescribedOperation, keyOf } from './described.js'
 import { either, type Json, type Shape, type ShapeProperty, shapeOfValue } from './shape.js'
 
-/** A recorded session: its operations, and how many of its requests are not about the service. */
-export interface RecordedSession {
-  readonly operations: DescribedOperation[]
-  readonly skipped: number
-}
+export type RecordedSession = { readonly operations: DescribedOperation[]; readonly skipped: number }
 
 /** The operations that a recorded session (HAR 1.2) shows. Each request is matched to one of `ours`. */
 export function operationsOfSession(entries: readonly unknown[], ours: readonly DescribedOperation[]): RecordedSession {
@@ -33,7 +29,6 @@ interface RecordedEntry {
   readonly url: URL
   readonly body: unknown
   readonly status: number
-  /** Undefined: no JSON. */
   readonly answer: unknown
   readonly isJson: boolean
 }
@@ -55,7 +50,6 @@ function readEntry(entry: unknown): RecordedEntry | undefined {
   }
 }
 
-/** The fields of a body: JSON, or a form. */
 function fieldsIn({ mimeType, text, params }: Json): unknown {
   if (/json/.test(String(mimeType))) return parsedAnswer(text)
   if (!/form-urlencoded/.test(String(mimeType))) return undefined
@@ -74,7 +68,6 @@ function parsedAnswer(text: unknown): unknown {
 
 const decoded = (text: unknown): string => Buffer.from(String(text), 'base64').toString('utf8')
 
-/** Finds the path of an operation for an address. */
 class Matcher {
   readonly #known: readonly { readonly method: string; readonly path: string; readonly pattern: RegExp }[]
 
@@ -100,7 +93,6 @@ class Matcher {
 
 /** Parts of a path that look like ids: numbers, and long texts of hex digits. */
 const ids = /\/(?:\d+|(?:\w+_)?[\da-f-]{16,})(?=\/|$)/gi
-
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{[^{}]*\}/g, '[^/]+')}/?$`)
 

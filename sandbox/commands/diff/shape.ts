@@ -1,7 +1,6 @@
 import { type Evidence, evidenceGrades } from '../../../src/base/evidence.js'
 import { isObject } from '../../../src/storage/unknown.js'
 
-/** What a JSON value may be. */
 export interface Shape {
   /** Names of JSON types, with `integer` beside `number`. Empty: anything. */
   readonly types: ReadonlySet<string>
@@ -19,7 +18,6 @@ export interface ShapeProperty {
 
 export const anything: Shape = { types: new Set(), properties: new Map() }
 
-/** A document in which references are looked up. */
 export type Json = Readonly<Record<string, unknown>>
 
 export const gradeIn = (part: Json): Evidence | undefined =>
@@ -68,24 +66,15 @@ export function shapeOfSchema(schema: unknown, document: Json, depth = 0): Shape
 function partShape(part: Json, document: Json, depth: number): Shape {
   const inside = (inner: unknown) => shapeOfSchema(inner, document, depth + 1)
   const required = new Set(listOf(part.required))
+  const property = ([name, inner]: [string, unknown]): [string, ShapeProperty] => {
+    const grade = isObject(inner) ? gradeIn(inner) : undefined
+    return [name, { shape: inside(inner), isRequired: required.has(name), grade }]
+  }
+  const rest = part.additionalProperties
   const own: Shape = {
     types: typesOf(part),
-    properties: new Map(
-      Object.entries(objectOf(part.properties)).map(([name, inner]) => [
-        name,
-        {
-          shape: inside(inner),
-          isRequired: required.has(name),
-          grade: isObject(inner) ? gradeIn(inner) : undefined,
-        },
-      ]),
-    ),
-    rest:
-      part.additionalProperties === true
-        ? anything
-        : isObject(part.additionalProperties)
-          ? inside(part.additionalProperties)
-          : undefined,
+    properties: new Map(Object.entries(objectOf(part.properties)).map(property)),
+    rest: part.additionalProperties === true ? anything : isObject(rest) ? inside(rest) : undefined,
     items: part.items === undefined ? undefined : inside(part.items),
   }
   const all = listOf(part.allOf).map(inside).reduce(both, own)
@@ -120,17 +109,9 @@ function both(one: Shape, other: Shape): Shape {
   const properties = new Map(one.properties)
   for (const [name, property] of other.properties) {
     const known = properties.get(name)
-    properties.set(
-      name,
-      known
-        ? {
-            ...known,
-            ...property,
-            shape: both(known.shape, property.shape),
-            isRequired: known.isRequired || property.isRequired,
-          }
-        : property,
-    )
+    const isRequired = property.isRequired || known?.isRequired === true
+    const shape = known ? both(known.shape, property.shape) : property.shape
+    properties.set(name, { ...known, ...property, shape, isRequired })
   }
   // The types of the more exact one: a status that is an integer, and one of these integers.
   const types = one.types.size === 0 ? other.types : one.types
@@ -158,10 +139,8 @@ export function either(one: Shape, other: Shape): Shape {
   }
 }
 
-/** Whether it allows every value. */
 export const isAnything = ({ types }: Shape): boolean => types.size === 0
 
-/** The shape of a value that was recorded. */
 export function shapeOfValue(value: unknown, depth = 0): Shape {
   if (depth > MOST_DEPTH) return anything
   const types = new Set([typeOf(value)])

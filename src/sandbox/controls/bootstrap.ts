@@ -19,13 +19,12 @@ import {
   keptClock,
   keptKey,
   keptKeySalt,
+  keysOf,
+  REAL_TIME,
   serviceKeys,
   settings,
   takeClearRows,
 } from '../settings/settings.js'
-import { keysOf } from '../settings/take-key.js'
-
-export const REAL_TIME = { mode: 'real', ms: 0 } as const
 
 /**
  * Prepares the storage: fills an empty one, and restores a sandbox's key and clock from it. With `alone`, also ends
@@ -111,7 +110,6 @@ export async function reset(service: ServiceContext): Promise<void> {
   handedApprovals.clear()
 }
 
-/** Returns the state that a write creates in an empty storage. */
 async function stateOf(write: (tx: Writer) => Promise<void>): Promise<Omit<State, 'schema'>> {
   const counters: Record<string, number> = {}
   const next = (of: string) => (counters[of] = (counters[of] ?? 0) + 1)

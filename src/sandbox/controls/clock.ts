@@ -1,31 +1,23 @@
 import type { Clock } from '../../base/ports.js'
-import { problem } from '../../base/problem.js'
 import type { ClockState, SandboxClock } from '../../http/context.js'
+import { wrongField } from './shapes.js'
 
 /** A clock that a sandbox can stop, set and advance. Otherwise it follows the real clock. */
 export function sandboxClock(real: Clock): SandboxClock {
   let state: ClockState = { mode: 'real', ms: 0 }
   const now = () => (state.mode === 'real' ? real.now() + state.ms : state.ms)
-  const at = (mode: ClockState['mode'], ms: number): ClockState => ({
-    mode,
-    ms: mode === 'real' ? ms - real.now() : ms,
-  })
+  const set = (mode: ClockState['mode'], ms: number): void =>
+    void (state = { mode, ms: mode === 'real' ? ms - real.now() : ms })
   return {
     now,
     realNow: () => real.now(),
     get mode() {
       return state.mode
     },
-    setMode: (mode) => {
-      state = at(mode, now())
-    },
-    setTo: (ms) => {
-      state = at(state.mode, ms)
-    },
+    setMode: (mode) => set(mode, now()),
+    setTo: (ms) => set(state.mode, ms),
     state: () => state,
-    restore: (kept) => {
-      state = kept
-    },
+    restore: (kept) => void (state = kept),
   }
 }
 
@@ -36,10 +28,7 @@ export function durationMs(duration: string | number): number {
   const text = typeof duration === 'number' ? `${duration}s` : duration.trim()
   const [, sign, parts] = /^(-?)((?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/.exec(text) ?? []
   if (parts === undefined)
-    throw problem('field_invalid', {
-      detail: '"advance" must be a duration such as "90s", "15m", "1h30m" or "2d", or a number of seconds.',
-      fields: { field: 'advance' },
-    })
+    throw wrongField('advance', 'must be a duration such as "90s", "15m", "1h30m" or "2d", or a number of seconds.')
   let ms = 0
   for (const [, count, unit = ''] of parts.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy))
     ms += Number(count) * (UNITS[unit] ?? 0)

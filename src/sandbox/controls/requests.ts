@@ -10,7 +10,6 @@ export { faultControls } from '../faults/controls.js'
 export { RequestQueryShape, requestControls } from '../journal/requests.js'
 export { ReplayShape, replayControls } from '../replay/controls.js'
 
-/** Streams entries of the journal as server-sent events as they end. */
 export const streamRequests = (
   { after, ...filter }: EntryFilter & { readonly after?: string | undefined },
   signal: AbortSignal | undefined,

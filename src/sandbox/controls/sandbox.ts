@@ -1,22 +1,28 @@
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import type { PhoneMode } from '../../consent/second-factor/phone.js'
+import type { ServiceContext } from '../../http/context.js'
 import type { TestValues } from '../../money/cards/test-values.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
 import type { State } from '../../storage/storage.js'
-import type { ExportControls } from '../exports/controls.js'
-import type { FaultControls } from '../faults/controls.js'
-import type { Requests } from '../journal/requests.js'
-import type { CallerControls, ReplayControls } from '../replay/controls.js'
-import type { ApprovalQueue } from './approvals.js'
+import { type ExportControls, exportControls } from '../exports/controls.js'
+import { type FaultControls, faultControls } from '../faults/controls.js'
+import { type Requests, requestControls } from '../journal/requests.js'
+import { type CallerControls, callerControls, type ReplayControls, replayControls } from '../replay/controls.js'
 import type { Coverage } from './coverage.js'
-import type { InboxPage, InboxQuery } from './inbox.js'
-import type { PhoneAnswers, PhoneSettings, ShownPhone } from './phone.js'
+import type { PhoneAnswers, PhoneSettings, ShownPhone, SignedInUser } from './people.js'
+import {
+  type ApprovalQueue,
+  approvalQueue,
+  type InboxPage,
+  type InboxQuery,
+  peopleControls,
+} from './people-controls.js'
 import type { Credentials } from './seed/credentials.js'
-import type { Funded } from './seed/fund.js'
-import type { Seeded } from './seed/seed.js'
-import type { Seed } from './seed/seed-content.js'
-import type { SignedInUser } from './sign-in.js'
+import type { Funded, Seeded } from './seed/seed.js'
+import type { Seed } from './seed/seed-schema.js'
+import { serviceControls } from './service-controls.js'
+import { readCredentials, stateControls } from './state-controls.js'
 
 /** What a running service says about itself. */
 export interface Health {
@@ -148,4 +154,23 @@ export interface ShownClock {
   readonly mode: 'real' | 'manual'
   /** ISO 8601 with milliseconds. */
   readonly now: string
+}
+
+/** Returns all controls of a service. `ready` resolves when the start has restored state and clock. */
+export function createSandbox(service: ServiceContext, seed: Seed, ready: () => Promise<void>): Sandbox {
+  const people = peopleControls(service, ready)
+  return {
+    ...serviceControls(service, ready),
+    ...stateControls(service, ready),
+    ...people,
+    ...callerControls(service, ready),
+    credentials: () => ready().then(() => readCredentials(seed, service)),
+    approvals: approvalQueue(service, people),
+    requests: {
+      ...requestControls(service, ready),
+      ...replayControls(service, ready),
+      ...exportControls(service, ready),
+    },
+    faults: faultControls(service, ready),
+  }
 }

@@ -1,12 +1,15 @@
 import { load } from '../../base/load.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
+import { seconds } from '../../base/time.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
+import { listDeadLetters } from '../../jobs/dead-letters/dead-letter.js'
 import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
+import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
 import { sandboxOf } from '../onion/context.js'
 import { keepClock } from '../settings/settings.js'
@@ -15,21 +18,9 @@ import type { Health, Sandbox, ShownClock } from './sandbox.js'
 import { ClockChangeShape, clockTime, LAST_TIME, TIME_RANGE } from './shapes.js'
 import { stateControls } from './state-controls.js'
 
-type ServiceControls = Pick<
-  Sandbox,
-  | 'health'
-  | 'clock'
-  | 'setClock'
-  | 'advance'
-  | 'rotateKeys'
-  | 'forgetEncryptionKey'
-  | 'coverage'
-  | 'metrics'
-  | 'testValues'
->
+export { retryDeadLetter } from '../../jobs/dead-letters/dead-letter.js'
 
-/** The controls of the service itself. `ready` resolves when the start has restored state and clock. */
-export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ServiceControls {
+export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}) {
   const setClock = async ({ set, ...change }: Parameters<Sandbox['setClock']>[0]) => {
     const given = { ...change, ...(set !== undefined && { set: set instanceof Date ? set.toJSON() : set }) }
     const checked = checkShape(ClockChangeShape, given)
@@ -63,7 +54,7 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
       const { readMetrics } = await load(() => import('../metrics/metrics.js'))
       return readMetrics(service, () => stateControls(service, ready).ledger())
     },
-  }
+  } satisfies Partial<Sandbox>
 }
 
 /** What the health check answers. Throws `storage_unavailable`, with the same fields, while nothing can be stored. */
@@ -78,15 +69,10 @@ export function checkHealth(service: ServiceContext): Health & { readonly ok: tr
 function healthOf(service: ServiceContext): Health {
   const { storage, options, background } = service
   const processes = background.processes()
+  const fault = storage.fault && { fault: storage.fault.reason ?? 'the storage is unavailable' }
   return {
-    ok: !storage.fault,
-    ...(storage.fault && { fault: storage.fault.reason ?? 'the storage is unavailable' }),
-    name: 'farthing',
-    version: VERSION,
-    storage: storage.name,
-    clock: showClock(service),
-    evidence: options.evidence,
-    ...(processes && { processes }),
+    ...{ ok: !storage.fault, ...fault, name: 'farthing', version: VERSION, storage: storage.name },
+    ...{ clock: showClock(service), evidence: options.evidence, ...(processes && { processes }) },
   }
 }
 
@@ -116,3 +102,7 @@ async function move(service: ServiceContext, { advance, set, mode }: z.output<ty
     return to
   }, store)
 }
+
+export const showDeadLetters = async (tx: Reader) => ({
+  dead_letters: (await listDeadLetters(tx)).map(({ parkedAt, ...work }) => ({ ...work, parked_at: seconds(parkedAt) })),
+})

@@ -1,4 +1,4 @@
-import { problem } from '../../base/problem.js'
+import { type Problem, problem } from '../../base/problem.js'
 import { ContentHash, Email, pageQuery, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
 
 export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
@@ -8,15 +8,23 @@ export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
  * know is an error, because a misspelled one would do nothing.
  */
 
-/** A change of a sandbox's clock. It has exactly one field. */
+/** What all operations under `/_sandbox` share. The sandbox's guard checks their callers. */
+export const control = <const M extends 'GET' | 'POST' | 'PUT' | 'DELETE', const P extends `/${string}`>(
+  method: M,
+  path: P,
+) => ({ evidence: 'designed', scope: 'sandbox', auth: ['none'], method, path }) as const
+
 export const ClockChangeShape = z.strictObject({
   advance: z.optional(z.union([z.string(), z.number()])),
   set: z.optional(Time),
   mode: z.optional(z.enum(['real', 'manual'])),
 })
 
-export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
+/** `rule` goes on after the name of the field. */
+export const wrongField = (field: string, rule: string): Problem =>
+  problem('field_invalid', { detail: `"${field}" ${rule}`, fields: { field } })
 
+export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const isCsv = (csv: unknown): boolean =>
@@ -31,7 +39,6 @@ export const BinderImportShape = z.strictObject({
 })
 
 export const MessageKind = z.enum(['mail', 'push', 'card', 'refund', 'webhook'])
-
 /** Messages to accounts are addressed to a hostname, because accounts have no email. */
 const Hostname = z.string().check(z.regex(/^[^\s@][^\s@.]*\.[^\s@]+$/, "a twin's hostname"))
 
@@ -41,18 +48,11 @@ export const OutboxQueryShape = z.strictObject({
   ...pageQuery,
 })
 
-/** What a reset forgets in addition to the state. */
 export const ResetShape = z.strictObject({ clear_journal: z.optional(z.boolean()) })
-
 export const SnapshotQueryShape = z.strictObject({ key: z.optional(z.boolean()) })
-
 export const PhoneModeShape = z.enum(['manual', 'approve', 'reject', 'ignore'])
-
 export const PhoneAnswerShape = z.strictObject({ mode: PhoneModeShape, after_seconds: z.optional(z.number()) })
-
-/** One authentication request, or all that are pending. */
 export const PhoneRequestShape = strictComponent('PhoneRequest', { id: z.optional(z.int()) })
-
 export const SignInShape = z.strictObject({ email: Email })
 
 /** Whose approval a test waits for, and how many seconds of real time. Only a method has it. */
@@ -74,3 +74,12 @@ export function clockTime(set: number | string): number {
 }
 
 export const TIME_RANGE = 'The clock must be set to a time from 1970 to 9999.'
+/** The state now, in a comparison. */
+export const CURRENT = 'current'
+
+const Name = z
+  .string()
+  .check(z.regex(/^(?!req_|current$)[A-Za-z0-9][\w.-]{0,63}$/, 'a name of letters, digits, ".", "_" and "-"'))
+
+export const SavedSnapshotShape = z.strictObject({ name: Name, note: z.optional(z.string().check(z.maxLength(1000))) })
+export const RewindShape = z.strictObject({ to: z.string() })

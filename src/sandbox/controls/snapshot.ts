@@ -17,8 +17,7 @@ import { migrateState, olderRows, type SchemaHistory, SchemaNewer, schemaOf } fr
 import { serialStorage } from '../../storage/tables/serial.js'
 import { Tables } from '../../storage/tables/tables.js'
 import { isObject, messageOf } from '../../storage/unknown.js'
-import type { SandboxParts } from '../onion/context.js'
-import { sandboxOf } from '../onion/context.js'
+import { type SandboxParts, sandboxOf } from '../onion/context.js'
 import { serviceKeys, settings } from '../settings/settings.js'
 import { begin } from './bootstrap.js'
 import { sandboxClock } from './clock.js'
@@ -31,7 +30,6 @@ const counted: Schema['counted'] = [
   'sessions sign_in_codes timers transfers twins users webhook_deliveries webhooks',
 ].flatMap((names) => names.split(' '))
 
-/** What a snapshot must fit: the collections that store it, and their schemas. */
 export type SnapshotRules = Pick<SandboxParts, 'collections' | 'schemas'>
 
 /**
@@ -95,7 +93,6 @@ export async function* stateFaults(state: State, collections: readonly AnyCollec
   for (const fault of [settingFault(state), await ledgerFault(state)]) if (fault) yield fault
 }
 
-/** A snapshot as one JSON document, in pieces. */
 export const snapshotText = (state: State): Iterator<string> => stateText(state)
 
 /** Throws `snapshot_refused` if a service could not continue from this state. Changes nothing. */
@@ -129,7 +126,6 @@ const inconsistentSnapshot = ({ collection, id, what }: Inconsistency): Problem 
     fields: { collection, id: typeof id === 'number' && !Number.isInteger(id) ? null : id },
   })
 
-/** Checks the settings that a sandbox stores. */
 function settingFault({ rows }: State): Inconsistency | undefined {
   for (const { name } of [serviceKeys, settings])
     for (const row of rows[name] ?? []) {

@@ -9,15 +9,12 @@ import { keptKey, withKey, withoutFaults, withoutKey } from '../settings/setting
 import { begin, reset } from './bootstrap.js'
 import type { Sandbox } from './sandbox.js'
 import { clientsIn, knownCredentials } from './seed/credentials.js'
-import { fund } from './seed/fund.js'
-import { addSeed } from './seed/seed.js'
-import type { Seed } from './seed/seed-content.js'
-import { SeedSchema } from './seed/seed-schema.js'
+import { addSeed, fund } from './seed/seed.js'
+import { type Seed, SeedSchema } from './seed/seed-schema.js'
 import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
 
 type StateControls = Pick<Sandbox, 'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'importBinder' | 'ledger'>
 
-/** The controls of what is stored. `ready` resolves when the start has restored state and clock. */
 export function stateControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): StateControls {
   const { storage } = service
   const sandbox = sandboxOf(service)
@@ -78,7 +75,6 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
   }
 }
 
-/** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
 export async function readCredentials(seed: Seed, service: ServiceContext) {
   const { storage, keys } = service
   return storage.read((tx) => knownCredentials(tx, seed, { keys, added: sandboxOf(service).seededClients.values() }))

@@ -1,8 +1,7 @@
 import { Problem } from '../../base/problem.js'
 import { visibleLine } from '../../base/text/visible.js'
 import type { Entry } from '../onion/entry.js'
-import { draftOf, type Secret, secretsIn } from '../replay/call-draft.js'
-import type { EntryCaller } from '../replay/entry-caller.js'
+import { draftOf, type EntryCaller, type Secret, secretsIn } from '../replay/call-draft.js'
 import { type WritableCall, writableCall } from './writable-call.js'
 
 /** A variable of an export, in place of a secret. */

@@ -2,14 +2,13 @@ import { problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 import { checkShape, fieldRefused } from '../../http/fields/field.js'
 import { timeOf } from '../../http/fields/schema.js'
+import { type Storage, StorageUnavailable } from '../../storage/storage.js'
 import type { ArmedFault, Fault, FaultCount, FaultPoint, PreparedFaults, SharedFault } from '../onion/fault.js'
-import { isSpent, type SharedCounts, withMatch } from './fault-counts.js'
+import { keepFaultCounts, keptFaultCounts } from '../settings/settings.js'
 import { FaultShape } from './fault-shape.js'
 
-/** How many faults may be armed at once. */
 export const MOST_FAULTS = 100
 
-/** What a fault is matched with: a request, or a call of a port. */
 export interface Subject {
   readonly operation_id?: string | undefined
   readonly method?: string | undefined
@@ -31,31 +30,21 @@ interface Armed extends Omit<SharedFault, keyof Fault> {
 
 export interface ArmedFaultsOptions {
   now(): number
-  /** The name of this process. */
   readonly instance: string
   /** What this process counts together with others. Undefined if it counts alone. */
   readonly counts: SharedCounts | undefined
-  /** The ids of all operations that faults may match. */
   loadOperations(): Promise<readonly string[]>
   /** Called when there is something to do, or nothing any more. */
   onChange(isArmed: boolean): void
 }
 
-/** The faults that are armed, in their order. Decides which of them happens. */
 export class ArmedFaults {
-  readonly #options: ArmedFaultsOptions
   #armed: Armed[] = []
   #last = 0
   #armings = 0
 
-  constructor(options: ArmedFaultsOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: ArmedFaultsOptions) {}
 
-  /**
-   * Checks faults that are armed later, all of them or none. Throws `field_invalid`, which names the field, and
-   * `already_exists`.
-   */
   async prepare(given: readonly Fault[], within?: string): Promise<PreparedFaults> {
     const faults = await this.#checked(given, within)
     const kept = this.#withRoomFor(faults.length)
@@ -74,10 +63,6 @@ export class ArmedFaults {
     }
   }
 
-  /**
-   * Checks faults that are armed later in place of all others, and numbered from 1, so that the same run has the same
-   * faults. Returns what arms them. Throws like `prepare`.
-   */
   async prepareAnew(given: readonly Fault[], within: string): Promise<() => void> {
     const faults = await this.#checked(given, within)
     if (faults.length > MOST_FAULTS) throw tooMany()
@@ -89,19 +74,16 @@ export class ArmedFaults {
     }
   }
 
-  /** The faults, with what all processes have counted. */
   async list(): Promise<ArmedFault[]> {
-    const counts = await this.#options.counts?.read()
+    const counts = await this.options.counts?.read()
     if (counts) this.#learn(counts)
     return this.#happening().map(withoutState)
   }
 
-  /** The faults as other processes are to arm them. */
   shared(): SharedFault[] {
     return this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
   }
 
-  /** Arms these faults in place of all others. Those that are armed already stay as they are. */
   follow(faults: readonly SharedFault[]): void {
     const known = new Map(this.#happening().map((armed) => [armed.arming, armed]))
     const followed = faults.map(({ number, arming, ...fault }) => {
@@ -112,14 +94,12 @@ export class ArmedFaults {
     this.#changed()
   }
 
-  /** Throws `not_found`. */
   disarm(id: string): void {
     if (!this.#armed.some((armed) => armed.id === id)) throw problem('not_found')
     this.#armed = this.#armed.filter((armed) => armed.id !== id)
     this.#changed()
   }
 
-  /** Numbers later faults from 1. */
   clear(): void {
     this.#armed = []
     this.#last = 0
@@ -137,7 +117,7 @@ export class ArmedFaults {
   async take(at: FaultPoint, subject: Subject, isPossible?: IsPossible): Promise<ArmedFault | undefined> {
     const taken = this.takeAtOnce(at, subject, isPossible)
     if (taken) return taken.fault
-    const { counts } = this.#options
+    const { counts } = this.options
     for (const armed of this.#matching(at, subject, isPossible)) {
       const counted = await counts?.match(armed)
       if (!counted) continue
@@ -154,7 +134,7 @@ export class ArmedFaults {
     isPossible?: IsPossible,
   ): { readonly fault: ArmedFault | undefined } | undefined {
     const matching = this.#matching(at, subject, isPossible)
-    if (this.#options.counts && matching.length > 0) return undefined
+    if (this.options.counts && matching.length > 0) return undefined
     const happening = matching.find((armed) => {
       const { fired } = armed
       Object.assign(armed, withMatch(armed))
@@ -178,7 +158,7 @@ export class ArmedFaults {
   }
 
   #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {
-    const now = this.#options.now()
+    const now = this.options.now()
     return this.#happening().filter((armed) => {
       const { fault, endsAt } = armed
       return fault.at === at && !isSpent(armed) && now < endsAt && matches(fault.match, subject) && isPossible(fault)
@@ -207,7 +187,7 @@ export class ArmedFaults {
       while (fault.id === undefined && known.has(`fault_${number}`))
       const id = fault.id ?? `fault_${number}`
       known.add(id)
-      return armedFault(fault, { id, number, arming: `${this.#options.instance}:${++this.#armings}` })
+      return armedFault(fault, { id, number, arming: `${this.options.instance}:${++this.#armings}` })
     })
   }
 
@@ -222,7 +202,7 @@ export class ArmedFaults {
   async #checked(given: readonly Fault[], within: string | undefined): Promise<Fault[]> {
     const faults = given.map((fault) => checkShape(FaultShape, fault))
     if (faults.every(({ match }) => match.operation_id === undefined)) return faults
-    const known = await this.#options.loadOperations()
+    const known = await this.options.loadOperations()
     for (const [at, { match }] of faults.entries()) {
       const { operation_id: id } = match
       if (id === undefined || known.includes(id)) continue
@@ -233,7 +213,7 @@ export class ArmedFaults {
   }
 
   #changed(): void {
-    this.#options.onChange(this.#armed.some((armed) => !armed.isHeld && !isSpent(armed)))
+    this.options.onChange(this.#armed.some((armed) => !armed.isHeld && !isSpent(armed)))
   }
 }
 
@@ -270,4 +250,65 @@ function isLike(pattern: string, path: string): boolean {
     from = at + part.length
   }
   return path.length - end.length >= from && path.endsWith(end)
+}
+
+export interface Counted extends FaultCount {
+  readonly fault: Pick<Fault, 'times' | 'every' | 'probability' | 'seed'>
+  readonly number: number
+}
+
+export const isSpent = ({ fault, fired }: Pick<Counted, 'fault' | 'fired'>): boolean =>
+  fired >= (fault.times ?? Number.POSITIVE_INFINITY)
+
+/** The counts after one more match. If `fired` has grown, the fault happens to it. */
+export function withMatch({ fault, number, ...counted }: Counted): Pick<FaultCount, 'matched' | 'fired'> {
+  const matched = counted.matched + 1
+  const turn = matched / (fault.every ?? 1)
+  const isDue = Number.isInteger(turn) && !isSpent({ fault, fired: counted.fired })
+  const { probability, seed = number } = fault
+  const happens = isDue && (probability === undefined || drawn(seed, turn) < probability)
+  return { matched, fired: counted.fired + Number(happens) }
+}
+
+/** What several processes have counted together. Each match is a small transaction of its own. */
+export class SharedCounts {
+  constructor(readonly storage: Pick<Storage, 'read' | 'write'>) {}
+
+  read(): Promise<readonly FaultCount[]> {
+    return this.storage.read(keptFaultCounts)
+  }
+
+  /** Counts a match. Undefined if the fault is not armed any more, or not yet, or if the storage fails: then it does not happen. */
+  async match(armed: Counted): Promise<{ readonly before: FaultCount; readonly after: FaultCount } | undefined> {
+    const matching = this.storage.write(async (tx) => {
+      const counts = await keptFaultCounts(tx)
+      const before = counts.find(({ arming }) => arming === armed.arming)
+      if (!before) return undefined
+      const counted = { ...armed, ...before }
+      if (isSpent(counted)) return { before, after: before }
+      const after = { ...before, ...withMatch(counted) }
+      keepFaultCounts(
+        tx,
+        counts.map((count) => (count === before ? after : count)),
+      )
+      return { before, after }
+    })
+    return matching.catch((error: unknown) => {
+      if (error instanceof StorageUnavailable) return undefined
+      throw error
+    })
+  }
+}
+
+const STEP = 0x6d2b79f5
+
+/**
+ * Returns the n-th number that a seed draws, from 0 to 1 and the same each time: mulberry32, which is no source of secrets.
+ * The first is number 1.
+ */
+export function drawn(seed: number, n: number): number {
+  const state = ((seed | 0) + Math.imul(n, STEP)) | 0
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
 }

@@ -24,7 +24,6 @@ export interface FaultControls {
   clear(): Promise<void>
 }
 
-/** The controls of a service's faults. `ready` resolves when those of the seed are armed. */
 export function faultControls(
   { sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>,
   ready: () => Promise<void> = async () => {},
@@ -54,10 +53,7 @@ export function faultControls(
   }
 }
 
-/**
- * Arms what the other processes of a shared storage have armed. If none has armed any, arms the faults of the seed, in all of
- * them.
- */
+/** Arms what the other processes of a shared storage have armed, or else the faults of the seed, in all of them. */
 export async function armAtStart(
   armSeed: (() => void) | undefined,
   { sandbox, storage, background }: Pick<ServiceContext, 'sandbox' | 'storage' | 'background'>,

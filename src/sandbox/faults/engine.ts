@@ -1,44 +1,44 @@
+import { problem } from '../../base/problem.js'
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
+import { describeFault } from '../../http/fields/field.js'
 import { diskReasons } from '../../storage/disk-reasons.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
 import type {
   ArmedFault,
+  Fault,
   FaultEngine,
   FaultyAnswer,
   FaultyCall,
   FaultyRequest,
   NoteFault,
-  PreparedFaults,
-  SharedFault,
 } from '../onion/fault.js'
-import { ArmedFaults, type Subject } from './armed-faults.js'
-import { SharedCounts } from './fault-counts.js'
-import { HEADER_FAULT, readFaultHeader } from './fault-header.js'
-import { changedBody, discardBody, dripping, lengthOf, paused, truncated } from './faulty-body.js'
+import { ArmedFaults, SharedCounts, type Subject } from './armed-faults.js'
+import { FaultShape } from './fault-shape.js'
 
-export { ArmedFaults, SharedCounts }
+export { SharedCounts }
 
-/** Makes armed faults happen to requests, calls of ports and writes. */
-export class ArmedEngine implements FaultEngine {
+export class ArmedEngine extends ArmedFaults implements FaultEngine {
   readonly #storageFailures = new WeakSet<StorageUnavailable>()
 
   constructor(
-    readonly faults: ArmedFaults,
-    readonly context: Pick<ServiceContext, 'alarm'>,
-  ) {}
+    options: ConstructorParameters<typeof ArmedFaults>[0],
+    readonly alarm: ServiceContext['alarm'],
+  ) {
+    super(options)
+  }
 
   async perform(request: FaultyRequest): Promise<FaultyAnswer> {
     const own = request.header === null ? undefined : readFaultHeader(request.header)
     const { operationId: operation_id, method, path } = request
     const asked: Subject = { operation_id, method, path }
-    const principal = this.faults.needsPrincipal(asked) ? await request.principal() : null
+    const principal = this.needsPrincipal(asked) ? await request.principal() : null
     const subject = { ...asked, principal }
     const take = async (at: ArmedFault['at'], isPossible?: (fault: Pick<ArmedFault, 'do'>) => boolean) =>
       own?.at === at && (isPossible?.(own) ?? true)
         ? { ...own, id: HEADER_FAULT, fired: 1 }
-        : this.faults.take(at, subject, isPossible)
+        : this.take(at, subject, isPossible)
 
     const before = await take('before')
     if (before) {
@@ -71,33 +71,28 @@ export class ArmedEngine implements FaultEngine {
 
   #midBody({ id, do: { truncate, drip, delay_ms } }: ArmedFault, answer: FaultyAnswer): FaultyAnswer {
     const half = Math.floor((lengthOf(answer.body) ?? 2) / 2)
-    if (drip !== undefined)
-      return changedBody(
-        answer,
-        dripping(drip, (ms) => this.#wait(ms)),
-      )
-    if (delay_ms !== undefined)
-      return changedBody(
-        answer,
-        paused(half, () => this.#wait(delay_ms)),
-      )
-    return changedBody(answer, truncated(truncate ?? half, id))
+    const change = () => {
+      if (drip !== undefined) return dripping(drip, (ms) => this.#wait(ms))
+      if (delay_ms !== undefined) return paused(half, () => this.#wait(delay_ms))
+      return truncated(truncate ?? half, id)
+    }
+    return changedBody(answer, change())
   }
 
   async call<T>({ port, method, path, note, run, answer }: FaultyCall<T>): Promise<T> {
     const subject = { port, method, path }
-    const before = noted(await this.faults.take('before', subject), note)
+    const before = noted(await this.take('before', subject), note)
     if (before?.do.status !== undefined && answer) return answer(answerOf(before, before.do.status))
     if (before && before.do.delay_ms === undefined) throw callFailure(before)
     // Chosen now, so that the same run has the same faults, however fast the port answers. What processes count together
     // is chosen later, because it cannot be put back.
-    const chosen = this.faults.takeAtOnce('after_commit', subject)
+    const chosen = this.takeAtOnce('after_commit', subject)
     if (before) await this.#happen(before)
     const result = await run().catch((error: unknown) => {
-      if (chosen?.fault) this.faults.putBack(chosen.fault)
+      if (chosen?.fault) this.putBack(chosen.fault)
       throw error
     })
-    const after = chosen ? chosen.fault : await this.faults.take('after_commit', subject)
+    const after = chosen ? chosen.fault : await this.take('after_commit', subject)
     if (!after) return result
     note?.(after.id)
     const { duplicate, status, delay_ms } = after.do
@@ -114,7 +109,7 @@ export class ArmedEngine implements FaultEngine {
    */
   readonly write: AroundWrites = async (write, body, observer) => {
     const note: NoteFault = (faultId) => observer?.noteFault?.(faultId)
-    const slow = noted(await this.faults.take('before', STORAGE, isDelay), note)
+    const slow = noted(await this.take('before', STORAGE, isDelay), note)
     if (slow) await this.#happen(slow)
     let hasChanged = false
     // A body may run twice, and the fault happens once.
@@ -124,19 +119,19 @@ export class ArmedEngine implements FaultEngine {
         const result = await body(tx)
         hasChanged = !tx.isEmpty
         if (!hasChanged) return result
-        decided ??= this.faults.takeAtOnce('before', STORAGE, isError)
+        decided ??= this.takeAtOnce('before', STORAGE, isError)
         if (!decided) throw new Undecided()
         if (!decided.fault) return result
         throw this.#storageFailure(decided.fault, StorageUnavailable, note)
       })
     const value = await attempt().catch(async (error: unknown) => {
       if (!(error instanceof Undecided)) throw error
-      const fault = await this.faults.take('before', STORAGE, isError)
+      const fault = await this.take('before', STORAGE, isError)
       if (fault) throw this.#storageFailure(fault, StorageUnavailable, note)
       decided = { fault }
       return attempt()
     })
-    const after = hasChanged ? noted(await this.faults.take('after_commit', STORAGE), note) : undefined
+    const after = hasChanged ? noted(await this.take('after_commit', STORAGE), note) : undefined
     if (after?.do.error !== undefined) throw this.#storageFailure(after, OutcomeUnknown)
     if (after) await this.#happen(after)
     return value
@@ -146,35 +141,6 @@ export class ArmedEngine implements FaultEngine {
     return error instanceof StorageUnavailable && this.#storageFailures.has(error)
   }
 
-  prepare(...given: Parameters<FaultEngine['prepare']>): Promise<PreparedFaults> {
-    return this.faults.prepare(...given)
-  }
-
-  prepareAnew(...given: Parameters<FaultEngine['prepareAnew']>): Promise<() => void> {
-    return this.faults.prepareAnew(...given)
-  }
-
-  list(): Promise<ArmedFault[]> {
-    return this.faults.list()
-  }
-
-  shared(): SharedFault[] {
-    return this.faults.shared()
-  }
-
-  follow(faults: readonly SharedFault[]): void {
-    this.faults.follow(faults)
-  }
-
-  disarm(id: string): void {
-    this.faults.disarm(id)
-  }
-
-  clear(): void {
-    this.faults.clear()
-  }
-
-  /** Waits, or drops the answer. */
   async #happen({ id, do: { delay_ms } }: ArmedFault): Promise<void> {
     if (delay_ms === undefined) throw new AnswerDropped(id)
     await this.#wait(delay_ms)
@@ -191,9 +157,7 @@ export class ArmedEngine implements FaultEngine {
     return failure
   }
 
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => this.context.alarm.set(ms, resolve))
-  }
+  #wait = (ms: number) => new Promise<void>((resolve) => this.alarm.set(ms, resolve))
 }
 
 const STORAGE: Subject = { port: 'storage' }
@@ -201,7 +165,6 @@ const STORAGE: Subject = { port: 'storage' }
 /** Ends a transaction whose fault processes count together, in a transaction of its own. */
 class Undecided extends Error {}
 
-/** How a call fails whose connection closes. */
 const callFailure = ({ id, do: { error = 'ECONNRESET' } }: ArmedFault): Error =>
   Object.assign(new Error(`${error}, by the fault "${id}"`), { code: error })
 
@@ -214,9 +177,8 @@ const isDelay = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.delay_ms !=
 const isError = (fault: Pick<ArmedFault, 'do'>): boolean => fault.do.error !== undefined
 
 /** Whether a fault would change the body of this answer: one that is shorter arrives whole. */
-function cuts({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnswer): boolean {
-  return truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
-}
+const cuts = ({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnswer): boolean =>
+  truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
 
 /** The answer of a fault, as a proxy in between would give it. */
 function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswer {
@@ -227,3 +189,113 @@ function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswe
   const shown = body === undefined ? { error: `The fault "${id}" of this sandbox answered.`, status, fault: id } : body
   return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(shown) }
 }
+
+type Body = FaultyAnswer['body']
+type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer> | Uint8Array>
+
+const PIECES_A_SECOND = 10
+
+/** An answer whose body arrives in another way. It still declares its whole length. */
+export function changedBody(answer: FaultyAnswer, change: (chunks: Chunks) => Chunks): FaultyAnswer {
+  const { headers, body } = answer
+  const length = lengthOf(body)
+  return {
+    ...answer,
+    headers: { ...headers, ...(length !== undefined && { 'content-length': String(length) }) },
+    body: streamOf(change(chunksOf(body))),
+  }
+}
+
+/** The length of a body in bytes. Undefined for a stream. */
+export const lengthOf = (body: Body): number | undefined =>
+  body instanceof ReadableStream ? undefined : wholeOf(body).length
+
+export const truncated = (bytes: number, faultId: string) =>
+  async function* (chunks: Chunks): Chunks {
+    let left = bytes
+    for await (const chunk of chunks) {
+      const part = chunk.subarray(0, left)
+      left -= part.length
+      if (part.length > 0) yield part
+      if (part.length < chunk.length) throw new AnswerDropped(faultId)
+    }
+  }
+
+export const dripping = (bytesPerSecond: number, wait: (ms: number) => Promise<void>) =>
+  async function* (chunks: Chunks): Chunks {
+    const size = Math.max(1, Math.floor(bytesPerSecond / PIECES_A_SECOND))
+    for await (const chunk of chunks)
+      for (let at = 0; at < chunk.length; at += size) {
+        const piece = chunk.subarray(at, at + size)
+        await wait((piece.length * 1000) / bytesPerSecond)
+        yield piece
+      }
+  }
+
+export const paused = (bytes: number, pause: () => Promise<void>) =>
+  async function* (chunks: Chunks): Chunks {
+    let left = bytes
+    for await (const chunk of chunks) {
+      const isHere = left >= 0 && chunk.length > left
+      if (isHere && left > 0) yield chunk.subarray(0, left)
+      if (isHere) await pause()
+      yield isHere ? chunk.subarray(left) : chunk
+      left = isHere ? -1 : left - chunk.length
+    }
+  }
+
+/** Ends what a body comes from, because nobody reads it. */
+export function discardBody(body: Body): void {
+  if (body instanceof ReadableStream) body.cancel().catch(() => {})
+}
+
+const wholeOf = (body: Exclude<Body, ReadableStream>): Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' ? new TextEncoder().encode(body) : (body ?? new Uint8Array())
+
+async function* chunksOf(body: Body): Chunks {
+  if (!(body instanceof ReadableStream)) {
+    yield wholeOf(body)
+    return
+  }
+  const reader = body.getReader()
+  let isRead = false
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value
+    isRead = true
+  } finally {
+    if (!isRead) reader.cancel().catch(() => {})
+  }
+}
+
+/** Reads only on demand: an error discards what a stream holds that nobody has read. */
+const streamOf = (chunks: Chunks): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const next = await chunks.next()
+        if (next.done) controller.close()
+        else controller.enqueue(next.value)
+      },
+      async cancel() {
+        await chunks.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+
+export const HEADER_FAULT = 'header'
+
+/** Reads `X-Sandbox-Fault`, such as `after_commit; drop` or `mid_body; truncate=10`. Throws `header_malformed`. */
+export function readFaultHeader(text: string): Fault {
+  const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\d{1,9})\s*)?$/.exec(text) ?? []
+  const fault = { match: {}, at, do: { [name]: value === undefined ? true : Number(value) } }
+  const wrong = name === '' ? GRAMMAR : describeFault(FaultShape, fault)
+  if (wrong !== undefined)
+    throw problem('header_malformed', {
+      detail: `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.`,
+      facts: { header: 'X-Sandbox-Fault' },
+    })
+  return FaultShape.parse(fault)
+}
+
+const GRAMMAR = 'it is a point and an action, such as "after_commit; drop" or "before; status=503"'

@@ -3,7 +3,6 @@ import type { Fault, FaultPoint, FaultPort } from '../onion/fault.js'
 
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
-
 const count = z.int().check(z.minimum(1))
 /** An hour. */
 const LONGEST_DELAY_MS = 3_600_000
@@ -19,8 +18,8 @@ const FaultActionShape = strictComponent('FaultAction', {
   error: z.optional(z.string().check(z.regex(/^\w{1,64}$/, 'a code such as ENOSPC or ECONNRESET'))),
 })
 
-/** What a fault can do, each with its own field. */
 export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'error'] as const
+
 export type ActionName = (typeof actions)[number]
 
 const FaultMatchShape = strictComponent('FaultMatch', {
@@ -52,11 +51,8 @@ export const FaultShape = strictComponent('Fault', fields, (checked) => {
 })
 
 export const ArmedFaultShape = component('ArmedFault', { ...fields, id: z.TextId, fired: z.int() })
-
-/** The errors of a storage that a fault can stand for. */
 export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const
 
-/** What works where. */
 const works: Readonly<Record<'request' | FaultPort, Readonly<Partial<Record<FaultPoint, readonly ActionName[]>>>>> = {
   request: {
     before: ['status', 'delay_ms', 'drop'],
@@ -125,7 +121,6 @@ function misfitAt(
 }
 
 const inQuotes = (text: string): string => `"${text}"`
-
 const enumerated = (names: readonly string[], word = 'and'): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
 

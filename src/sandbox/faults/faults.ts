@@ -2,35 +2,36 @@ import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { Storage, StorageUnavailable } from '../../storage/storage.js'
-import type { Fault, FaultEngine, Faults, NoteFault, OutwardPorts, SharedFault } from '../onion/fault.js'
-import { faultyPorts } from './ports.js'
+import type {
+  Fault,
+  FaultEngine,
+  FaultPort,
+  Faults,
+  FaultyAnswer,
+  NoteFault,
+  OutwardPorts,
+  SharedFault,
+} from '../onion/fault.js'
 
 export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> {
   readonly ports: OutwardPorts
-  /** The faults of the seed. */
   readonly seeded: readonly Fault[]
   /** The storage in which several processes count together: without faults, so that to count is no match itself. */
   readonly sharedBy: Storage | undefined
-  /** The ids of all operations that faults may match. */
   loadOperations(): Promise<readonly string[]>
 }
 
 /** The faults of a sandbox. What makes them happen loads with the first one. */
 export class SandboxFaults implements Faults {
   engine: FaultEngine | undefined
-  readonly #options: SandboxFaultsOptions
-  /** The last failure of a write, if a fault made it. */
   #failed: StorageUnavailable | undefined
   #loading: Promise<FaultEngine> | undefined
   #loaded: FaultEngine | undefined
 
-  constructor(options: SandboxFaultsOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: SandboxFaultsOptions) {}
 
-  /** The ports of the service with their faults. */
   ports(): OutwardPorts {
-    return faultyPorts(this.#options.ports, this)
+    return faultyPorts(this.options.ports, this)
   }
 
   /** What happens to each write. Undefined while no fault is armed. */
@@ -57,7 +58,7 @@ export class SandboxFaults implements Faults {
   }
 
   over(note: NoteFault): OutwardPorts {
-    return faultyPorts(this.#options.ports, this, note)
+    return faultyPorts(this.options.ports, this, note)
   }
 
   load(): Promise<FaultEngine> {
@@ -69,7 +70,7 @@ export class SandboxFaults implements Faults {
   }
 
   async prepareReset(): Promise<(() => void) | undefined> {
-    const { seeded } = this.#options
+    const { seeded } = this.options
     if (seeded.length === 0 && !this.#loading) return undefined
     return (await this.load()).prepareAnew(seeded, 'faults')
   }
@@ -83,19 +84,49 @@ export class SandboxFaults implements Faults {
   }
 
   async #load(): Promise<FaultEngine> {
-    const { clock, alarm, instance, sharedBy, loadOperations } = this.#options
-    const { ArmedEngine, ArmedFaults, SharedCounts } = await load(() => import('./engine.js'))
-    const armed = new ArmedFaults({
+    const { clock, alarm, instance, sharedBy, loadOperations } = this.options
+    const { ArmedEngine, SharedCounts } = await load(() => import('./engine.js'))
+    const options = {
       now: () => clock.now(),
       instance,
       counts: sharedBy && new SharedCounts(sharedBy),
       loadOperations,
-      onChange: (isArmed) => {
+      onChange: (isArmed: boolean) => {
         this.engine = isArmed ? engine : undefined
       },
-    })
-    const engine = new ArmedEngine(armed, { alarm })
+    }
+    const engine: FaultEngine = new ArmedEngine(options, alarm)
     this.#loaded = engine
     return engine
   }
 }
+
+/** Ports to whose calls faults may happen. `note` gets those that do. */
+export function faultyPorts(ports: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {
+  const { mailer, push, cards, upstream } = ports
+  const call = <T>(port: FaultPort, run: () => Promise<T>): Promise<T> =>
+    faults.engine ? faults.engine.call({ port, note, run }) : run()
+  return {
+    mailer: { send: (mail) => call('mail', () => mailer.send(mail)) },
+    push: { send: (message) => call('push', () => push.send(message)) },
+    cards: cards && {
+      ...(cards.testMethods && { testMethods: cards.testMethods }),
+      save: (card) => call('card', () => cards.save(card)),
+      charge: (charge) => call('card', () => cards.charge(charge)),
+      refund: (refund) => call('card', () => cards.refund(refund)),
+    },
+    upstream: {
+      fetch(request) {
+        const { engine } = faults
+        const run = () => upstream.fetch(request)
+        if (!engine) return run()
+        const { method, url, headers } = request
+        // Only webhooks are signed (Standard Webhooks).
+        const port = 'webhook-signature' in headers ? 'webhook' : 'upstream'
+        return engine.call({ port, method, path: new URL(url).pathname, note, run, answer: responseOf })
+      },
+    },
+  }
+}
+
+const responseOf = ({ status, headers, body }: FaultyAnswer): Response => new Response(body, { status, headers })

@@ -1,14 +1,12 @@
+import { type Problem, problem } from '../../base/problem.js'
 import { HIDDEN } from '../../base/text/redacted.js'
 import { IDENTIFYING } from '../journal/marked-names.js'
 import type { Entry } from '../onion/entry.js'
-import { callerOf, type EntryCaller } from './entry-caller.js'
-import { notReplayable } from './not-replayable.js'
 
 /** The request of an entry, with a place for each secret that the journal has taken out. */
 export interface CallDraft {
   readonly entry: Entry
   readonly method: string
-  /** The path with its query. */
   readonly path: Template
   /** Without those that identify the caller, and those that only this one request had. */
   readonly headers: Readonly<Record<string, string>>
@@ -16,14 +14,11 @@ export interface CallDraft {
   readonly caller: EntryCaller
 }
 
-/** Text with secrets in between. */
 export type Template = readonly (string | Secret)[]
 
-/** A secret of a path or body that must be made anew. */
 export interface Secret {
   /** `request.body.nonce` */
   readonly field: string
-  /** The name of the field: `nonce`. */
   readonly name: string
   readonly inside: 'json' | 'form'
 }
@@ -38,31 +33,19 @@ const LEFT_OUT = new Set([
 ])
 
 /** Refusals of what a request came from, which a repetition in this process does not have. */
-const OF_ITS_PLACE: ReadonlySet<string> = new Set([
-  'sandbox_refused',
-  'host_refused',
-  'origin_refused',
-  'cross_site',
-  'page_refused',
-])
+const OF_ITS_PLACE = /^(sandbox_refused|host_refused|origin_refused|cross_site|page_refused)$/
 
-/** Prepares the repetition of an entry. Throws `not_replayable`. */
 export function draftOf(entry: Entry): CallDraft {
   const { method, request, origin, status, code } = entry
   if (origin === 'timer' || origin === 'delivery') throw notReplayable('origin', `It is a ${origin}, not a request.`)
   if (status === null) throw notReplayable('status', 'It has no answer yet.')
-  if (code !== undefined && OF_ITS_PLACE.has(code))
+  if (code !== undefined && OF_ITS_PLACE.test(code))
     throw notReplayable('code', 'It was refused because of where it came from, and a replay comes from here.')
   if (/^(CONNECT|TRACE|TRACK)$/i.test(method)) throw notReplayable('method', `No client of this kind sends ${method}.`)
   const isForm = request.headers['content-type']?.includes('x-www-form-urlencoded') ?? false
-  return {
-    entry,
-    method,
-    path: templateOf(entry.path, 'request.path', 'form'),
-    headers: keptHeaders(entry),
-    body: bodyOf(entry, isForm ? 'form' : 'json'),
-    caller: callerOf(entry),
-  }
+  const path = templateOf(entry.path, 'request.path', 'form')
+  const body = bodyOf(entry, isForm ? 'form' : 'json')
+  return { entry, method, path, headers: keptHeaders(entry), body, caller: callerOf(entry) }
 }
 
 function bodyOf({ request, method, operation_id }: Entry, inside: Secret['inside']): Template | null {
@@ -93,7 +76,6 @@ const keptHeaders = ({ request, fault }: Entry): Record<string, string> =>
 /** What comes before a secret in JSON, and in a query or form. */
 const BEFORE = { json: /\\?"([^"\\]+)\\?"\s*:\s*\\?"$/, form: /(?:^|[?&;])([^=&;?]+)=$/ }
 
-/** Divides a text at the secrets that the journal took out. */
 function templateOf(text: string, place: string, inside: Secret['inside']): Template {
   const [first = '', ...rest] = text.split(HIDDEN)
   const parts: (string | Secret)[] = [first]
@@ -115,6 +97,42 @@ export const secretsIn = ({ path, body }: Pick<CallDraft, 'path' | 'body'>): Sec
 /** Fills a template. `value` returns the plain text of a secret. */
 export const filledTemplate = (template: Template, value: (secret: Secret) => string): string =>
   template.map((part) => (typeof part === 'string' ? part : escaped(value(part), part))).join('')
-
 const escaped = (value: string, { inside }: Secret): string =>
   inside === 'form' ? encodeURIComponent(value) : JSON.stringify(value).slice(1, -1)
+
+/** Who sent the request of an entry, and with what kind of credential. */
+export type EntryCaller =
+  | { readonly kind: 'none' }
+  /** An access token of `account:1`, `user:2` or `agent:3`. */
+  | { readonly kind: 'token'; readonly of: 'account' | 'user' | 'agent'; readonly id: number }
+  /** A session. Null for guests. */
+  | { readonly kind: 'session'; readonly userId: number | null }
+  /** Client credentials. */
+  | { readonly kind: 'client'; readonly clientId: string }
+  /** A refresh token, which is spent. */
+  | { readonly kind: 'refresh' }
+  /** Credentials that were refused. `scheme` is that of the header `Authorization`. */
+  | { readonly kind: 'wrong'; readonly scheme: string; readonly clientId?: string }
+
+/** Finds out who called. The controls of a sandbox know no callers. */
+export function callerOf(entry: Entry): EntryCaller {
+  const { principal, request, path, status } = entry
+  const { authorization, cookie, 'x-session-id': session } = request.headers
+  if (path.startsWith('/_sandbox/')) return { kind: 'none' }
+  const [kind = '', id = ''] = principal?.split(/:(.*)/) ?? []
+  if (authorization !== undefined) {
+    const [scheme = ''] = authorization.split(' ')
+    const wrong = { kind: 'wrong', scheme } as const
+    if (kind === 'client') return entry.code === undefined ? { kind, clientId: id } : { ...wrong, clientId: id }
+    if (kind === 'account' || kind === 'user' || kind === 'agent') return { kind: 'token', of: kind, id: Number(id) }
+    // It was refused before its credential was read, or for it.
+    if ((status ?? 0) >= 400) return wrong
+    if (path.includes('/oauth/token')) return { kind: 'refresh' }
+    return { kind: 'none' }
+  }
+  if (session === undefined && cookie === undefined) return { kind: 'none' }
+  return { kind: 'session', userId: kind === 'user' ? Number(id) : null }
+}
+
+export const notReplayable = (field: string, why: string): Problem =>
+  problem('not_replayable', { detail: `\`${field}\`: ${why}`, fields: { field }, facts: { why } })

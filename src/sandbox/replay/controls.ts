@@ -2,7 +2,7 @@ import { load } from '../../base/load.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
-import type { ActingCaller, ActingOrder } from './act-as.js'
+import type { ActingCaller, ActingOrder } from './credentials.js'
 import type { Replay, ReplayOrder } from './replay.js'
 
 export const ReplayShape = z.strictObject({
@@ -41,7 +41,7 @@ export const callerControls = (service: ServiceContext, ready: () => Promise<voi
   async actAs(principal, options = {}) {
     const given = checkShape(ActAsShape, { ...options, principal })
     await ready()
-    const { actAsCaller } = await load(() => import('./act-as.js'))
+    const { actAsCaller } = await load(() => import('./credentials.js'))
     return actAsCaller(given, service)
   },
 })

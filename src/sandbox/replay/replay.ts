@@ -1,17 +1,15 @@
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
+import { StateForgotten } from '../../storage/history/history.js'
 import { showEntry } from '../journal/kept-entry.js'
 import { answerPlace } from '../journal/places.js'
 import { entryOf } from '../journal/requests.js'
+import { type PastMoment, sandboxOf } from '../onion/context.js'
 import type { Entry } from '../onion/entry.js'
-import { draftOf, filledTemplate } from './call-draft.js'
-import { compareAnswers, type Difference } from './difference.js'
-import { type ComparedEffects, compareEffects, movementsOf } from './effects.js'
-import { freshSecrets } from './fresh-secrets.js'
-import { notReplayable } from './not-replayable.js'
-import { type ReplayStage, stageInFork, stageInPlace } from './stage.js'
+import { draftOf, filledTemplate, notReplayable } from './call-draft.js'
+import { freshSecrets } from './credentials.js'
+import { type ComparedEffects, compareAnswers, compareEffects, type Difference, movementsOf } from './difference.js'
 
-/** How to repeat a request. */
 export interface ReplayOrder {
   /**
    * `fork`: in a fork, which is dropped afterwards. Its state and time are those before the first request, if the sandbox
@@ -37,7 +35,6 @@ export interface Replay {
   readonly effects: ComparedEffects
 }
 
-/** Sends the request of an entry again, with fresh credentials of the same caller. Throws `not_found`, `not_replayable`. */
 export async function replayEntry(
   id: string,
   { in: place, diff = true, strict = false }: ReplayOrder,
@@ -51,18 +48,15 @@ export async function replayEntry(
   const stage = place === 'place' ? stageInPlace(service) : await stageInFork(service, past)
   try {
     const entry = await repeat(draft, stage)
-    return {
-      entry,
-      state: stage.state,
-      ...(diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })),
-      effects: await compare({ was, moved, is: entry }, stage),
-    }
+    const compared = diff && compareAnswers(was, entry, { strict, place: answerPlace(was.route, was.status) })
+    const now = (await stage.service.storage.read((tx) => movementsOf(tx, entry))) ?? []
+    const effects = compareEffects({ caused: was.caused, movements: moved }, { caused: entry.caused, movements: now })
+    return { entry, state: stage.state, ...compared, effects }
   } finally {
     await stage.close()
   }
 }
 
-/** Sends a request again. Returns its entry. */
 async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Promise<Entry> {
   const { service } = stage
   const { headers, plainText } = await freshSecrets(draft, stage)
@@ -84,10 +78,45 @@ async function repeat(draft: ReturnType<typeof draftOf>, stage: ReplayStage): Pr
   return showEntry(await entryOf(service, answer.headers.get('x-request-id') ?? ''))
 }
 
-async function compare(
-  { was, moved, is }: { was: Entry; moved: Awaited<ReturnType<typeof movementsOf>>; is: Entry },
-  { service }: ReplayStage,
-): Promise<ComparedEffects> {
-  const now = await service.storage.read((tx) => movementsOf(tx, is))
-  return compareEffects({ caused: was.caused, movements: moved }, { caused: is.caused, movements: now ?? [] })
+export interface Resent {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly causedBy?: string
 }
+
+export interface ReplayStage {
+  readonly service: ServiceContext
+  readonly isFork: boolean
+  /** Its state: that of now, or that before the first request. */
+  readonly state: 'now' | 'before'
+  send(request: Resent): Promise<Response>
+  close(): Promise<void>
+}
+
+export const stageInPlace = (service: ServiceContext): ReplayStage => ({
+  ...{ ...over(service), isFork: false, state: 'now', close: async () => {} },
+})
+
+/** A fork, at a moment in the past if the history reaches so far, and otherwise now: some services keep no history. */
+export async function stageInFork(service: ServiceContext, past: PastMoment | undefined): Promise<ReplayStage> {
+  const { openFork } = sandboxOf(service)
+  const before =
+    past &&
+    (await openFork(past).catch((error: unknown) => {
+      if (!(error instanceof StateForgotten)) throw error
+    }))
+  const fork = before ?? (await openFork())
+  return { ...over(fork.service), isFork: true, state: before ? 'before' : 'now', close: fork.close }
+}
+
+const over = (service: ServiceContext) => ({
+  service,
+  /** It comes over no network, so it passes the guards of the sandbox. */
+  send({ method, path, headers, body, causedBy }: Resent): Promise<Response> {
+    const request = new Request(service.baseUrl + path, { method, headers, ...(body !== null && { body }) })
+    const source = { headers: new Headers(headers), ...(causedBy !== undefined && { causedBy }) }
+    return sandboxOf(service).respond(request, source)
+  },
+})

@@ -6,11 +6,11 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { LimitedMap } from '../../base/memo.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { ApprovalShape } from '../../http/fields/schema.js'
 import { isObject } from '../../storage/unknown.js'
 import type { People, Person, Stage } from './person.js'
-import { hearingRefusals, sharingRefreshes } from './transport.js'
 
 export interface AgentOptions extends Person {
   /** Name of the app. Default: `Scripted agent`. */
@@ -137,7 +137,7 @@ export async function connectAgent(options: AgentOptions, people: People): Promi
     const said = refusal()
     throw said === undefined ? cause : new Error(said, { cause })
   })
-  return new Driver(client, app, stage.sandbox)
+  return driven(client, app, stage.sandbox)
 }
 
 function answerInPlace(client: Client, answer: 'approve' | 'reject', { sandbox }: Stage): void {
@@ -148,12 +148,10 @@ function answerInPlace(client: Client, answer: 'approve' | 'reject', { sandbox }
   })
 }
 
-/** An OAuth client that sends a user through the pages. */
 class App implements OAuthClientProvider {
   readonly redirectUrl = REDIRECT
   readonly clientMetadata
   answer: URL | undefined
-  /** Why the user's pages failed. */
   failure: unknown
   #client: StoredOAuthClientInformation | undefined
   #tokens: StoredOAuthTokens | undefined
@@ -180,41 +178,14 @@ class App implements OAuthClientProvider {
    */
   async validateResourceURL(): Promise<undefined> {}
 
-  get accessToken(): string {
-    return this.#tokens?.access_token ?? ''
-  }
-
-  clientInformation() {
-    return this.#client
-  }
-
-  saveClientInformation(client: StoredOAuthClientInformation): void {
-    this.#client = client
-  }
-
-  tokens() {
-    return this.#tokens
-  }
-
-  saveTokens(tokens: StoredOAuthTokens): void {
-    this.#tokens = tokens
-  }
-
-  saveCodeVerifier(verifier: string): void {
-    this.#verifier = verifier
-  }
-
-  codeVerifier(): string {
-    return this.#verifier
-  }
-
-  saveDiscoveryState(state: OAuthDiscoveryState): void {
-    this.#discovered = state
-  }
-
-  discoveryState() {
-    return this.#discovered
-  }
+  clientInformation = () => this.#client
+  saveClientInformation = (client: StoredOAuthClientInformation): void => void (this.#client = client)
+  tokens = () => this.#tokens
+  saveTokens = (tokens: StoredOAuthTokens): void => void (this.#tokens = tokens)
+  codeVerifier = () => this.#verifier
+  saveCodeVerifier = (verifier: string): void => void (this.#verifier = verifier)
+  discoveryState = () => this.#discovered
+  saveDiscoveryState = (state: OAuthDiscoveryState): void => void (this.#discovered = state)
 
   async redirectToAuthorization(address: URL): Promise<void> {
     try {
@@ -226,61 +197,88 @@ class App implements OAuthClientProvider {
   }
 }
 
-class Driver implements ScriptedAgent {
-  constructor(
-    readonly client: Client,
-    private readonly app: App,
-    private readonly sandbox: Pick<Stage['sandbox'], 'approve'>,
-  ) {}
-
-  get accessToken(): string {
-    return this.app.accessToken
-  }
-
-  async call(tool: string, args: Readonly<Record<string, unknown>> = {}): Promise<ToolAnswer> {
-    const { isError = false, structuredContent }: CallToolResult = await this.client.callTool({
-      name: tool,
+function driven(client: Client, app: App, sandbox: Stage['sandbox']): ScriptedAgent {
+  const call: ScriptedAgent['call'] = async (name, args = {}) => {
+    const { isError = false, structuredContent }: CallToolResult = await client.callTool({
+      name,
       arguments: { ...args },
     })
     return { ...(isObject(structuredContent) && structuredContent), isError }
   }
-
-  buy({ catalog_item_id, arguments: args = {} }: Order, approval_id?: string): Promise<ToolAnswer> {
-    return this.call('agent_checkout', {
-      catalog_item_id,
-      arguments: args,
-      ...(approval_id !== undefined && { approval_id }),
-    })
-  }
-
-  async request({ catalog_item_id, arguments: args = {} }: Order): Promise<ShownApproval> {
-    const { isError, ...approval } = await this.call('request_approval', {
-      ...{ kind: 'purchase', catalog_item_id },
-      arguments: args,
-    })
+  const buy: ScriptedAgent['buy'] = ({ catalog_item_id, arguments: args = {} }, approval_id) =>
+    call('agent_checkout', { catalog_item_id, arguments: args, ...(approval_id !== undefined && { approval_id }) })
+  const request: ScriptedAgent['request'] = async ({ catalog_item_id, arguments: args = {} }) => {
+    const order = { kind: 'purchase', catalog_item_id, arguments: args }
+    const { isError, ...approval } = await call('request_approval', order)
     if (isError) throw new Error(`The request for approval was refused: ${String(approval.error)}`)
     return ApprovalShape.parse(approval)
   }
-
-  readonly hostile: ScriptedAgent['hostile'] = {
-    alter: async (order, args) => [await this.buy({ ...order, arguments: args }, await this.#approved(order))],
-    duplicate: async (order, times = 20) => {
-      const id = await this.#approved(order)
-      return Promise.all(Array.from({ length: times }, () => this.buy(order, id)))
-    },
-    replay: async (order) => {
-      const id = await this.#approved(order)
-      return [await this.buy(order, id), await this.buy(order, id)]
-    },
-  }
-
-  async #approved(order: Order): Promise<string> {
-    const { approval_id } = await this.request(order)
-    await this.sandbox.approve(approval_id)
+  const approved = async (order: Order): Promise<string> => {
+    const { approval_id } = await request(order)
+    await sandbox.approve(approval_id)
     return approval_id
   }
+  return {
+    client,
+    get accessToken() {
+      return app.tokens()?.access_token ?? ''
+    },
+    ...{ call, buy, request },
+    hostile: {
+      alter: async (order, args) => [await buy({ ...order, arguments: args }, await approved(order))],
+      async duplicate(order, times = 20) {
+        const id = await approved(order)
+        return Promise.all(Array.from({ length: times }, () => buy(order, id)))
+      },
+      async replay(order) {
+        const id = await approved(order)
+        return [await buy(order, id), await buy(order, id)]
+      },
+    },
+    close: () => client.close(),
+  }
+}
 
-  close(): Promise<void> {
-    return this.client.close()
+type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>
+/** How many refreshes it remembers. A later call with the same token is refused by the server. */
+const MOST_REFRESHES = 100
+
+/** Shares refreshes. A refresh token works once, so calls that need it at the same time share the new tokens. */
+export function sharingRefreshes(fetch: Fetch): Fetch {
+  const shared = new LimitedMap<string, Promise<Response>>(MOST_REFRESHES)
+  return async (input, init) => {
+    const form = init?.body instanceof URLSearchParams ? init.body : undefined
+    const token = form?.get('grant_type') === 'refresh_token' ? form.get('refresh_token') : null
+    if (token === null || token === undefined) return fetch(input, init)
+    const answer = shared.get(token) ?? fetch(input, init)
+    shared.set(token, answer)
+    // A failed refresh may be tried again.
+    const isOver = () => shared.delete(token)
+    void answer.then(({ ok }) => ok || isOver(), isOver)
+    return (await answer).clone()
+  }
+}
+
+/** Returns a `fetch` that remembers the last refusal of a server, except for a missing token. */
+export function hearingRefusals(fetch: Fetch, { pathname }: URL): { fetch: Fetch; refusal(): string | undefined } {
+  let heard: string | undefined
+  return {
+    async fetch(input, init) {
+      const answer = await fetch(input, init)
+      if (new URL(input).pathname === pathname && answer.status >= 400 && answer.status !== 401)
+        heard = `${pathname} answered ${answer.status}: ${await sentenceOf(answer.clone())}`
+      return answer
+    },
+    refusal: () => heard,
+  }
+}
+
+async function sentenceOf(answer: Response): Promise<string> {
+  const text = await answer.text()
+  try {
+    const answered: unknown = JSON.parse(text)
+    return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
+  } catch {
+    return text
   }
 }

@@ -1,5 +1,3 @@
 import { serviceKeys, settings } from './settings.js'
 
-export const settingsFeature = {
-  collections: [settings, serviceKeys],
-}
+export const settingsFeature = { collections: [settings, serviceKeys] }

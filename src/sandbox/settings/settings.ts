@@ -1,5 +1,5 @@
-import { digest } from '../../base/secrets.js'
-import type { ClockState } from '../../http/context.js'
+import { digest, type Keyring, keyring } from '../../base/secrets.js'
+import type { ClockState, ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
 import type { FaultCount, SharedFault } from '../onion/fault.js'
 
@@ -16,6 +16,9 @@ export type SettingRow =
   | { readonly id: 'fault_counts'; readonly value: readonly FaultCount[] }
   /** Names of collections whose rows a migration left unencrypted, because it has no key. */
   | { readonly id: 'clear_rows'; readonly value: readonly string[] }
+
+/** Where the clock of a sandbox begins. */
+export const REAL_TIME = { mode: 'real', ms: 0 } as const
 
 export const settings = collection<SettingRow>()(
   'settings',
@@ -43,17 +46,21 @@ export const serviceKeys = collection<ServiceKeyRow>()(
   },
 )
 
-export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })
+type Value<I extends SettingRow['id']> = Extract<SettingRow, { id: I }>['value']
 
-export async function keptClock(tx: Reader): Promise<ClockState | undefined> {
-  const row = await tx.get(settings, 'clock')
-  return row?.id === 'clock' ? row.value : undefined
-}
+const kept = async <I extends SettingRow['id']>(tx: Reader, id: I): Promise<Value<I> | undefined> =>
+  (await tx.get(settings, id))?.value as Value<I> | undefined // A row has the value of its id.
+
+export const keptClock = (tx: Reader) => kept(tx, 'clock')
+export const keptFaults = (tx: Reader) => kept(tx, 'faults')
+export const keptFaultCounts = async (tx: Reader) => (await kept(tx, 'fault_counts')) ?? []
+export const keptKeySalt = (tx: Reader) => kept(tx, 'key_salt')
+export const keepClock = (tx: Writer, value: ClockState): void => tx.put(settings, { id: 'clock', value })
 
 /** Stores which faults are armed. Those that are new count from 0, and the counts of all others end. */
 export async function keepFaults(tx: Writer, value: readonly SharedFault[]): Promise<void> {
   const counts = await keptFaultCounts(tx)
-  if (value.length === 0 && counts.length === 0 && !(await tx.get(settings, 'faults'))) return
+  if (value.length === 0 && counts.length === 0 && !(await keptFaults(tx))) return
   const countOf = (arming: string) => counts.find((count) => count.arming === arming)
   tx.put(settings, { id: 'faults', value })
   keepFaultCounts(
@@ -62,18 +69,8 @@ export async function keepFaults(tx: Writer, value: readonly SharedFault[]): Pro
   )
 }
 
-export async function keptFaults(tx: Reader): Promise<readonly SharedFault[] | undefined> {
-  const row = await tx.get(settings, 'faults')
-  return row?.id === 'faults' ? row.value : undefined
-}
-
 export const keepFaultCounts = (tx: Writer, value: readonly FaultCount[]): void =>
   tx.put(settings, { id: 'fault_counts', value })
-
-export async function keptFaultCounts(tx: Reader): Promise<readonly FaultCount[]> {
-  const row = await tx.get(settings, 'fault_counts')
-  return row?.id === 'fault_counts' ? row.value : []
-}
 
 /** Returns a state without the armed faults, which belong to the processes that use it. */
 export function withoutFaults(state: State): State {
@@ -99,18 +96,12 @@ export function keepKey(tx: Writer, value: string): void {
 /** Returns the key of this state, and whether the key that encrypted it is missing. */
 export async function keptKey(tx: Reader): Promise<{ key: string | undefined; isMissing: boolean }> {
   const key = (await tx.get(serviceKeys, 'key'))?.value
-  const sealedBy = await keptKeyDigest(tx)
+  const sealedBy = await kept(tx, 'key_digest')
   return { key, isMissing: sealedBy !== undefined && (key === undefined || digest(key) !== sealedBy) }
 }
 
 export const keepKeySalt = (tx: Writer, value: string): void => tx.put(settings, { id: 'key_salt', value })
 
-export async function keptKeySalt(tx: Reader): Promise<string | undefined> {
-  const row = await tx.get(settings, 'key_salt')
-  return row?.id === 'key_salt' ? row.value : undefined
-}
-
-/** Returns a state without its key. */
 export function withoutKey(state: State): State {
   const { [serviceKeys.name]: _, ...rows } = state.rows
   return { ...state, rows }
@@ -124,15 +115,36 @@ export function withKey(state: State, value: string | undefined): State {
   return { ...state, rows: { ...rows, [serviceKeys.name]: [key] } }
 }
 
-async function keptKeyDigest(tx: Reader): Promise<string | undefined> {
-  const row = await tx.get(settings, 'key_digest')
-  return row?.id === 'key_digest' ? row.value : undefined
-}
-
 /** Takes the names of collections whose rows a migration left unencrypted. */
 export async function takeClearRows(tx: Writer): Promise<readonly string[]> {
   const row = await tx.get(settings, 'clear_rows')
   if (row?.id !== 'clear_rows') return []
   tx.remove(settings, row.id)
   return row.value
+}
+
+/**
+ * Takes the key of the state, if it has one. The parent of a fork may have another one than its state had in the past, or
+ * than it had when it was forked, and a different process may have changed it.
+ */
+export async function takeKey(service: ServiceContext): Promise<void> {
+  const own = await service.storage.read((tx) => keysOf(tx, service))
+  // The keyring of the parent remembers what it has derived.
+  if (own && own.deriveUuid('fork', '') !== service.keys.deriveUuid('fork', '')) service.stateKey.change(own)
+}
+
+/**
+ * Returns the keys of a state: by the key that it stores, or by the one that an option sets. Once that is forgotten, by one
+ * that is derived from it, which all processes with the option derive alike.
+ */
+export async function keysOf(
+  tx: Reader,
+  { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>,
+): Promise<Keyring | undefined> {
+  if (given) {
+    const salt = await keptKeySalt(tx)
+    return salt === undefined ? given : keyring(given.derive('forgotten', salt), random)
+  }
+  const { key } = await keptKey(tx)
+  return key === undefined ? undefined : keyring(key, random)
 }

@@ -1,7 +1,10 @@
 import type { Json } from '../../agents/mcp/tools/tool.js'
+import { withoutUndefined } from '../../base/json.js'
 import { visibleLine } from '../../base/text/visible.js'
+import type { ExampleCall, Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
 import type { Entry } from '../onion/entry.js'
+import type { Replay } from '../replay/replay.js'
 
 /** The longest text and list in an answer. A model reads all of it. */
 const LONGEST_TEXT = 1000
@@ -33,31 +36,18 @@ export function shortened(answer: object): Json {
     : short
 }
 
-/** A visible line, without what is too long. */
 export function cutText(text: string, longest: number): string {
   const plain = visibleLine(text)
   return plain.length <= longest ? plain : `${plain.slice(0, longest)}… (${plain.length - longest} more characters)`
 }
 
-/** What an agent first wants to know of an entry. */
-export const briefEntry = (entry: Entry) => ({
-  id: entry.id,
-  at: entry.at,
-  operation_id: entry.operation_id,
-  method: entry.method,
-  path: entry.path,
-  status: entry.status,
-  ...(entry.code !== undefined && { code: entry.code }),
-  principal: entry.principal,
-  ...('idempotency-key' in entry.request.headers && {
-    idempotency_key: entry.request.headers['idempotency-key'],
-  }),
-  caused: entry.caused,
-  ...(entry.caused_by !== undefined && { caused_by: entry.caused_by }),
-  ...(entry.fault !== undefined && { fault: entry.fault }),
-})
+export const briefEntry = (entry: Entry) => {
+  const { id, at, operation_id, method, path, status, code, principal, caused, caused_by, fault } = entry
+  const idempotency_key = entry.request.headers['idempotency-key']
+  const of = { id, at, operation_id, method, path, status, code, principal, idempotency_key, caused, caused_by, fault }
+  return withoutUndefined(of)
+}
 
-/** An entry with what was sent and answered. */
 export const wholeEntry = (entry: Entry) => ({
   ...briefEntry(entry),
   request: entry.request.body,
@@ -71,3 +61,57 @@ export function lineOfEntry(entry: Entry): string {
   const by = principal === null ? '' : `, by ${principal}`
   return `${id} ${method} ${cutText(path, 200)} → ${outcome}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
 }
+
+/** Answers of the journal as lines of text, for agents and for people. */
+
+export const linesOfEntry = (entry: Entry): string[] => [
+  lineOfEntry(entry),
+  ...linesOfBodies(entry),
+  ...(entry.caused.length === 0 ? [] : [`Caused: ${entry.caused.map(({ kind, id }) => `${kind} ${id}`).join(', ')}`]),
+]
+
+/** What was sent and answered. The texts are of others, so they are named as data. */
+export const linesOfBodies = ({ request, response }: Entry): string[] => [
+  ...(request.body === null ? [] : [`Sent, as data: ${cutText(request.body, 500)}`]),
+  ...(response.body === null ? [] : [`Answered, as data: ${cutText(response.body, 500)}`]),
+]
+
+/** An explanation without its verdict. */
+export const linesOfExplanation = ({
+  sentences,
+  fix,
+  docs,
+}: Pick<Explanation, 'sentences' | 'fix' | 'docs'>): string[] => [
+  ...sentences,
+  ...(fix === null ? [] : [`To fix it, send ${lineOfCall(fix.example)}`]),
+  ...(fix?.between ? [`Then send ${lineOfCall(fix.between)}`] : []),
+  ...(fix?.next ? [`Then send ${lineOfCall(fix.next)}`] : []),
+  `See ${docs}`,
+]
+
+/** `POST /v4/payment/… as user:2 with {"cost":0.5}`. */
+function lineOfCall({ method, path, as, headers, body }: ExampleCall): string {
+  const given = body === undefined ? '' : ` with ${typeof body === 'string' ? body : JSON.stringify(body)}`
+  const sent = headers === undefined ? '' : ` and the headers ${JSON.stringify(headers)}`
+  return cutText(`${method} ${path}${as === undefined ? '' : ` as ${as}`}${given}${sent}`, 1000)
+}
+
+export function linesOfReplay({ entry, state, diff, effects }: Replay): string[] {
+  const answered = entry.status === null ? 'no answer' : [entry.status, entry.code].filter(Boolean).join(' ')
+  return [
+    `The repetition got ${answered}, on the state ${state === 'before' ? 'before the call' : 'of now'}.`,
+    ...(diff === undefined
+      ? []
+      : diff.length === 0
+        ? ['The answers are the same.']
+        : diff.slice(0, MOST_DIFFERENCES).map(lineOfDifference)),
+    ...effects.counts
+      .filter(({ was, is }) => was !== is)
+      .map(({ kind, was, is }) => `${kind}: caused ${was} before, ${is} now`),
+    ...(effects.same ? ['Both caused the same.'] : []),
+  ]
+}
+
+const MOST_DIFFERENCES = 10
+const lineOfDifference = ({ path, was, is }: { path: string; was: unknown; is: unknown }): string =>
+  cutText(`${path}: was ${JSON.stringify(was)}, is ${JSON.stringify(is)}`, 300)

@@ -5,7 +5,6 @@ import type { ServiceContext } from '../../http/context.js'
 import { errorText } from '../../http/error-pages/error-texts.js'
 import { cutText } from './brief.js'
 
-/** A part of the documentation. */
 export interface FoundDocs {
   readonly kind: 'operation' | 'error' | 'guide'
   /** `createPayment`, `nonce_used`, or the title of a guide with the title of its part. */
@@ -15,7 +14,6 @@ export interface FoundDocs {
   readonly at: string
 }
 
-/** What the search reads of a route. */
 interface SearchedOperation {
   readonly id: string
   readonly method: string
@@ -31,24 +29,18 @@ interface Docs extends FoundDocs {
   readonly more: string
 }
 
-const LONGEST_EXCERPT = 300
+interface Searching {
+  readonly limit: number
+  readonly routes: readonly SearchedOperation[]
+  readonly service: Pick<ServiceContext, 'baseUrl'>
+}
 
+const LONGEST_EXCERPT = 300
 /** The index over one route table, which never changes. */
 const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
 
 /** Searches operations, error codes and guides. Returns the best first. */
-export function searchDocs(
-  query: string,
-  {
-    limit,
-    routes,
-    service,
-  }: {
-    readonly limit: number
-    readonly routes: readonly SearchedOperation[]
-    readonly service: Pick<ServiceContext, 'baseUrl'>
-  },
-): FoundDocs[] {
+export function searchDocs(query: string, { limit, routes, service }: Searching): FoundDocs[] {
   const index = indexes.get(routes) ?? indexOf(routes)
   indexes.set(routes, index)
   return index
@@ -103,19 +95,16 @@ function docsOfCode(code: ProblemCode): Omit<Docs, 'id'> {
   }
 }
 
-/** Each part of a guide, from one title to the next. */
 function docsOfGuide([name, page]: readonly [string, string]): Omit<Docs, 'id'>[] {
   const [, title = name] = /^# (.+)$/m.exec(page) ?? []
   return page.split(/^(?=## )/m).map((part) => {
     const [, own] = /^## (.+)$/m.exec(part) ?? []
     const text = part.replace(/^#+ .*$/m, '').trim()
+    const withoutCode = text.replace(/^```[\s\S]*?^```/gm, '')
     return {
       kind: 'guide' as const,
       title: own === undefined ? title : `${title}: ${own}`,
-      text: text
-        .replace(/^```[\s\S]*?^```/gm, '')
-        .trim()
-        .replace(/\s+/g, ' '),
+      text: withoutCode.trim().replace(/\s+/g, ' '),
       at: `docs/guides/${name}`,
       more: text,
     }

@@ -4,14 +4,12 @@ import { ReplayShape, RequestQueryShape, replayControls, requestControls } from 
 import type { Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
 import type { Entry } from '../onion/entry.js'
-import { briefEntry, lineOfEntry, wholeEntry } from './brief.js'
-import { linesOfBodies, linesOfExplanation, linesOfReplay } from './lines.js'
+import { briefEntry, lineOfEntry, linesOfBodies, linesOfExplanation, linesOfReplay, wholeEntry } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */
 const PAGE = 200
 const MOST_SEEN = 2000
-
 /** Calls of the tools themselves would hide what the agent looks for. */
 const isOwnCall = ({ path }: Entry): boolean => path.startsWith('/_sandbox/mcp')
 
@@ -34,19 +32,14 @@ const lastError = sandboxTool({
   title: 'Show the last refused call',
   description:
     'Shows the last call that the service refused or failed: what was sent and answered, why, and the call that fixes it. Start here when something does not work. Calls that pages of other sites made a browser send are left out.',
-  input: z.strictObject({
-    operation_id: z.optional(z.string()),
-    principal: z.optional(z.string()),
-  }),
+  input: z.strictObject({ operation_id: z.optional(z.string()), principal: z.optional(z.string()) }),
   hints: { reads: true },
   async call(query, service) {
     for await (const entry of newestEntries(service, query)) {
       if (entry.status === null || entry.status < 400 || isOfForeignPage(entry)) continue
       const explained = briefExplanation(await requestControls(service).explain(entry.id))
-      return {
-        lines: [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)],
-        structured: { ...explained, entry: wholeEntry(entry) },
-      }
+      const lines = [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)]
+      return { lines, structured: { ...explained, entry: wholeEntry(entry) } }
     }
     return { lines: ['None of the last calls that match was refused.'], structured: { entry: null } }
   },
@@ -70,13 +63,9 @@ const searchRequests = sandboxTool({
     }
     const shown = found.slice(0, limit)
     const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
-    return {
-      lines: [
-        ...(shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)),
-        ...(next === null ? [] : [`There are more: call again with after "${next}".`]),
-      ],
-      structured: { requests: shown.map(briefEntry), next },
-    }
+    const lines = shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)
+    const more = next === null ? [] : [`There are more: call again with after "${next}".`]
+    return { lines: [...lines, ...more], structured: { requests: shown.map(briefEntry), next } }
   },
 })
 
@@ -90,10 +79,8 @@ const explain = sandboxTool({
   async call({ id }, service) {
     const explained = await requestControls(service).explain(id)
     const brief = briefExplanation(explained)
-    return {
-      lines: [explained.verdict, ...linesOfExplanation(brief)],
-      structured: { ...brief, entry: briefEntry(explained.entry) },
-    }
+    const structured = { ...brief, entry: briefEntry(explained.entry) }
+    return { lines: [explained.verdict, ...linesOfExplanation(brief)], structured }
   },
 })
 
@@ -111,18 +98,11 @@ const replayDiff = sandboxTool({
     in: z.optional(ReplayShape.shape.in),
     strict: ReplayShape.shape.strict,
   }),
-  hints: {},
   async call({ id, in: place = 'fork', strict }, service) {
-    const {
-      entry,
-      state,
-      diff = [],
-      effects,
-    } = await replayControls(service).replay(id, { in: place, diff: true, strict })
-    return {
-      lines: linesOfReplay({ entry, state, diff, effects }),
-      structured: { state, diff, effects, entry: briefEntry(entry) },
-    }
+    const replay = await replayControls(service).replay(id, { in: place, diff: true, strict })
+    const { entry, state, diff = [], effects } = replay
+    const structured = { state, diff, effects, entry: briefEntry(entry) }
+    return { lines: linesOfReplay({ entry, state, diff, effects }), structured }
   },
 })
 

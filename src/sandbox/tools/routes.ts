@@ -5,10 +5,8 @@ import { control, JsonRpcMessageShape } from './shapes.js'
 
 export const toolRoutes = defineRoutes('sandbox', {
   callSandboxMcp: route({
-    ...control,
+    ...control('POST', '/_sandbox/mcp'),
     summary: 'Send a JSON-RPC message of the Model Context Protocol to the MCP server for coding agents.',
-    method: 'POST',
-    path: '/_sandbox/mcp',
     body: JsonRpcMessageShape,
     result: JsonRpcMessageShape,
     isJsonRpc: true,

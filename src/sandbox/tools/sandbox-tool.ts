@@ -4,14 +4,12 @@ import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
 
-/** What a tool found or did. */
 export interface SandboxToolAnswer {
   /** A few lines for clients that show their model only text. They name every value that it needs. */
   readonly lines: readonly string[]
   readonly structured: object
 }
 
-/** A tool for coding agents. */
 export interface SandboxTool {
   readonly name: string
   readonly title: string
@@ -25,12 +23,12 @@ export interface SandboxTool {
 /** Declares a tool. The schema types its arguments, and refuses unknown ones, because a misspelled one would do nothing. */
 export function sandboxTool<I extends z.ZodMiniType>({
   input,
-  hints,
+  hints = {},
   call,
   ...words
 }: Pick<SandboxTool, 'name' | 'title' | 'description'> & {
   readonly input: I
-  readonly hints: Hints
+  readonly hints?: Hints
   call(args: z.output<I>, service: ServiceContext): Promise<SandboxToolAnswer>
 }): SandboxTool {
   const schema = once(() => jsonSchema(input))

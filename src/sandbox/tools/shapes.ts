@@ -1,2 +1,2 @@
 export { JsonRpcMessageShape } from '../../agents/mcp/message-shape.js'
-export { control } from '../controls/control.js'
+export { control } from '../controls/shapes.js'

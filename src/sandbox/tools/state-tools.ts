@@ -3,15 +3,13 @@ import { faultControls } from '../controls/requests.js'
 import type { Seeded } from '../controls/seed/seed.js'
 import { SeedSchema } from '../controls/seed/seed-schema.js'
 import { serviceControls } from '../controls/service-controls.js'
-import { ClockChangeShape, FaultShape, FundOrderShape } from '../controls/shapes.js'
+import { ClockChangeShape, FaultShape, FundOrderShape, RewindShape } from '../controls/shapes.js'
 import { snapshotControls } from '../controls/snapshots/controls.js'
-import { RewindShape } from '../controls/snapshots/shapes.js'
 import { stateControls } from '../controls/state-controls.js'
 import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
-/** Lines of a list in the text of an answer. */
 const MOST_LINES = 10
 
 const seed = sandboxTool({
@@ -20,7 +18,6 @@ const seed = sandboxTool({
   description:
     'Creates accounts, users, twins, commodities and items in one step, or nothing, and shows their credentials. Example: {"accounts":[{"name":"Shop"}],"users":[{"email":"ada@example.test","balance":5}],"commodities":[{"account":"Shop","descriptor":"Article","cost":0.25}]}',
   input: SeedSchema,
-  hints: {},
   async call(given, service) {
     const seeded = await stateControls(service).seed(given)
     return { lines: linesOfSeed(seeded), structured: seeded }
@@ -54,7 +51,6 @@ const fund = sandboxTool({
   title: 'Issue value to a twin',
   description: 'Issues test value to the twin with this hostname, in its digital quantity.',
   input: FundOrderShape,
-  hints: {},
   async call(order, service) {
     const funded = await stateControls(service).fund(order)
     return { lines: [`Issued ${order.amount} to ${order.hostname}.`], structured: funded }
@@ -67,7 +63,6 @@ const clock = sandboxTool({
   description:
     'Without arguments, reads the clock. advance moves it ("15m", "2d"), and timers that fall due run. set takes a time. mode "manual" stops it. Send one of them.',
   input: ClockChangeShape,
-  hints: {},
   async call(change, service) {
     const isRead = Object.values(change).every((value) => value === undefined)
     const shown = isRead ? serviceControls(service).clock() : await serviceControls(service).setClock(change)
@@ -83,16 +78,12 @@ const ledger = sandboxTool({
   hints: { reads: true },
   async call(_args, service) {
     const audit = await stateControls(service).ledger()
-    const { broken, movements, digital_quantities } = audit
-    return {
-      lines: [
-        broken ? `The ledger is broken: ${broken.rule}.` : `The ledger keeps its rules, with ${movements} movements.`,
-        ...digital_quantities
-          .slice(0, MOST_LINES)
-          .map(({ dq, issued, balances, held }) => `${dq}: issued ${issued}, balances ${balances}, held ${held}`),
-      ],
-      structured: audit,
-    }
+    const { broken, movements } = audit
+    const quantities = audit.digital_quantities.slice(0, MOST_LINES).map(({ dq, issued, balances, held }) => {
+      return `${dq}: issued ${issued}, balances ${balances}, held ${held}`
+    })
+    const kept = `The ledger keeps its rules, with ${movements} movements.`
+    return { lines: [broken ? `The ledger is broken: ${broken.rule}.` : kept, ...quantities], structured: audit }
   },
 })
 
@@ -102,15 +93,11 @@ const armFault = sandboxTool({
   description:
     'Makes matching calls fail, to test how the code copes. match names the calls, at when, do what happens. Example: {"match":{"operation_id":"createPayment"},"at":"after_commit","do":{"drop":true},"times":1} loses the answer of one payment that was made. Send times, or it happens until a reset.',
   input: FaultShape,
-  hints: {},
   async call(fault, service) {
     const armed = await faultControls(service).arm(fault)
     const { id, times } = armed
     const often = times === undefined ? 'each time' : `${times} times`
-    return {
-      lines: [`Armed ${id}, ${often}. DELETE /_sandbox/faults/${id} disarms it.`],
-      structured: armed,
-    }
+    return { lines: [`Armed ${id}, ${often}. DELETE /_sandbox/faults/${id} disarms it.`], structured: armed }
   },
 })
 
@@ -120,17 +107,11 @@ const fork = sandboxTool({
   description:
     'Makes a second sandbox with the same state, at a URL of its own. Try a risky change there: the first one keeps its state.',
   input: z.strictObject({}),
-  hints: {},
   async call(_args, service) {
     const forked = await sandboxOf(service).forks.create()
     const { id, url } = forked
-    return {
-      lines: [
-        `The fork answers at ${url}, and its tools at ${url}/_sandbox/mcp.`,
-        `DELETE /_sandbox/forks/${id} ends it.`,
-      ],
-      structured: forked,
-    }
+    const line = `The fork answers at ${url}, and its tools at ${url}/_sandbox/mcp.`
+    return { lines: [line, `DELETE /_sandbox/forks/${id} ends it.`], structured: forked }
   },
 })
 

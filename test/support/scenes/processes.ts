@@ -10,7 +10,7 @@ import { type Call, caller } from '../api.js'
 await Promise.all([
   import('../../../src/routes.js'),
   import('../../../src/jobs/processes/process-group.js'),
-  import('../../../src/sandbox/controls/follow-state.js'),
+  import('../../../src/sandbox/controls/unfinished.js'),
   import('../../../src/sandbox/controls/unfinished.js'),
   import('../../../src/sandbox/faults/engine.js'),
 ])

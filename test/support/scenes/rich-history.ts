@@ -1,5 +1,5 @@
 import type { Fault, Service, ServiceOptions } from '../../../src/index.js'
-import { drawn } from '../../../src/sandbox/faults/draw.js'
+import { drawn } from '../../../src/sandbox/faults/armed-faults.js'
 import type { Entry } from '../../../src/sandbox/onion/entry.js'
 
 /** How long the ports of a run take, in milliseconds. */

@@ -7,9 +7,8 @@ import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 import type { SeededClient } from '../../onion/context.js'
-import type { Seed } from './seed-content.js'
+import type { Seed } from './seed-schema.js'
 
-/** The credentials of a seed that work. */
 export interface Credentials {
   readonly accounts: readonly AccountCredentials[]
   readonly users: readonly UserCredentials[]
@@ -32,39 +31,28 @@ export interface UserCredentials {
 
 /**
  * Fills in missing credentials of a seed from the sandbox's key. They are the same after every reset and restart, so
- * they can be shown although only their digests are stored.
+ * they can be shown although only their digests are stored. Each account gets the next credentials of its name that are
+ * free: in `tx`, if the seed is added to a running sandbox.
  */
-export function fixCredentials(seed: Seed, keys: Keyring): Seed {
-  const accounts = seed.accounts?.map((account, at, all) => {
-    const same = all.slice(0, at).filter(({ name }) => name === account.name).length
-    return { ...derivedAccount(account.name, same, keys), ...withoutUndefined(account) }
-  })
-  return { ...seed, ...(accounts && { accounts }), ...fixUsers(seed, keys) }
-}
-
-/** Like `fixCredentials`, for a seed that is added to a running sandbox. Each account gets the next free credentials of its name. */
-export async function fixAddedCredentials(tx: Reader, seed: Seed, keys: Keyring): Promise<Seed> {
+export async function fixCredentials(seed: Seed, keys: Keyring, tx?: Reader): Promise<Seed> {
   const taken = new Set<string>()
   const accounts: NonNullable<Seed['accounts']> = []
   for (const account of seed.accounts ?? []) {
     let nth = 0
     let derived = derivedAccount(account.name, nth, keys)
-    while (taken.has(derived.client_id) || (await tx.get(clients, derived.client_id)))
+    while (taken.has(derived.client_id) || (await tx?.get(clients, derived.client_id)))
       derived = derivedAccount(account.name, ++nth, keys)
     taken.add(derived.client_id)
     accounts.push({ ...derived, ...withoutUndefined(account) })
   }
-  return { ...seed, ...(seed.accounts && { accounts }), ...fixUsers(seed, keys) }
+  const users = seed.users?.map((user) => {
+    return { client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) }
+  })
+  return { ...seed, ...(seed.accounts && { accounts }), ...(users && { users }) }
 }
-
-const fixUsers = ({ users }: Seed, keys: Keyring): Pick<Seed, 'users'> =>
-  users
-    ? { users: users.map((user) => ({ client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) })) }
-    : {}
 
 const derivedHex = (of: string, keys: Keyring): string => bytesToHex(keys.derive('seed', of)).slice(0, 32)
 
-/** The credentials of the nth account of a name. */
 function derivedAccount(name: string, nth: number, keys: Keyring) {
   const of = `account ${name} ${nth}`
   return {
@@ -86,7 +74,7 @@ export async function knownCredentials(
   first: Seed,
   { keys, added }: { keys: Keyring; added: Iterable<SeededClient> },
 ): Promise<Credentials> {
-  const candidates = [...clientsIn(fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
+  const candidates = [...clientsIn(await fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
   for (const candidate of new Map(candidates.map((each) => [each.client_id, each])).values()) {
     const { kind, client_id } = candidate
@@ -102,16 +90,13 @@ export async function knownCredentials(
   return known
 }
 
-/** The credentials in a seed that has all of them. */
-export const clientsIn = ({ accounts = [], users = [] }: Seed): SeededClient[] => [
-  ...accounts.map(({ name, client_id = '', client_secret = '' }) => ({
-    kind: 'account' as const,
-    ...{ name, client_id, client_secret },
-  })),
-  ...users.map(({ client_id = '' }) => ({ kind: 'user' as const, client_id })),
-]
+export function clientsIn({ accounts = [], users = [] }: Seed): SeededClient[] {
+  const ofAccounts = accounts.map(({ name, client_id = '', client_secret = '' }): SeededClient => {
+    return { kind: 'account', name, client_id, client_secret }
+  })
+  return [...ofAccounts, ...users.map(({ client_id = '' }): SeededClient => ({ kind: 'user', client_id }))]
+}
 
-/** The credentials that the sandbox's key makes for the accounts and users that exist. */
 async function derivedClients(tx: Reader, keys: Keyring): Promise<SeededClient[]> {
   const candidates: SeededClient[] = []
   const counts = new Map<string, number>()

@@ -2,9 +2,8 @@ import type { ServiceContext } from '../../../http/context.js'
 import { createCatalogItem, type ShownItem } from '../../../market/catalog/item.js'
 import type { Writer } from '../../../storage/storage.js'
 import { type AccountNames, accountNamed, accountOwner, payeeNamed, quantityNamed } from './names.js'
-import type { Seed } from './seed-content.js'
+import type { Seed } from './seed-schema.js'
 
-/** Creates the catalog items of a seed. Throws what `createCatalogItem` throws. */
 export async function plantItems(
   tx: Writer,
   items: NonNullable<Seed['items']>,

@@ -6,7 +6,6 @@ import { primaryTwin, type TwinRow, twinByHostname } from '../../../money/twins/
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
 
-/** Ids of existing accounts by name. */
 export type AccountNames = ReadonlyMap<string, readonly number[]>
 
 export async function accountNames(tx: Reader): Promise<AccountNames> {
@@ -16,7 +15,6 @@ export async function accountNames(tx: Reader): Promise<AccountNames> {
   return names
 }
 
-/** Returns the twin with a hostname. Default: the owner's first. */
 export const payeeNamed = (tx: Reader, owner: Owner, hostname: string | undefined): Promise<TwinRow | undefined> =>
   hostname === undefined ? primaryTwin(tx, owner) : twinByHostname(tx, hostname)
 

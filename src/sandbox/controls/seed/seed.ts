@@ -11,7 +11,11 @@ import {
   type DigitalQuantityRow,
   digitalQuantities,
   quantityHash,
+  quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../../money/ledger/balance.js'
+import { post } from '../../../money/ledger/movement.js'
 import {
   createQuantity,
   createTwin,
@@ -22,11 +26,10 @@ import {
 } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
-import { fixAddedCredentials, fixCredentials } from './credentials.js'
-import { fund } from './fund.js'
+import { fixCredentials } from './credentials.js'
 import type { plantItems } from './items.js'
 import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
-import type { Seed } from './seed-content.js'
+import type { Seed } from './seed-schema.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
 
@@ -55,11 +58,7 @@ export interface Seeded {
   items: ShownItem[]
 }
 
-/**
- * Creates everything that a seed names, or nothing.
- * Throws `already_exists`, `email_taken`, `dq_unknown`, `twin_unknown`, `amount_invalid`, `field_invalid`,
- * `upstream_refused`, `plan_limit_reached`.
- */
+/** Creates everything that a seed names, or nothing. */
 async function plantSeed(
   tx: Writer,
   { seed, plantItems }: { readonly seed: Seed; readonly plantItems: PlantItems },
@@ -83,7 +82,7 @@ export async function addSeed(
 ): Promise<{ readonly fixed: Seed; readonly seeded: Seeded }> {
   const plantItems = await loadItems(given)
   return service.storage.write(async (tx) => {
-    const seed = await fixAddedCredentials(tx, given, service.keys)
+    const seed = await fixCredentials(given, service.keys, tx)
     return { fixed: seed, seeded: await plantSeed(tx, { seed, plantItems }, service) }
   })
 }
@@ -94,13 +93,12 @@ export const seedLoader =
   async () => {
     const plantItems = await loadItems(given)
     return async (tx, service) => {
-      const seed = fixCredentials(given, service.keys)
+      const seed = await fixCredentials(given, service.keys)
       await plantSeed(tx, { seed, plantItems }, service)
     }
   }
 
 type PlantItems = typeof plantItems | (() => Promise<ShownItem[]>)
-
 /** Only seeds with catalog items load what checks their schemas. */
 const loadItems = async ({ items = [] }: Seed): Promise<PlantItems> =>
   items.length === 0 ? async () => [] : (await load(() => import('./items.js'))).plantItems
@@ -118,8 +116,8 @@ async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, s
 async function plantAccounts(tx: Writer, items: Items<'accounts'>, service: ServiceContext) {
   const made = []
   for (const item of items) {
-    await refuseKnownClient(tx, item.client_id)
-    await refuseKnownPublicSecret(tx, item.public_secret)
+    await refuseKnown('The client', item.client_id, (id) => tx.get(clients, id))
+    await refuseKnown('The public_secret', item.public_secret, (secret) => accountByPublicSecret(tx, secret))
     const at = service.clock.now()
     const fixed = { publicSecret: item.public_secret, clientId: item.client_id, clientSecret: item.client_secret }
     const names = { name: item.name, businessName: item.businessName }
@@ -135,8 +133,8 @@ async function plantUsers(tx: Writer, items: Items<'users'>, service: ServiceCon
   const made = []
   for (const { email, email_verified: proven = true, client_id, hostname, balance = 0 } of items) {
     if (await userByEmail(tx, email)) throw problem('email_taken', { detail: `The email is ${email}.` })
-    await refuseKnownClient(tx, client_id)
-    await refuseKnownHostname(tx, hostname)
+    await refuseKnown('The client', client_id, (id) => tx.get(clients, id))
+    await refuseKnown('The twin', hostname, (name) => twinByHostname(tx, name))
     const at = service.clock.now()
     const user = await createUser(tx, { email, at, madeBy: null, proven, clientId: client_id, hostname }, service)
     const twin = await firstTwinOf(tx, `user:${user.id}`)
@@ -166,7 +164,7 @@ async function plantTwin(
   { dq, hostname, balance = 0 }: Items<'twins'>[number],
   service: ServiceContext,
 ): Promise<SeededTwin> {
-  await refuseKnownHostname(tx, hostname)
+  await refuseKnown('The twin', hostname, (name) => twinByHostname(tx, name))
   const quantity = await quantityNamed(tx, dq)
   const twin = await createTwin(tx, { owner, dq: quantity.id, at: service.clock.now(), hostname }, service)
   if (balance !== 0) await fund(tx, { hostname: twin.hostname, amount: balance, dq: quantity.id }, service)
@@ -176,7 +174,7 @@ async function plantTwin(
 async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: AccountNames, service: ServiceContext) {
   const made = []
   for (const { account, descriptor, cost, dq, hash, hostname, payback } of items) {
-    if (hash !== undefined && (await tx.get(commodities, hash))) throw exists(`The commodity ${hash}`)
+    await refuseKnown('The commodity', hash, (id) => tx.get(commodities, id))
     const owner = accountOwner(accountNamed(names, account))
     const twin = await payeeNamed(tx, owner, hostname)
     const order = { descriptor, cost, dq: (await quantityNamed(tx, dq)).id, twinId: twin?.id ?? 0, owner }
@@ -193,17 +191,12 @@ async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   })
 }
 
-async function refuseKnownPublicSecret(tx: Reader, publicSecret: string | undefined): Promise<void> {
-  if (publicSecret !== undefined && (await accountByPublicSecret(tx, publicSecret)))
-    throw exists(`The public_secret ${publicSecret}`)
-}
-
-async function refuseKnownClient(tx: Reader, clientId: string | undefined): Promise<void> {
-  if (clientId !== undefined && (await tx.get(clients, clientId))) throw exists(`The client ${clientId}`)
-}
-
-async function refuseKnownHostname(tx: Reader, hostname: string | undefined): Promise<void> {
-  if (hostname !== undefined && (await twinByHostname(tx, hostname))) throw exists(`The twin ${hostname}`)
+async function refuseKnown(
+  what: string,
+  name: string | undefined,
+  find: (name: string) => Promise<unknown>,
+): Promise<void> {
+  if (name !== undefined && (await find(name))) throw exists(`${what} ${name}`)
 }
 
 const exists = (what: string) =>
@@ -215,3 +208,27 @@ const seededTwin = (twin: TwinRow, balance: number, service: ServiceContext): Se
   key: twinKey(twin, service),
   balance,
 })
+
+/** What a twin was given, and has since. */
+export interface Funded {
+  hostname: string
+  dq: string
+  amount: number
+  balance: number
+}
+
+export async function fund(
+  tx: Writer,
+  { hostname, amount, dq }: { hostname: string; amount: number; dq?: string | undefined },
+  { clock }: Pick<ServiceContext, 'clock'>,
+): Promise<Funded> {
+  const twin = await twinByHostname(tx, hostname)
+  if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
+  const quantity = await quantityOf(tx, dq ?? twin.dq)
+  const units = toUnits(amount, quantity.decimals)
+  if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
+  const parties = { payerTwinId: quantity.issuer_twin_id, payeeTwinId: twin.id, payerIsIssuer: true }
+  await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: clock.now() })
+  const balance = await balanceOf(tx, twin.id, quantity.id)
+  return { hostname, dq: quantity.id, amount, balance: toAmount(spendable(balance), quantity.decimals) }
+}

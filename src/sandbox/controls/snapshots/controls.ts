@@ -2,9 +2,8 @@ import { load } from '../../../base/load.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { checkShape } from '../../../http/fields/field.js'
 import type { State } from '../../../storage/storage.js'
-import type { Comparison } from './compare.js'
-import { RewindShape, SavedSnapshotShape } from './shapes.js'
-import type { ShownSnapshot } from './snapshots.js'
+import { RewindShape, SavedSnapshotShape } from '../shapes.js'
+import type { Comparison, ShownSnapshot } from './snapshots.js'
 
 /** Named states to return to. */
 export interface SnapshotControls {
@@ -31,7 +30,6 @@ export interface SnapshotControls {
   rewind(to: string): Promise<void>
 }
 
-/** Returns the controls of named snapshots. `ready` resolves when the service has started. */
 export function snapshotControls(
   service: ServiceContext,
   ready: () => Promise<void> = async () => {},
@@ -54,7 +52,7 @@ export function snapshotControls(
     },
     rewind: async (to) => {
       const given = checkShape(RewindShape, { to })
-      const { rewindSandbox } = await load(() => import('./rewind.js'))
+      const { rewindSandbox } = await load(() => import('./snapshots.js'))
       await ready()
       await rewindSandbox(given.to, service)
     },

@@ -1,10 +1,10 @@
 import { ContentHash, component, z } from '../../../http/fields/schema.js'
 import { noContent, streamed } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { control } from '../control.js'
+import { forksOf } from '../forks.js'
+import { control, RewindShape, SavedSnapshotShape } from '../shapes.js'
 import { snapshotText } from '../snapshot.js'
 import { snapshotControls } from './controls.js'
-import { RewindShape, SavedSnapshotShape } from './shapes.js'
 
 const NamedSnapshotShape = component('NamedSnapshot', {
   name: z.string(),
@@ -14,36 +14,27 @@ const NamedSnapshotShape = component('NamedSnapshot', {
 })
 
 const ComparedRow = z.record(z.string(), z.unknown())
-
 const NamePath = z.object({ name: z.string() })
 
 export const snapshotRoutes = defineRoutes('sandbox', {
   saveNamedState: route({
-    ...control,
+    ...control('POST', '/_sandbox/snapshots'),
     summary: 'Save the state under a name.',
-    method: 'POST',
-    path: '/_sandbox/snapshots',
     body: SavedSnapshotShape,
     status: 201,
     result: NamedSnapshotShape,
     errors: ['already_exists', 'sandbox_full'],
     handle: ({ body: { name, ...options } }, service) => snapshotControls(service).snapshots.save(name, options),
   }),
-
   listNamedStates: route({
-    ...control,
+    ...control('GET', '/_sandbox/snapshots'),
     summary: 'List the named snapshots, the oldest first.',
-    method: 'GET',
-    path: '/_sandbox/snapshots',
     result: z.object({ snapshots: z.array(NamedSnapshotShape) }),
     handle: async (_call, service) => ({ snapshots: await snapshotControls(service).snapshots.list() }),
   }),
-
   exportNamedState: route({
-    ...control,
+    ...control('GET', '/_sandbox/snapshots/:name'),
     summary: 'Read a named snapshot as one JSON document.',
-    method: 'GET',
-    path: '/_sandbox/snapshots/:name',
     params: NamePath,
     result: z.object({
       schema: z.optional(z.int()),
@@ -56,26 +47,17 @@ export const snapshotRoutes = defineRoutes('sandbox', {
       return streamed(snapshotText(state), 'application/json')
     },
   }),
-
   removeNamedState: route({
-    ...control,
+    ...control('DELETE', '/_sandbox/snapshots/:name'),
     summary: 'Remove a named snapshot.',
-    method: 'DELETE',
-    path: '/_sandbox/snapshots/:name',
     params: NamePath,
     status: 204,
     errors: ['not_found'],
-    async handle({ params }, service) {
-      await snapshotControls(service).snapshots.remove(params.name)
-      return noContent()
-    },
+    handle: ({ params }, service) => snapshotControls(service).snapshots.remove(params.name).then(noContent),
   }),
-
   compareNamedStates: route({
-    ...control,
+    ...control('GET', '/_sandbox/snapshots/:a/compare/:b'),
     summary: 'Compare two named snapshots: the rows and balances that differ. `current` is the state now.',
-    method: 'GET',
-    path: '/_sandbox/snapshots/:a/compare/:b',
     params: z.object({ a: z.string(), b: z.string() }),
     result: z.object({
       rows: z.record(
@@ -99,18 +81,43 @@ export const snapshotRoutes = defineRoutes('sandbox', {
       return { rows: Object.fromEntries(shown), balances: [...balances] }
     },
   }),
-
   rewindSandbox: route({
-    ...control,
+    ...control('POST', '/_sandbox/rewind'),
     summary: 'Return to a named snapshot, or to the state after a request, with its clock and key.',
-    method: 'POST',
-    path: '/_sandbox/rewind',
     body: RewindShape,
     status: 204,
     errors: ['not_found', 'rewind_refused'],
-    async handle({ body }, service) {
-      await snapshotControls(service).rewind(body.to)
-      return noContent()
-    },
+    handle: ({ body }, service) => snapshotControls(service).rewind(body.to).then(noContent),
+  }),
+})
+
+const ForkShape = component('Fork', { id: z.TextId, url: z.Link })
+
+const forkingRoute = (path: '/_sandbox/fork' | '/_sandbox/forks') =>
+  route({
+    ...control('POST', path),
+    summary: 'Fork the sandbox: a service of its own with the same state, reached at `url`.',
+    status: 201,
+    result: ForkShape,
+    errors: ['sandbox_full'],
+    handle: (_call, service) => forksOf(service).create(),
+  })
+
+export const forkRoutes = defineRoutes('sandbox', {
+  createFork: forkingRoute('/_sandbox/forks'),
+  forkSandbox: forkingRoute('/_sandbox/fork'),
+  listForks: route({
+    ...control('GET', '/_sandbox/forks'),
+    summary: 'List the forks that were created over HTTP.',
+    result: z.object({ forks: z.array(ForkShape) }),
+    handle: async (_call, service) => ({ forks: [...forksOf(service).list()] }),
+  }),
+  removeFork: route({
+    ...control('DELETE', '/_sandbox/forks/:id'),
+    summary: 'Close a fork, and drop its state.',
+    params: z.object({ id: z.TextId }),
+    status: 204,
+    errors: ['not_found'],
+    handle: ({ params }, service) => forksOf(service).remove(params.id).then(noContent),
   }),
 })

@@ -1,11 +1,15 @@
 import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
-import type { State } from '../../../storage/storage.js'
+import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { toAmount } from '../../../money/ledger/amount.js'
+import { balances } from '../../../money/ledger/balance.js'
+import { twins } from '../../../money/twins/twin.js'
+import { StateForgotten } from '../../../storage/history/history.js'
+import type { AnyCollection, Collection, Key, Row, State } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/serial.js'
-import type { NamedSnapshot } from '../../onion/context.js'
-import { sandboxOf } from '../../onion/context.js'
-import { type Comparison, compareStates } from './compare.js'
-import { CURRENT } from './shapes.js'
+import { type NamedSnapshot, sandboxOf } from '../../onion/context.js'
+import { begin } from '../bootstrap.js'
+import { CURRENT } from '../shapes.js'
 
 export interface ShownSnapshot {
   readonly name: string
@@ -18,7 +22,6 @@ export interface ShownSnapshot {
 
 const MOST_SNAPSHOTS = 100
 
-/** Saves the state under a name. Throws `already_exists`, `sandbox_full`. */
 export async function saveNamedState(
   { name, note }: { name: string; note?: string | undefined },
   service: ServiceContext,
@@ -47,17 +50,14 @@ export async function saveNamedState(
 export const listNamedStates = (service: ServiceContext): ShownSnapshot[] =>
   [...sandboxOf(service).snapshots.values()].map(withoutStorage)
 
-/** Removes a snapshot. Throws `not_found`. */
 export function removeNamedState(name: string, service: ServiceContext): void {
   snapshotNamed(name, service)
   sandboxOf(service).snapshots.delete(name)
 }
 
-/** Returns a snapshot as a document. Throws `not_found`. */
 export const exportNamedState = async (name: string, service: ServiceContext): Promise<State> =>
   snapshotNamed(name, service).storage.export()
 
-/** Returns what differs between two snapshots, or between one and the state now. Throws `not_found`. */
 export async function compareNamedStates(a: string, b: string, service: ServiceContext): Promise<Comparison> {
   const [was, is] = [a, b].map((name) => (name === CURRENT ? service.storage : snapshotNamed(name, service).storage))
   const [before, after] = await Promise.all([was?.export(), is?.export()])
@@ -73,5 +73,132 @@ function snapshotNamed(name: string, service: ServiceContext): NamedSnapshot {
 }
 
 const withoutStorage = ({ storage: _, ...snapshot }: NamedSnapshot): ShownSnapshot => snapshot
-
 const countRows = ({ rows }: State): number => Object.values(rows).reduce((sum, list) => sum + list.length, 0)
+
+export async function rewindSandbox(to: string, service: ServiceContext): Promise<void> {
+  const { storage, background } = service
+  const sandbox = sandboxOf(service)
+  if (storage.isShared)
+    throw refused('Other processes use this storage. Work in a fork instead.', { facts: { shared: true } })
+  const goBack = wayBack(to, service)
+  // Until the clock is that of the former state, its waits would look as if they lay ahead.
+  await background.rest(async () => {
+    await goBack()
+    sandbox.handedApprovals.clear()
+    // The calls that the former state shows as running are not running here.
+    await begin(service, true)
+  }, 'state')
+  background.wake()
+}
+
+function wayBack(to: string, service: ServiceContext): () => Promise<void> {
+  const { storage } = service
+  const { snapshots, history, commitOfEntry } = sandboxOf(service)
+  const snapshot = snapshots.get(to)
+  if (snapshot) return async () => storage.import(await snapshot.storage.export(), { keepsNumbers: true })
+  const commit = commitOfEntry(to)
+  if (commit === undefined || !history)
+    throw problem('not_found', { detail: `No snapshot and no request in the journal is ${JSON.stringify(to)}.` })
+  if (!storage.exclusive && !storage.countCommits)
+    throw refused(
+      'Others may have written to this storage since that request, and it does not tell. Save a named snapshot with POST /_sandbox/snapshots, and rewind to its name.',
+    )
+  return () =>
+    history.rewindTo(commit).catch((cause: unknown) => {
+      if (!(cause instanceof StateForgotten)) throw cause
+      throw refused(storage.exclusive ? FORGOTTEN : FORGOTTEN_OR_OTHERS, { cause })
+    })
+}
+
+const refused = (detail: string, more: { readonly facts?: { shared: true }; readonly cause?: unknown } = {}) =>
+  problem('rewind_refused', { detail, ...more })
+
+const FORGOTTEN = 'The sandbox no longer has the state after this request. Choose a later one, or a named snapshot.'
+const FORGOTTEN_OR_OTHERS =
+  'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
+
+type ShownRow = Readonly<Record<string, unknown>>
+
+export interface ComparedRows {
+  readonly added: readonly ShownRow[]
+  readonly removed: readonly ShownRow[]
+  readonly changed: readonly { readonly was: ShownRow; readonly is: ShownRow }[]
+  /** How many more differ than are shown. */
+  readonly more: number
+}
+
+/** What differs between two states. */
+export interface Comparison {
+  /** By collection. */
+  readonly rows: Readonly<Record<string, ComparedRows>>
+  /** In the digital quantity. */
+  readonly balances: readonly {
+    readonly hostname: string
+    readonly dq: string
+    readonly was: number
+    readonly is: number
+  }[]
+}
+
+const MOST_ROWS_SHOWN = 100
+
+export function compareStates(before: State, after: State, service: ServiceContext): Comparison {
+  const rows = [...sandboxOf(service).collections]
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((collection) => {
+      const [was = [], is = []] = [before.rows[collection.name], after.rows[collection.name]]
+      const differing = differenceOf(was, is, (row) => withoutSecrets(collection, row))
+      return differing ? [[collection.name, differing] as const] : []
+    })
+  return { rows: Object.fromEntries(rows), balances: balanceDifferences(before, after) }
+}
+
+function differenceOf(
+  before: readonly Row[],
+  after: readonly Row[],
+  show: (row: Row) => ShownRow,
+): ComparedRows | undefined {
+  const shown = { added: [] as ShownRow[], removed: [] as ShownRow[], changed: [] as { was: ShownRow; is: ShownRow }[] }
+  let count = 0
+  const was = new Map(before.map((row) => [row.id, row]))
+  for (const row of after) {
+    const old = was.get(row.id)
+    was.delete(row.id)
+    if (old && isSame(old, row)) continue
+    if (++count > MOST_ROWS_SHOWN) continue
+    if (old) shown.changed.push({ was: show(old), is: show(row) })
+    else shown.added.push(show(row))
+  }
+  for (const row of was.values()) if (++count <= MOST_ROWS_SHOWN) shown.removed.push(show(row))
+  return count === 0 ? undefined : { ...shown, more: Math.max(0, count - MOST_ROWS_SHOWN) }
+}
+
+/** Forks share the rows that neither has changed. */
+const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+
+/** A row without sealed fields, and without what could be, or be made into, a credential. */
+function withoutSecrets({ sealed = {}, secrets = [] }: AnyCollection, row: Row): ShownRow {
+  const shown = ([field, value]: [string, unknown]) => {
+    if (!(field in sealed || secrets.includes(field)) || value === null || value === undefined) return [field, value]
+    // Rows are told apart by the beginning of their ids.
+    return [field, field === 'id' ? `${String(value).slice(0, 6)}…` : '…']
+  }
+  return Object.fromEntries(Object.entries(row).map(shown))
+}
+
+function balanceDifferences(before: State, after: State): Comparison['balances'] {
+  const [was, is] = [rowsIn(balances, before), rowsIn(balances, after)]
+  const [owners, quantities] = [rowsIn(twins, before, after), rowsIn(digitalQuantities, before, after)]
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((id) => {
+    const row = is.get(id) ?? was.get(id)
+    const [old, now] = [was.get(id)?.amount ?? '0', is.get(id)?.amount ?? '0']
+    if (!row || old === now) return []
+    const amountOf = (units: string) => toAmount(BigInt(units), quantities.get(row.dq)?.decimals ?? 0)
+    const hostname = owners.get(row.twin_id)?.hostname ?? ''
+    return [{ hostname, dq: row.dq, was: amountOf(old), is: amountOf(now) }]
+  })
+}
+
+/** An exported state holds only rows of the collection under its name. */
+const rowsIn = <R extends Row>({ name }: Collection<R>, ...states: readonly State[]): Map<Key, R> =>
+  new Map(states.flatMap(({ rows }) => (rows[name] ?? []) as readonly R[]).map((row) => [row.id, row]))

@@ -1,6 +1,5 @@
 import type { Entry } from '../../onion/entry.js'
-import type { EntryCaller } from '../../replay/entry-caller.js'
-import { notReplayable } from '../../replay/not-replayable.js'
+import { type EntryCaller, notReplayable } from '../../replay/call-draft.js'
 import type { KnownValues } from './known-values.js'
 import type { PreparedState } from './prepared-state.js'
 import { fieldSource, Source, templateSource } from './source.js'

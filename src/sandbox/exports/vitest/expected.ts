@@ -2,7 +2,7 @@ import { HIDDEN } from '../../../base/text/redacted.js'
 import { isText, partsOf, type SchemaPlace } from '../../../http/fields/marks.js'
 import { isGenerated } from '../../journal/marked-names.js'
 import type { Entry } from '../../onion/entry.js'
-import { hasGenerated, shapeOf } from '../../replay/generated.js'
+import { hasGenerated, shapeOf } from '../../replay/difference.js'
 import type { KnownValues } from './known-values.js'
 import { patternSource, Source, templateSource } from './source.js'
 

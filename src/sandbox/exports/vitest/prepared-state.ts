@@ -8,9 +8,8 @@ import type { Row, State, Storage } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/serial.js'
 import type { KeptEntry } from '../../journal/kept-entry.js'
 import { sandboxOf } from '../../onion/context.js'
-import type { CallDraft, Secret } from '../../replay/call-draft.js'
-import { freshNonce } from '../../replay/fresh-secrets.js'
-import { notReplayable } from '../../replay/not-replayable.js'
+import { type CallDraft, notReplayable, type Secret } from '../../replay/call-draft.js'
+import { freshNonce } from '../../replay/credentials.js'
 import { keepClock, keepKey } from '../../settings/settings.js'
 
 /** Collections whose rows only the former key could use: tokens and stored answers. */

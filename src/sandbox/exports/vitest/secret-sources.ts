@@ -1,5 +1,5 @@
 import { type CallDraft, filledTemplate, type Secret } from '../../replay/call-draft.js'
-import { emailIn, remade, unknownSecret } from '../../replay/fresh-secrets.js'
+import { emailIn, remade, unknownSecret } from '../../replay/credentials.js'
 import type { CallerSource } from './caller-sources.js'
 import type { KnownValues } from './known-values.js'
 import type { PreparedState } from './prepared-state.js'

@@ -2,7 +2,7 @@ import type { FixedOptions, ServiceContext } from '../../../http/context.js'
 import { defaultLimits } from '../../../http/limits.js'
 import { isObject } from '../../../storage/unknown.js'
 import type { Entry } from '../../onion/entry.js'
-import { notReplayable } from '../../replay/not-replayable.js'
+import { notReplayable } from '../../replay/call-draft.js'
 import { bodyOfAnswer, ofEntry } from './recorded-answer.js'
 import { Source, textSource, valueSource } from './source.js'
 

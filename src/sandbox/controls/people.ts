@@ -1,12 +1,17 @@
 import { Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
+import { normalEmail } from '../../base/text/email.js'
+import { type ApprovalRow, approvals, decideApproval, showToUser } from '../../consent/approvals/approval.js'
 import { addDevice, hasDevice, planRegistration } from '../../consent/devices/device.js'
 import { answerPending, type SecondFactorAnswer } from '../../consent/second-factor/answer.js'
 import { type PhoneMode, phones } from '../../consent/second-factor/phone.js'
 import { pendingOf, type ShownRequest, showRequest } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
-import { users } from '../../identity/users/user.js'
+import { newSessionId, signIn } from '../../identity/sessions/session.js'
+import { type ShownUser, users } from '../../identity/users/user.js'
+import { getOrNotFound } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { wrongField } from './shapes.js'
 
 const MOST_SECONDS = 24 * 3600
 
@@ -26,10 +31,6 @@ export interface ShownPhone extends PhoneSettings {
 /** The requests that a phone answered. */
 export type PhoneAnswers = Pick<ShownPhone, 'requests'>
 
-/**
- * Sets how a user's phone answers future pushes, and after how many seconds. A user without a device gets one. Throws
- * `not_found`, `field_invalid`.
- */
 export async function setPhone(
   tx: Writer,
   { userId, mode, afterSeconds = 0 }: { userId: number; mode: PhoneMode; afterSeconds?: number | undefined },
@@ -37,10 +38,7 @@ export async function setPhone(
 ): Promise<PhoneSettings> {
   await checkUser(tx, userId)
   if (!(afterSeconds >= 0 && afterSeconds <= MOST_SECONDS))
-    throw problem('field_invalid', {
-      detail: `"after_seconds" must be from 0 to ${MOST_SECONDS}.`,
-      fields: { field: 'after_seconds' },
-    })
+    throw wrongField('after_seconds', `must be from 0 to ${MOST_SECONDS}.`)
   if (!(await hasDevice(tx, userId))) {
     const token = `sandbox-${randomHex(random, 16)}`
     const order = { userId, platform: 'web', token, name: 'Sandbox phone', at: clock.now() } as const
@@ -50,7 +48,6 @@ export async function setPhone(
   return { user_id: userId, mode, after_seconds: afterSeconds }
 }
 
-/** Returns how a user's phone answers, and the pending requests. Throws `not_found`. */
 export async function readPhone(tx: Reader, userId: number, { clock }: ServiceContext): Promise<ShownPhone> {
   await checkUser(tx, userId)
   const at = clock.now()
@@ -64,7 +61,6 @@ export async function readPhone(tx: Reader, userId: number, { clock }: ServiceCo
   }
 }
 
-/** Answers one request of a user, or all that are pending. Throws `not_found`. */
 export async function answerOnPhone(
   tx: Writer,
   { userId, id, answer }: { userId: number; id?: number | undefined; answer: SecondFactorAnswer },
@@ -82,7 +78,34 @@ export async function answerOnPhone(
   return { requests: answered }
 }
 
-/** Throws `not_found`. */
 async function checkUser(tx: Reader, id: number): Promise<void> {
   if (!(await tx.get(users, id))) throw problem('not_found')
+}
+
+export async function answerApproval(
+  tx: Writer,
+  { id, decision }: { id: string; decision: 'approved' | 'rejected' },
+  service: ServiceContext,
+) {
+  const row = await getOrNotFound(tx, approvals, id)
+  const decided: ApprovalRow | Problem = await decideApproval(tx, row, { decision, at: service.clock.now() })
+  if (decided instanceof Problem) throw decided
+  return showToUser(decided, service)
+}
+
+export interface SignedInUser {
+  session_id: string
+  user: Omit<ShownUser, 'secrets'>
+  /** They identify the session. Send them with each call. */
+  headers: { 'x-session-id': string }
+}
+
+export async function signInAsUser(
+  tx: Writer,
+  { email }: { email: string },
+  service: ServiceContext,
+): Promise<SignedInUser> {
+  const order = { email: normalEmail(email), previousSessionId: newSessionId(service), at: service.clock.now() }
+  const signedIn = await signIn(tx, order, service)
+  return { ...signedIn, headers: { 'x-session-id': signedIn.session_id } }
 }

@@ -1,10 +1,11 @@
-import { problem } from '../../../base/problem.js'
-import { randomHex } from '../../../base/secrets.js'
-import type { ServiceContext } from '../../../http/context.js'
-import { StorageClosed } from '../../../storage/storage.js'
-import { type HttpFork, type HttpForks, sandboxOf } from '../../onion/context.js'
+import { load } from '../../base/load.js'
+import { problem } from '../../base/problem.js'
+import { randomHex } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
+import { StorageClosed } from '../../storage/storage.js'
+import { type HttpFork, type HttpForks, sandboxOf } from '../onion/context.js'
+import { takeKey } from '../settings/settings.js'
 
-/** The part of a fork that its parent needs. */
 interface ForkedService {
   respond(request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response>
   close(): Promise<void>
@@ -16,15 +17,13 @@ const PLACE = '/_sandbox/forks/'
 /** The forks of a service that are reached below its own URL. */
 export class ServedForks implements HttpForks {
   readonly #forks = new Map<string, HttpFork & { readonly service: Promise<ForkedService> }>()
-  readonly #service: Pick<ServiceContext, 'baseUrl' | 'random'>
-  readonly #create: (url: string) => Promise<ForkedService>
   #isClosed = false
 
-  /** `create` makes a fork that knows itself by a URL. */
-  constructor(service: Pick<ServiceContext, 'baseUrl' | 'random'>, create: (url: string) => Promise<ForkedService>) {
-    this.#service = service
-    this.#create = create
-  }
+  /** `open` makes a fork that knows itself by a URL. */
+  constructor(
+    readonly service: Pick<ServiceContext, 'baseUrl' | 'random'>,
+    readonly open: (url: string) => Promise<ForkedService>,
+  ) {}
 
   async create(): Promise<HttpFork> {
     if (this.#isClosed) throw new StorageClosed()
@@ -34,8 +33,8 @@ export class ServedForks implements HttpForks {
       throw problem('sandbox_full', { detail, facts: { most: MOST_FORKS, what: 'forks', oldest } })
     }
     const id = this.#newId()
-    const url = `${this.#service.baseUrl}${PLACE}${id}`
-    const service = this.#create(url)
+    const url = `${this.service.baseUrl}${PLACE}${id}`
+    const service = this.open(url)
     this.#forks.set(id, { id, url, service })
     await service.catch((error: unknown) => {
       this.#forks.delete(id)
@@ -46,7 +45,7 @@ export class ServedForks implements HttpForks {
 
   /** A random source of a test may repeat itself. */
   #newId(): string {
-    const drawn = `fork_${randomHex(this.#service.random, 8)}`
+    const drawn = `fork_${randomHex(this.service.random, 8)}`
     let id = drawn
     for (let n = 2; this.#forks.has(id); n++) id = `${drawn}_${n}`
     return id
@@ -87,5 +86,22 @@ export class ServedForks implements HttpForks {
   }
 }
 
-/** The forks of a sandbox. */
 export const forksOf = (service: Pick<ServiceContext, 'sandbox'>): HttpForks => sandboxOf(service).forks
+
+/** Takes over what a fork needs and its state does not hold. `at`: its time, in milliseconds. Default: that of its parent. */
+export function inherit(context: ServiceContext, { keys, sandbox }: ServiceContext, at?: number): void {
+  context.stateKey.change(keys)
+  const [own, former] = [sandboxOf(context), sandboxOf({ sandbox })]
+  own.clock.restore(former.clock.state())
+  if (at !== undefined) own.clock.setTo(at)
+  own.isServed = former.isServed
+  for (const id of former.handedApprovals.keys()) own.handedApprovals.set(id, true)
+  for (const [id, client] of former.seededClients) own.seededClients.set(id, client)
+}
+
+/** Takes the key of the state of a fork, and ends what it shows as running: that runs in its parent. */
+export async function settleFork(context: ServiceContext): Promise<void> {
+  await takeKey(context)
+  const { endUnfinished } = await load(() => import('./unfinished.js'))
+  await endUnfinished(context, true)
+}

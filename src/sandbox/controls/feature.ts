@@ -1,5 +1,0 @@
-export const controlFeature = {
-  areas: ['_sandbox'],
-  load: () => import('./routes.js'),
-  describe: () => import('./descriptions.js'),
-}

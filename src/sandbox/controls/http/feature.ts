@@ -1,0 +1,14 @@
+export const controlFeature = {
+  areas: ['_sandbox', 'metrics'],
+  async load() {
+    const { controlRoutes, metricsRoutes, peopleRoutes } = await import('./routes.js')
+    const { faultRoutes, journalRoutes, replayRoutes } = await import('../journal/routes.js')
+    const { forkRoutes, snapshotRoutes } = await import('../snapshots/routes.js')
+    // In the order of the documentation.
+    return {
+      ...{ metricsRoutes, faultRoutes, peopleRoutes, controlRoutes },
+      ...{ journalRoutes, snapshotRoutes, forkRoutes, replayRoutes },
+    }
+  },
+  describe: () => import('./descriptions.js'),
+}

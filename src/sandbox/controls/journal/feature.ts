@@ -1,5 +1,0 @@
-export const journalFeature = {
-  areas: ['_sandbox'],
-  load: () => import('./routes.js'),
-  describe: () => import('./descriptions.js'),
-}

@@ -1,5 +1,0 @@
-export const metricsFeature = {
-  areas: ['metrics'],
-  load: () => import('./routes.js'),
-  describe: () => import('./descriptions.js'),
-}
