@@ -1,16 +1,32 @@
 import { load } from '../../base/load.js'
-import { docsOf, isProblemCode, type Problem, problem, problemCodes } from '../../base/problem.js'
+import { docsOf, isProblemCode, type Problem, type ProblemCode, problem, problemCodes } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 import { component } from '../fields/component.js'
 import { z } from '../fields/schema.js'
 import type { Reply } from '../reply.js'
 import { defineRoutes, type Route, route } from '../route.js'
 import type { ErrorFormat } from './answers.js'
-import type { ExplainedError, ListedError } from './explained-error.js'
 
-const listed = { code: z.string(), status: z.int(), error: z.string(), docs: z.string() }
+const text = z.string()
+const listed = { code: text, status: z.int(), error: text, docs: text }
 const ListedErrorShape = component('ListedError', listed)
-const texts = z.array(z.string())
+const ExplainedErrorShape = component('ExplainedError', {
+  ...listed,
+  meaning: text,
+  causes: z.array(text),
+  fixes: z.array(text),
+  fields: z.array(z.object({ name: text, type: text, description: text })),
+  operations: z.array(z.object({ id: text, method: text, path: text })),
+})
+
+/** An error code in a list. `error` is its sentence. The error itself may add a detail to it. */
+export type ListedError = z.output<typeof ListedErrorShape> & { code: ProblemCode }
+
+/**
+ * Everything to know about an error code. `fields`: those of the body that only this code may have. `operations`: those that
+ * may answer with it.
+ */
+export type ExplainedError = z.output<typeof ExplainedErrorShape> & { code: ProblemCode }
 
 const shared = {
   evidence: 'designed',
@@ -42,15 +58,8 @@ export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
       ...shared,
       summary: 'Read what an error code means, its usual causes, and how to fix it.',
       path: '/docs/errors/:code',
-      params: z.object({ code: z.string() }),
-      result: component('ExplainedError', {
-        ...listed,
-        meaning: z.string(),
-        causes: texts,
-        fixes: texts,
-        fields: z.array(z.object({ name: z.string(), type: z.string(), description: z.string() })),
-        operations: z.array(z.object({ id: z.string(), method: z.string(), path: z.string() })),
-      }),
+      params: z.object({ code: text }),
+      result: ExplainedErrorShape,
       errors: ['not_found'],
       async handle({ params: { code }, headers }, { baseUrl, options: { evidence } }): Promise<Reply<ExplainedError>> {
         const { answerCode, answerUnknown } = await load(() => import('./answers.js'))
