@@ -30,8 +30,8 @@ const explainers: Explainers = {
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
 export async function explainAnswer(sources: Sources): Promise<Explanation> {
-  const asked = new RefusedRequest(sources)
-  const { entry, operation, service } = asked
+  const { entry, tx, service, operations, findEarlier } = sources
+  const asked = new RefusedRequest(entry, tx, service, operations, findEarlier)
   const code = entry.code !== undefined && isProblemCode(entry.code) ? entry.code : undefined
   const found = code === undefined ? await explainSuccess(asked) : await explainRefusal(asked, code)
   const about = surroundings(asked)
@@ -43,7 +43,7 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
     facts: { at: entry.at, ...(code !== undefined && { code }), ...found.facts, ...about.facts },
     fix: about.fix ?? found.fix ?? null,
     // Unknown paths have no page of the interface's document, so it is the list of the codes.
-    docs: code === undefined && operation ? `${service.baseUrl}/v4/openapi.json` : docsOf(code, service),
+    docs: code === undefined && asked.operation ? `${service.baseUrl}/v4/openapi.json` : docsOf(code, service),
   }
 }
 

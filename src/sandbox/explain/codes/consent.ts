@@ -11,10 +11,11 @@ import {
 } from '../../../consent/second-factor/request.js'
 import { memberships } from '../../../identity/accounts/account.js'
 import { users } from '../../../identity/users/user.js'
+import { isObject } from '../../../storage/unknown.js'
 import type { Entry } from '../../onion/entry.js'
 import type { FactsByName, Finding, Fix } from '../facts/explanation.js'
 import { callingConnection, priceOf, userBehind } from '../facts/price.js'
-import { advance, type Explainers, exampleCall, isFields, type RefusedRequest } from '../facts/refused-request.js'
+import { advance, type Explainers, exampleCall, type RefusedRequest } from '../facts/refused-request.js'
 import { endText, money, timeText } from '../facts/words.js'
 
 /** What a user approves, and confirms on a device or behind a mailed link. */
@@ -32,7 +33,7 @@ export const consentExplainers = {
       ...{ ...agentFacts(connection), what: price?.what },
       amount: price && sum > 0n ? await money(asked.tx, dq, sum) : undefined,
       threshold: threshold === undefined ? null : await money(asked.tx, dq, threshold),
-      fix: id !== undefined ? approveFirst(asked, id) : isFields(body) ? request() : undefined,
+      fix: id !== undefined ? approveFirst(asked, id) : isObject(body) ? request() : undefined,
     }
   },
 

@@ -6,10 +6,11 @@ import { checkouts } from '../../../market/checkout/checkout-row.js'
 import { plans } from '../../../market/plans/plan.js'
 import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { payments } from '../../../payments/payments/payment.js'
+import { isObject } from '../../../storage/unknown.js'
 import { likelyAccount } from '../facts/credentials.js'
 import type { FactsByName, Finding, Fix } from '../facts/explanation.js'
 import { checkoutIn, commodityIn, invoiceFacts, itemIn, priceOf, subscriptionIn } from '../facts/price.js'
-import { type Explainers, exampleCall, isFields, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
+import { type Explainers, exampleCall, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
 /** Items and the endpoints of their sellers, checkouts, carts, plans and invoices. */
@@ -41,7 +42,7 @@ export const marketExplainers = {
     const schema = item?.service_schema ?? {}
     const { declared, required } = argumentsOf(schema)
     const names = Object.keys(declared)
-    const sent = isFields(asked.body.arguments) ? asked.body.arguments : {}
+    const sent = isObject(asked.body.arguments) ? asked.body.arguments : {}
     const refused = asked.textFact('argument')?.split('/')[0]
     return {
       ...{ ...facts, sent, schema },
@@ -253,7 +254,7 @@ function newCart(asked: RefusedRequest): Fix {
 type Schema = CatalogItemRow['service_schema']
 
 const argumentsOf = ({ properties, required }: Schema) => ({
-  declared: isFields(properties) ? properties : {},
+  declared: isObject(properties) ? properties : {},
   required: Array.isArray(required) ? required.map(String) : [],
 })
 
@@ -269,13 +270,13 @@ const samples: FactsByName = { number: 1, integer: 1, boolean: true, array: [], 
 
 /** A value that fits the schema of one argument, as far as its type says. */
 function sampleOf(schema: unknown): unknown {
-  if (!isFields(schema)) return 'text'
+  if (!isObject(schema)) return 'text'
   if (Array.isArray(schema.enum)) return schema.enum[0]
   return 'default' in schema ? schema.default : (samples[String(schema.type)] ?? 'text')
 }
 
 function isOfType(value: unknown, schema: unknown): boolean {
-  const type = isFields(schema) ? schema.type : undefined
+  const type = isObject(schema) ? schema.type : undefined
   if (type === 'integer') return Number.isInteger(value)
   return type === 'string' || type === 'number' || type === 'boolean' ? typeof value === type : true
 }

@@ -1,5 +1,8 @@
+import leven from 'leven'
 import { forwardedHeaders } from '../../../base/forwarded-headers.js'
+import { parsedJson } from '../../../base/json.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { isObject } from '../../../storage/unknown.js'
 import { sandboxOf } from '../../onion/context.js'
 import type { Entry } from '../../onion/entry.js'
 import { describeEffects } from '../facts/effects.js'
@@ -7,7 +10,6 @@ import type { FactsByName, Fix } from '../facts/explanation.js'
 import {
   decoded,
   type Explainers,
-  isFields,
   isPathOf,
   type Operation,
   REDACTED,
@@ -220,19 +222,15 @@ function slipIn(text: string): string {
 
 /** The object that a broken JSON text was meant to be, if only a last comma or a list around it is wrong. */
 function repair(text: string): FactsByName | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/,(\s*[}\]])/g, '$1'))
-    const object = Array.isArray(value) && value.length === 1 ? value[0] : value
-    return isFields(object) ? object : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text.replace(/,(\s*[}\]])/g, '$1'))
+  const object = Array.isArray(value) && value.length === 1 ? value[0] : value
+  return isObject(object) ? object : undefined
 }
 
 function valueAt(asked: RefusedRequest, field: string): unknown {
   const [name = '', ...rest] = field.split('.')
   return rest.reduce<unknown>(
-    (value, part) => (isFields(value) || Array.isArray(value) ? (value as FactsByName)[part] : undefined),
+    (value, part) => (isObject(value) || Array.isArray(value) ? (value as FactsByName)[part] : undefined),
     asked.sent(name),
   )
 }
@@ -273,22 +271,12 @@ function nearPath(path: string, method: string, operations: readonly Operation[]
   const [, below] = /^\/[^/]+(\/(?:v\d|_sandbox)\/.*)$/.exec(path) ?? []
   const callable = operations.filter((operation) => operation.method === method)
   const spelled = callable.flatMap(({ path: known, versions }) => {
-    if (known.includes(':') || !isNear(known, rest)) return []
+    if (known.includes(':') || leven(known, rest) > 1) return []
     return [`${versions?.[0] ? `/${versions[0]}` : ''}${known}`]
   })
   return [below, `/v4${rest}`, `/v4${path}`, `/v2${rest}`, ...spelled].find(
     (each) => each !== undefined && callable.some((operation) => isPathOf(operation, each)),
   )
-}
-
-/** Whether one path becomes the other by adding, leaving out or changing one character. */
-function isNear(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  let [endA, endB] = [a.length, b.length]
-  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) [endA, endB] = [endA - 1, endB - 1]
-  return Math.max(endA, endB) - start <= 1
 }
 
 /** The key, and the first request of this caller with it. */
@@ -306,13 +294,10 @@ async function sameKey(asked: RefusedRequest, running?: Entry) {
 }
 
 function changedFields(body: FactsByName, otherBody: string | null): string[] {
-  try {
-    const other: FactsByName = JSON.parse(otherBody ?? '{}')
-    const names = new Set([...Object.keys(body), ...Object.keys(other)])
-    return [...names].filter((name) => JSON.stringify(body[name]) !== JSON.stringify(other[name]))
-  } catch {
-    return []
-  }
+  const other = parsedJson(otherBody ?? '{}')
+  if (!isObject(other)) return []
+  const names = [...new Set([...Object.keys(body), ...Object.keys(other)])]
+  return names.filter((name) => JSON.stringify(body[name]) !== JSON.stringify(other[name]))
 }
 
 /** Undefined for a service that is no sandbox. */

@@ -1,7 +1,9 @@
+import { parsedJson, withoutUndefined } from '../../../base/json.js'
 import type { ProblemCode } from '../../../base/problem.js'
 import { HIDDEN_KEY } from '../../../base/text/redacted.js'
 import type { FixedOptions, ServiceContext } from '../../../http/context.js'
 import type { Collection, Key, Reader, Row } from '../../../storage/storage.js'
+import { isObject } from '../../../storage/unknown.js'
 import type { SandboxParts } from '../../onion/context.js'
 import type { Entry } from '../../onion/entry.js'
 import type { ExampleCall, FactsByName, Finding, Fix } from './explanation.js'
@@ -36,11 +38,6 @@ export interface Sources {
 
 /** A request of the journal, taken apart. */
 export class RefusedRequest {
-  readonly entry: WholeEntry
-  readonly tx: Reader
-  readonly service: Sources['service']
-  readonly operations: readonly Operation[]
-  readonly findEarlier: Sources['findEarlier']
   /** When the request was made, in Unix milliseconds. */
   readonly at: number
   /** The operation. Undefined for an unknown path. */
@@ -54,12 +51,13 @@ export class RefusedRequest {
   /** What the refusal says beside its sentence, and what decided where it was thrown. */
   readonly facts: FactsByName
 
-  constructor({ entry, tx, service, operations, findEarlier }: Sources) {
-    this.entry = entry
-    this.tx = tx
-    this.service = service
-    this.operations = operations
-    this.findEarlier = findEarlier
+  constructor(
+    readonly entry: WholeEntry,
+    readonly tx: Reader,
+    readonly service: Sources['service'],
+    readonly operations: readonly Operation[],
+    readonly findEarlier: Sources['findEarlier'],
+  ) {
     this.at = Date.parse(entry.at)
     this.operation = operations.find(({ id }) => id === entry.operation_id)
     const url = new URL(entry.path, 'http://service.invalid')
@@ -146,7 +144,7 @@ export class RefusedRequest {
   /** The request again, with other fields. A field that is undefined is left out. */
   again({ body, query, as, headers, path = this.entry.path, whole }: Partial<Again> = {}): ExampleCall {
     const { request, principal, method } = this.entry
-    const fields = definedIn({ ...this.#meantFields(), ...body })
+    const fields = withoutUndefined({ ...this.#meantFields(), ...body })
     // The journal keeps JSON and forms.
     const type = this.operation?.text && request.body === null ? request.headers['content-type'] : undefined
     const key = request.headers['idempotency-key']
@@ -170,7 +168,7 @@ export class RefusedRequest {
   #meantFields(): FactsByName {
     const { body } = this.entry.request
     const meant = body === null ? undefined : parsedJson(body)
-    return isFields(meant) ? meant : this.body
+    return isObject(meant) ? meant : this.body
   }
 
   /** A fix that replaces the refused request: the same request with other fields. */
@@ -255,25 +253,11 @@ function fieldsOf(body: string | null, type: string | undefined): FactsByName | 
   if (body === null) return undefined
   if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
   const value = parsedJson(body)
-  return isFields(value) ? value : undefined
+  return isObject(value) ? value : undefined
 }
 
 /** The fields of an answer. */
 export const answered = ({ response }: Entry): FactsByName => fieldsOf(response.body, 'application/json') ?? {}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-export const isFields = (value: unknown): value is FactsByName =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const definedIn = (fields: FactsByName): FactsByName =>
-  Object.fromEntries(Object.entries(fields).filter(([, each]) => each !== undefined))
 
 interface Again {
   readonly path: string
