@@ -7,16 +7,16 @@ import type { Reply } from '../reply.js'
 import { defineRoutes, type Route, route } from '../route.js'
 import type { ErrorFormat } from './answers.js'
 
-const text = z.string()
-const listed = { code: text, status: z.int(), error: text, docs: text }
+const anyText = z.string()
+const listed = { code: anyText, status: z.int(), error: anyText, docs: anyText }
 const ListedErrorShape = component('ListedError', listed)
 const ExplainedErrorShape = component('ExplainedError', {
   ...listed,
-  meaning: text,
-  causes: z.array(text),
-  fixes: z.array(text),
-  fields: z.array(z.object({ name: text, type: text, description: text })),
-  operations: z.array(z.object({ id: text, method: text, path: text })),
+  meaning: anyText,
+  causes: z.array(anyText),
+  fixes: z.array(anyText),
+  fields: z.array(z.object({ name: anyText, type: anyText, description: anyText })),
+  operations: z.array(z.object({ id: anyText, method: anyText, path: anyText })),
 })
 
 /** An error code in a list. `error` is its sentence. The error itself may add a detail to it. */
@@ -58,7 +58,7 @@ export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
       ...shared,
       summary: 'Read what an error code means, its usual causes, and how to fix it.',
       path: '/docs/errors/:code',
-      params: z.object({ code: text }),
+      params: z.object({ code: anyText }),
       result: ExplainedErrorShape,
       errors: ['not_found'],
       async handle({ params: { code }, headers }, { baseUrl, options: { evidence } }): Promise<Reply<ExplainedError>> {
