@@ -111,8 +111,10 @@ export const problemStatus = (code: ProblemCode): number => Number(declarations[
 export const problemSentence = (code: ProblemCode): string =>
   (declarations[code].slice(4).split(/ [{[]/)[0] ?? '').replace(/[‹›]/g, '`')
 /** The fields that a problem with this code may add to its body. */
-export const fieldsOfCode = (code: ProblemCode): FieldName[] =>
-  (/ \{(.*)\}/.exec(declarations[code])?.[1]?.split(' ') ?? []) as FieldName[] // They are checked where they are declared.
+export function fieldsOfCode(code: ProblemCode): FieldName[] {
+  const [, names] = declarations[code].split(' {')
+  return (names?.split('}')[0]?.split(' ') ?? []) as FieldName[] // They are checked where they are declared.
+}
 
 const storageFailures: readonly ProblemCode[] = ['storage_unavailable', 'storage_full', 'outcome_unknown']
 

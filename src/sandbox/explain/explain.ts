@@ -55,8 +55,9 @@ async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise
   const { principal, request, response } = asked.entry
   const wait = response.headers['retry-after']
   const facts = {
-    ...{ caller: principal, principal, accepted: asked.operation?.auth ?? [] },
+    ...{ caller: principal, principal },
     sent: ['authorization', 'x-session-id', 'cookie', 'x-device-token'].filter((name) => name in request.headers),
+    accepted: asked.operation?.auth ?? [],
     ...(wait !== undefined && { retry_after: Number(wait) }),
     ...thrown,
     ...Object.fromEntries(Object.entries(found).map(([name, fact]) => [name, shownFact(name, fact)])),
