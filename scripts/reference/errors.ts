@@ -1,5 +1,6 @@
 import { problemCodes } from '../../src/base/problem.js'
-import { type ExplainedError, explainError, listErrors } from '../../src/http/error-pages/explained-error.js'
+import { explainError, listErrors } from '../../src/http/error-pages/explained-error.js'
+import type { ExplainedError } from '../../src/http/error-pages/read-errors.js'
 import { routeList } from '../route-table.js'
 import { linkTo, operations } from './document.js'
 import { code, page, prose, table } from './markdown.js'

@@ -105,14 +105,9 @@ type ItemOf<P, Required> = { [Name in keyof P & Required]: ValueOf<P[Name]> } & 
 /** Fields of a problem's body beside `error`, `status` and `code`. */
 export type ProblemFields = { readonly [Name in FieldName]?: ValueOf<(typeof problemFields)[Name]> | undefined }
 
-/** What a problem carries: fields of its body, and facts that only the journal of a sandbox keeps. */
-export interface DeclaredNames {
-  readonly fields?: readonly FieldName[]
-  readonly facts?: readonly string[]
-}
-
-/** The HTTP status and the sentence of an error, as in a status line, and what it carries. */
-export type ProblemDeclaration = StatusLine | readonly [StatusLine, DeclaredNames]
-type StatusLine = `${number} ${string}`
-
-export type ProblemDeclarations = Readonly<Record<string, ProblemDeclaration>>
+/**
+ * The errors of a group, by their codes: `402 The card was declined. {reason payment_id} [decline_code]`. The HTTP status and
+ * the sentence as in a status line, in which ‹ and › enclose code, then the fields that its body may have, and the facts that
+ * only the journal of a sandbox keeps.
+ */
+export type ProblemDeclarations = Readonly<Record<string, `${number} ${string}`>>

@@ -1,8 +1,8 @@
-/** What happened and what did not, then its usual causes, and what fixes it. */
-export type ProblemPage = readonly [meaning: string, ...PageLine[]]
+/**
+ * The pages of the errors that a group declares, which are loaded when they are first read: what happened and what did not,
+ * then a line for each of its usual causes, and of what fixes it. ‹ and › enclose code.
+ */
+export type ProblemPages<Declared> = Readonly<Record<keyof Declared, `${string}\n    ${'cause' | 'fix'}: ${string}`>>
 
-/** A line of a page. Backticks mark code. */
-type PageLine = `cause: ${string}` | `fix: ${string}`
-
-/** The pages of the errors that a group declares, which are loaded when they are first read. */
-export type ProblemPages<Declared> = Readonly<Record<keyof Declared, ProblemPage>>
+/** The lines of a text, with code in backticks. */
+export const textLines = (text: string): string[] => text.replace(/[‹›]/g, '`').split(/\n */)

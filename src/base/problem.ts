@@ -10,11 +10,11 @@ import { paymentsProblems } from '../payments/problems.js'
 import { sandboxProblems } from '../sandbox/problems.js'
 import { storageProblems } from '../storage/problems.js'
 import type { Evidence } from './evidence.js'
-import type { DeclaredNames, FieldName, ProblemDeclaration, ProblemFields } from './problem-fields.js'
+import type { FieldName, ProblemFields } from './problem-fields.js'
 
 /**
- * Every error the service answers with, declared by the group that throws it: `code: 'status sentence'`.
- * The body is `{error, status, code, docs}`; a problem may add a detail to the sentence, headers, fields and facts.
+ * Every error the service answers with, declared by the group that throws it. The body is `{error, status, code, docs}`; a
+ * problem may add a detail to the sentence, headers, fields and facts.
  */
 const problems = {
   ...storageProblems,
@@ -30,30 +30,23 @@ const problems = {
   ...sandboxProblems,
 }
 
-export type ProblemCode = keyof typeof problems
+type Problems = typeof problems
+export type ProblemCode = keyof Problems
 /** The HTTP status of a code. */
-export type StatusOfCode<Code extends ProblemCode> = (typeof problems)[Code] extends infer Declared
-  ? (
-      Declared extends readonly [infer Line, unknown]
-        ? Line
-        : Declared
-    ) extends `${infer Status extends number} ${string}`
-    ? Status
-    : never
+export type StatusOfCode<Code extends ProblemCode> = Problems[Code] extends `${infer Status extends number} ${string}`
+  ? Status
   : never
+type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
+type FieldNameOf<Line> = Line extends `${string} {${infer Names}}${string}` ? Words<Names> : never
 /** The fields that a problem with this code may carry, and their types. */
-export type FieldsOfCode<Code extends ProblemCode> = Pick<
-  ProblemFields,
-  (typeof problems)[Code] extends readonly [string, { fields: readonly (infer Name extends FieldName)[] }]
-    ? Name
-    : never
->
+export type FieldsOfCode<Code extends ProblemCode> = Pick<ProblemFields, FieldNameOf<Problems[Code]> & FieldName>
 /** The names of the facts that a problem with this code may carry. */
-type FactOfCode<Code extends ProblemCode> = Code extends ProblemCode
-  ? (typeof problems)[Code] extends readonly [string, { facts: readonly (infer Name extends string)[] }]
-    ? Name
-    : never
-  : never
+type FactOfCode<Code extends ProblemCode> = Problems[Code] extends `${string} [${infer Names}]` ? Words<Names> : never
+
+/** A declaration with a field that does not exist does not compile. */
+const declarations: {
+  readonly [Code in ProblemCode]: FieldNameOf<Problems[Code]> extends FieldName ? string : never
+} = problems
 
 export interface ProblemExtra<Code extends ProblemCode = ProblemCode> {
   /** Added to the sentence: which field, how much, what to do. */
@@ -114,15 +107,14 @@ export const isProblemCode = (code: string): code is ProblemCode => Object.hasOw
 
 export const problemCodes = Object.keys(problems).filter(isProblemCode)
 
-const declared = (code: ProblemCode): readonly [line: string, names?: DeclaredNames] => {
-  const declaration: ProblemDeclaration = problems[code]
-  return typeof declaration === 'string' ? [declaration] : declaration
-}
-
-export const problemStatus = (code: ProblemCode): number => Number(declared(code)[0].slice(0, 3))
-export const problemSentence = (code: ProblemCode): string => declared(code)[0].slice(4)
+export const problemStatus = (code: ProblemCode): number => Number(declarations[code].slice(0, 3))
+export const problemSentence = (code: ProblemCode): string =>
+  (declarations[code].slice(4).split(/ [{[]/)[0] ?? '').replace(/[‹›]/g, '`')
 /** The fields that a problem with this code may add to its body. */
-export const fieldsOfCode = (code: ProblemCode): readonly FieldName[] => declared(code)[1]?.fields ?? []
+export function fieldsOfCode(code: ProblemCode): FieldName[] {
+  const [, names] = declarations[code].split(' {')
+  return (names?.split('}')[0]?.split(' ') ?? []) as FieldName[] // They are checked where they are declared.
+}
 
 const storageFailures: readonly ProblemCode[] = ['storage_unavailable', 'storage_full', 'outcome_unknown']
 

@@ -18,6 +18,8 @@ describe('the texts of the error pages', () => {
   it('are whole sentences that say more than the error itself', () => {
     const wrong = sentences.filter(({ text }) => !/[.!?]$|`\.?$/.test(text) || text.split('`').length % 2 === 0)
     expect(wrong).toEqual([])
+    // A line of a page that is neither a cause nor a fix.
+    expect(sentences.filter(({ text }) => text.includes('\n'))).toEqual([])
     expect(problemCodes.filter((code) => errorText(code).meaning === problemSentence(code))).toEqual([])
     const counts = problemCodes.map(errorText).flatMap(({ causes, fixes }) => [causes.length, fixes.length])
     expect([Math.min(...counts), Math.max(...counts)]).toEqual([1, 4])

@@ -1,6 +1,6 @@
 import { agentsPages } from '../../agents/problem-pages.js'
 import type { ProblemCode } from '../../base/problem.js'
-import type { ProblemPage } from '../../base/problem-page.js'
+import { textLines } from '../../base/problem-page.js'
 import { oidcPages } from '../../consent/oidc/problem-pages.js'
 import { consentPages } from '../../consent/problem-pages.js'
 import { identityPages } from '../../identity/problem-pages.js'
@@ -12,7 +12,7 @@ import { sandboxPages } from '../../sandbox/problem-pages.js'
 import { storagePages } from '../../storage/problem-pages.js'
 import { httpPages } from '../problem-pages.js'
 
-const pages: Readonly<Record<ProblemCode, ProblemPage>> = {
+const pages: Readonly<Record<ProblemCode, string>> = {
   ...storagePages,
   ...httpPages,
   ...jobsPages,
@@ -28,7 +28,7 @@ const pages: Readonly<Record<ProblemCode, ProblemPage>> = {
 
 /** What the page of a code says, from the most to the least likely cause. */
 export function errorText(code: ProblemCode) {
-  const [meaning, ...lines] = pages[code]
-  const of = (kind: string) => lines.flatMap((line) => (line.startsWith(kind) ? [line.slice(kind.length)] : []))
-  return { meaning, causes: of('cause: '), fixes: of('fix: ') }
+  const lines = textLines(pages[code]).map((line) => /^(?:(cause|fix): )?(.*)$/.exec(line))
+  const of = (kind?: string) => lines.flatMap((line) => (line?.[2] && line[1] === kind ? line[2] : []))
+  return { meaning: of().join('\n'), causes: of('cause'), fixes: of('fix') }
 }

@@ -12,26 +12,7 @@ import { routesThatAnswer } from '../openapi/document.js'
 import type { Route } from '../route.js'
 import { errorsOf } from '../routing/errors.js'
 import { errorText } from './error-texts.js'
-
-/** An error code in a list. */
-export interface ListedError {
-  readonly code: ProblemCode
-  readonly status: number
-  /** The sentence of the code. The error itself may add a detail to it. */
-  readonly error: string
-  readonly docs: string
-}
-
-/** Everything to know about an error code. */
-export interface ExplainedError extends ListedError {
-  readonly meaning: string
-  readonly causes: readonly string[]
-  readonly fixes: readonly string[]
-  /** The fields of the body that only this code may have. */
-  readonly fields: readonly { readonly name: string; readonly type: string; readonly description: string }[]
-  /** The operations that may answer with it. */
-  readonly operations: readonly { readonly id: string; readonly method: string; readonly path: string }[]
-}
+import type { ExplainedError, ListedError } from './read-errors.js'
 
 /** The service that explains an error: it lists the operations that answer there. */
 export interface ExplainingService {
@@ -52,13 +33,12 @@ const listedError = (code: ProblemCode, service: Pick<ExplainingService, 'baseUr
 })
 
 export function explainError(code: ProblemCode, service: ExplainingService): ExplainedError {
-  const { meaning, causes, fixes } = errorText(code)
   const answering = routesThatAnswer(service.routes, service.evidence).filter(
     ({ route, version }) => version === route.versions?.[0] && errorsOf(route).includes(code),
   )
   return {
     ...listedError(code, service),
-    ...{ meaning, causes, fixes },
+    ...errorText(code),
     fields: fieldsOfCode(code).map((name) => {
       const { type, description } = problemFields[name]
       return { name, type: typeof type === 'string' ? type : type.join(' or '), description }

@@ -1,16 +1,32 @@
 import { load } from '../../base/load.js'
-import { docsOf, isProblemCode, type Problem, problem, problemCodes } from '../../base/problem.js'
+import { docsOf, isProblemCode, type Problem, type ProblemCode, problem, problemCodes } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 import { component } from '../fields/component.js'
 import { z } from '../fields/schema.js'
 import type { Reply } from '../reply.js'
 import { defineRoutes, type Route, route } from '../route.js'
 import type { ErrorFormat } from './answers.js'
-import type { ExplainedError, ListedError } from './explained-error.js'
 
-const listed = { code: z.string(), status: z.int(), error: z.string(), docs: z.string() }
+const anyText = z.string()
+const listed = { code: anyText, status: z.int(), error: anyText, docs: anyText }
 const ListedErrorShape = component('ListedError', listed)
-const texts = z.array(z.string())
+const ExplainedErrorShape = component('ExplainedError', {
+  ...listed,
+  meaning: anyText,
+  causes: z.array(anyText),
+  fixes: z.array(anyText),
+  fields: z.array(z.object({ name: anyText, type: anyText, description: anyText })),
+  operations: z.array(z.object({ id: anyText, method: anyText, path: anyText })),
+})
+
+/** An error code in a list. `error` is its sentence. The error itself may add a detail to it. */
+export type ListedError = z.output<typeof ListedErrorShape> & { code: ProblemCode }
+
+/**
+ * Everything to know about an error code. `fields`: those of the body that only this code may have. `operations`: those that
+ * may answer with it.
+ */
+export type ExplainedError = z.output<typeof ExplainedErrorShape> & { code: ProblemCode }
 
 const shared = {
   evidence: 'designed',
@@ -42,15 +58,8 @@ export const errorCodeRoutes = (loadRoutes: () => Promise<readonly Route[]>) =>
       ...shared,
       summary: 'Read what an error code means, its usual causes, and how to fix it.',
       path: '/docs/errors/:code',
-      params: z.object({ code: z.string() }),
-      result: component('ExplainedError', {
-        ...listed,
-        meaning: z.string(),
-        causes: texts,
-        fixes: texts,
-        fields: z.array(z.object({ name: z.string(), type: z.string(), description: z.string() })),
-        operations: z.array(z.object({ id: z.string(), method: z.string(), path: z.string() })),
-      }),
+      params: z.object({ code: anyText }),
+      result: ExplainedErrorShape,
       errors: ['not_found'],
       async handle({ params: { code }, headers }, { baseUrl, options: { evidence } }): Promise<Reply<ExplainedError>> {
         const { answerCode, answerUnknown } = await load(() => import('./answers.js'))

@@ -10,7 +10,6 @@ import { codesIn } from '../../../jobs/outbox/message-text.js'
 import { outbox } from '../../../jobs/outbox/outbox.js'
 import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
 import {
-  clientIdOf,
   createAccountFirst,
   credentialFirst,
   likelyAccount,
@@ -18,10 +17,9 @@ import {
   signInFirst,
   tokenFirst,
 } from '../facts/credentials.js'
-import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
 import { callingConnection, userBehind } from '../facts/price.js'
-import type { RefusedRequest } from '../facts/refused-request.js'
+import type { Explainers, RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** Who calls, by what credential, and how users sign in. */
@@ -34,130 +32,114 @@ export const callerExplainers = {
 
   async client_unknown(asked) {
     const kind = kindOf(asked)
-    const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
-    const client = id === undefined ? undefined : await asked.tx.get(clients, id)
-    const found = await asked.tx.find(clients, { index: 'byOwner', prefix: [kind], limit: 5, reverse: true })
+    const { id, client } = await callingClient(asked)
+    const found = await asked.newest(clients, 'byOwner', [kind], 5)
     const valid = found.filter(({ deleted_at }) => deleted_at === null)
     const known = client?.deleted_at === null ? client : valid[0]
     return {
-      client_id: id,
-      owner: client && `${client.owner_kind}:${client.owner_id}`,
-      other_kind: client && client.owner_kind !== kind,
-      revoked_at: client?.deleted_at == null ? null : timeText(client.deleted_at),
-      newest: known?.id === id ? undefined : known?.id,
+      ...{ client_id: id, owner: client && `${client.owner_kind}:${client.owner_id}`, revoked_at: client?.deleted_at },
+      ...{ other_kind: client && client.owner_kind !== kind, newest: known?.id === id ? undefined : known?.id },
       client_ids: valid.map((row) => row.id),
-      fix: known ? await tokenOnly(asked, kind, known.owner_id) : createAccountFirst(asked),
+      fix: known ? tokenFirst(asked, kind, known.owner_id, null) : createAccountFirst(asked),
     }
   },
 
   async token_invalid(asked) {
-    return { ...(await needsCredential(asked)), ended: await endedTokens(asked) }
+    // Those that ended in the day before. The refused one may be among them.
+    const rows = (await asked.newest(tokens, 'byEnd', [])).filter(
+      ({ access_expires_at: end, owner_kind }) =>
+        end <= asked.at && end > asked.at - 86_400_000 && asked.operation?.auth.includes(owner_kind),
+    )
+    const ended = rows.slice(0, 3).map(({ owner_kind, owner_id, access_expires_at }) => ({
+      owner: `${owner_kind}:${owner_id}`,
+      ended_at: timeText(access_expires_at),
+    }))
+    return { ...(await needsCredential(asked)), ended }
   },
 
   async refresh_token_invalid(asked) {
-    const rows = await asked.tx.find(tokens, { index: 'byEnd', prefix: [], limit: 20, reverse: true })
-    const kind = kindOf(asked)
-    const used = rows.filter(({ owner_kind, refresh_digest }) => owner_kind === kind && refresh_digest === null)
+    const rows = await asked.newest(tokens, 'byEnd', [], 20)
+    const used = rows.filter((row) => row.owner_kind === kindOf(asked) && row.refresh_digest === null)
     return { ...(await needsTokenOfKind(asked)), used: used.length }
   },
 
   async public_secret_unknown(asked) {
-    const known = await asked.tx.find(accounts, { index: 'id', prefix: [], limit: 5, reverse: true })
-    const change = { public_secret: known[0]?.public_secret }
+    const known = await asked.newest(accounts, 'id', [], 5)
     return {
       accounts: known.map(({ id }) => `account:${id}`),
       public_secrets: known.map(({ id, public_secret }) => ({ account: id, public_secret })),
-      fix: known[0] && asked.corrected('public_secret' in asked.query ? { query: change } : { body: change }),
+      fix: known[0] && asked.corrected(asked.withParameter('public_secret', known[0].public_secret)),
     }
   },
 
   async sign_in_required(asked) {
-    const [last] = await asked.tx.find(sessions, { index: 'id', prefix: [], limit: 1, reverse: true })
+    const [last] = await asked.newest(sessions, 'id', [], 1)
     return {
-      owner: last && `user:${last.user_id}`,
-      session_ends_at: last && timeText(last.expires_at),
+      ...{ owner: last && `user:${last.user_id}`, session_ends_at: last?.expires_at },
       newest_session: last && { user: last.user_id, expires_at: last.expires_at },
       fix: await signInFirst(asked),
     }
   },
 
   async page_refused(asked) {
-    const found = await asked.tx.find(sessions, { index: 'id', prefix: [], limit: 100, reverse: true })
+    const found = await asked.newest(sessions, 'id', [], 100)
     const origins = [...new Set(found.flatMap(({ page }) => (page ? [page.origin] : [])))]
-    const [origin] = origins
-    const fix = origin === undefined ? undefined : asked.corrected({ headers: { origin } })
+    const fix = origins[0] === undefined ? undefined : asked.corrected({ headers: { origin: origins[0] } })
     return { origin: asked.entry.request.headers.origin, origins, fix }
   },
 
   async not_an_account(asked) {
     const account = await likelyAccount(asked)
-    const owner = account === undefined ? undefined : `account:${account}`
-    return { account, owner, fix: await tokenFirst(asked, 'account', account) }
+    return { account, owner: account && `account:${account}`, fix: tokenFirst(asked, 'account', account) }
   },
 
   async insufficient_scope(asked) {
-    const connection = await callingConnection(asked)
+    const { client_id, user_id: user, scopes: granted = [] } = (await callingConnection(asked)) ?? {}
     const needed = asked.operation?.agentScope ?? 'twin'
-    const granted = connection?.scopes ?? []
     const parameters = new URLSearchParams({
-      response_type: 'code',
-      ...(connection && { client_id: connection.client_id }),
+      ...{ response_type: 'code', ...(client_id !== undefined && { client_id }) },
       scope: [...new Set([...granted, 'openid', needed])].join(' '),
     })
-    const owner = connection && `user:${connection.user_id}`
-    const { client_id, user_id: user } = connection ?? {}
-    return { needed, granted, client_id, user, owner, authorize: `/v4/oidc/auth?${parameters}` }
+    const authorize = `/v4/oidc/auth?${parameters}`
+    return { needed, granted, client_id, user, owner: user && `user:${user}`, authorize }
   },
 
   async too_many_failures(asked) {
-    const [, id] = /^client:(.+)$/.exec(asked.entry.principal ?? '') ?? []
-    const client_id = asked.sentText('client_id') ?? id
-    const wrong = await attemptsOf(asked.tx, clientFailures, { subject: client_id ?? '', at: asked.at })
-    const client = client_id === undefined ? undefined : await asked.tx.get(clients, client_id)
-    const fix = client ? await tokenOnly(asked, client.owner_kind, client.owner_id) : asked.later(asked.waitOf(60))
-    return { client_id, wrong, fix }
+    const { id, client } = await callingClient(asked, asked.sentText('client_id'))
+    const wrong = await attemptsOf(asked.tx, clientFailures, { subject: id ?? '', at: asked.at })
+    const wait = Number(asked.entry.response.headers['retry-after'] ?? 60)
+    const fix = client ? tokenFirst(asked, client.owner_kind, client.owner_id, null) : asked.later(wait)
+    return { client_id: id, wrong, fix }
   },
 
   async session_required(asked) {
-    const { email, codes } = await codesOf(asked)
-    return {
-      email,
-      codes: codes.length,
-      mailed_at: timeText(codes[0]?.created_at ?? 0),
-      fix: newCodeFirst(asked, email),
-    }
+    const { email, codes, fix } = await codesOf(asked)
+    return { email, codes: codes.length, mailed_at: codes[0]?.created_at ?? 0, fix }
   },
 
   async code_wrong(asked) {
-    const { email, last } = await codesOf(asked)
-    const code = await mailedCode(asked, email)
+    const { email, last, fix } = await codesOf(asked)
+    // The outbox of the sandbox shows it too.
+    const [code] = (await asked.newest(outbox, 'byToAndKind', [email, 'mail'], 5)).flatMap(codesIn)
     return {
-      email,
-      ...(last && {
-        tries: last.tries,
-        tries_left: TRIES - last.tries,
-        most: TRIES,
-        mailed_at: timeText(last.created_at),
-      }),
-      expires_at: last && timeText(last.expires_at),
-      outbox_code: code,
-      fix: code === undefined ? newCodeFirst(asked, email) : asked.corrected({ body: { code } }),
+      ...{ email, outbox_code: code, mailed_at: last?.created_at, expires_at: last?.expires_at },
+      ...(last && { tries: last.tries, tries_left: TRIES - last.tries, most: TRIES }),
+      fix: code === undefined ? fix : asked.corrected({ body: { code } }),
     }
   },
 
   async code_expired(asked) {
-    const { email, last } = await codesOf(asked)
-    const times = last && { expires_at: timeText(last.expires_at), mailed_at: timeText(last.created_at) }
-    return { email, used: last?.used, ...times, fix: newCodeFirst(asked, email) }
+    const { email, last, fix } = await codesOf(asked)
+    return { email, used: last?.used, expires_at: last?.expires_at, mailed_at: last?.created_at, fix }
   },
 
   async too_many_tries(asked) {
-    const { email, last } = await codesOf(asked)
+    const { email, last, fix } = await codesOf(asked)
     const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
     // Only the limit of the day refuses to mail a code, however often the last one was tried.
     const isOfCode = asked.sent('code') !== undefined && (last?.tries ?? 0) >= TRIES
     if (!isOfCode && wrong >= wrongCodes.most) return { email, wrong, most: wrongCodes.most }
-    return { email, tries: last?.tries ?? TRIES, most: TRIES, fix: newCodeFirst(asked, email) }
+    return { email, tries: last?.tries ?? TRIES, most: TRIES, fix }
   },
 
   async too_many_codes(asked) {
@@ -172,8 +154,7 @@ export const callerExplainers = {
   },
 
   async too_many_mails(asked) {
-    const rows = await asked.tx.find(rates, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
-    const full = rows.filter(({ times }) => times.length >= 5)
+    const full = (await asked.newest(rates, 'byEnd', [])).filter(({ times }) => times.length >= 5)
     const full_limits = full.map(({ id, times }) => ({ kind: id.split(':')[0], messages: times.length }))
     return { user: await userBehind(asked), full_limits }
   },
@@ -188,76 +169,59 @@ export const callerExplainers = {
 
   async email_taken(asked) {
     const email = asked.sentText('email') ?? ''
-    const user = await userByEmail(asked.tx, normalEmail(email))
+    const { id, created_at, made_by } = (await userByEmail(asked.tx, normalEmail(email))) ?? {}
     const other = email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`)
     return {
-      ...{ email, user: user?.id, owner: user && `user:${user.id}`, created_at: user && timeText(user.created_at) },
-      maker: user?.made_by == null ? null : `account:${user.made_by}`,
+      ...{ email, user: id, owner: id && `user:${id}`, created_at, maker: made_by && `account:${made_by}` },
       fix: asked.corrected({ body: { email: other } }),
     }
   },
 
-  account_creation_refused({ service: { accountCreation } }) {
-    const example = { method: 'POST', path: '/_sandbox/seed', body: { accounts: [{ name: 'Shop' }] } }
-    return { accountCreation, fix: { operation_id: 'seedSandbox', example, next: null } }
-  },
+  account_creation_refused: (asked) => ({
+    accountCreation: asked.service.accountCreation,
+    fix: asked.first('POST /_sandbox/seed', { body: { accounts: [{ name: 'Shop' }] }, next: null }),
+  }),
 } satisfies Explainers
 
 const TRIES = 5
 
 const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
 
+/** The scheme of the Authorization header. */
+const schemeOf = ({ entry }: RefusedRequest) => /^(\S+) /.exec(entry.request.headers.authorization ?? '')?.[1] ?? null
+
 /** The operation takes another credential. */
 async function needsCredential(asked: RefusedRequest) {
-  return { scheme: asked.schemeOf(), fix: await credentialFirst(asked) }
+  return { scheme: schemeOf(asked), fix: await credentialFirst(asked) }
 }
 
 /** Tokens come from client credentials of an account or a user. */
 async function needsTokenOfKind(asked: RefusedRequest) {
   const kind = kindOf(asked)
   const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
+  const found = id === undefined ? [] : await asked.newest(clients, 'byOwner', [kind, id], 10)
   return {
-    ...{ scheme: asked.schemeOf(), schemes: ['Basic', 'Bearer'], owner: id === undefined ? null : `${kind}:${id}` },
-    client_id: id === undefined ? null : await clientIdOf(asked, kind, id),
-    fix: await tokenOnly(asked, kind, id),
+    ...{ scheme: schemeOf(asked), schemes: ['Basic', 'Bearer'], owner: id && `${kind}:${id}` },
+    // The id is public, unlike the secret.
+    client_id: found.find(({ deleted_at }) => deleted_at === null)?.id,
+    fix: tokenFirst(asked, kind, id, null),
   }
 }
 
-/** Gets a token, in place of the refused request. */
-async function tokenOnly(asked: RefusedRequest, kind: 'account' | 'user', id: number | undefined): Promise<Fix> {
-  const fix = await tokenFirst(asked, kind, id)
-  return id === undefined ? fix : { ...fix, next: null }
+/** The client that called, or that the request names. */
+async function callingClient({ tx, entry }: RefusedRequest, named?: string) {
+  const id = named ?? /^client:(.+)$/.exec(entry.principal ?? '')?.[1]
+  return { id, client: id === undefined ? undefined : await tx.get(clients, id) }
 }
 
-/** Tokens that had ended in the day before. A refused one may be among them. */
-async function endedTokens({ tx, at, operation }: RefusedRequest) {
-  const rows = await tx.find(tokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
-  const isLikely = (end: number, kind: 'account' | 'user') =>
-    end <= at && end > at - 86_400_000 && operation?.auth.includes(kind)
-  const ended = rows.filter(({ access_expires_at, owner_kind }) => isLikely(access_expires_at, owner_kind))
-  return ended.slice(0, 3).map(({ owner_kind, owner_id, access_expires_at }) => ({
-    owner: `${owner_kind}:${owner_id}`,
-    ended_at: timeText(access_expires_at),
-  }))
-}
-
-/** The codes that were mailed to the address of a request, the newest first. */
+/**
+ * The codes that were mailed to the address of a request, the newest first. `fix`: asks for a new code, which the outbox
+ * shows, and then verifies it in the session that asked.
+ */
 async function codesOf(asked: RefusedRequest) {
   const email = normalEmail(asked.sentText('email') ?? '')
-  const codes = await asked.tx.find(signInCodes, { index: 'byEmail', prefix: [email], limit: 20, reverse: true })
-  return { email, codes, last: codes[0] }
+  const codes = await asked.newest(signInCodes, 'byEmail', [email], 20)
+  const next = asked.again({ headers: { 'x-session-id': '{x-session-id}' } })
+  const fix: Fix = asked.first('POST /v4/session/code', { body: { email }, next })
+  return { email, codes, last: codes[0], fix }
 }
-
-/** The code in the last mail to an address, which the outbox of the sandbox shows too. */
-async function mailedCode({ tx }: RefusedRequest, email: string): Promise<string | undefined> {
-  const mails = await tx.find(outbox, { index: 'byToAndKind', prefix: [email, 'mail'], limit: 5, reverse: true })
-  return mails.flatMap(codesIn)[0]
-}
-
-/** Asks for a new code, which the outbox shows, and then verifies it in the session that asked. */
-const newCodeFirst = (asked: RefusedRequest, email: string): Fix =>
-  asked.first(
-    'sendSessionCode',
-    { method: 'POST', path: '/v4/session/code', body: { email } },
-    asked.again({ headers: { 'x-session-id': '{x-session-id}' } }),
-  )

@@ -2,10 +2,9 @@ import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { rates } from '../../../jobs/rates/rate.js'
 import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
 import { reservations } from '../../../money/ledger/reservation.js'
-import type { Explainers } from '../facts/explainer.js'
 import type { Fix } from '../facts/explanation.js'
 import { itemIn } from '../facts/price.js'
-import type { RefusedRequest } from '../facts/refused-request.js'
+import type { Explainers, RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** The controls of the sandbox, webhooks, streams, and limits. */
@@ -13,15 +12,17 @@ export const controlExplainers = {
   async already_exists(asked) {
     const name = asked.sentText('name') ?? asked.sentText('id')
     const { operation_id, request } = asked.entry
-    if (operation_id !== 'seedSandbox' && name !== undefined) return nameTaken(asked, name)
+    if (operation_id !== 'seedSandbox' && name !== undefined) {
+      const what = operation_id === 'saveNamedState' ? 'snapshot' : 'fault'
+      return { name, what, fix: asked.first(`DELETE /_sandbox/${what}s/${encodeURIComponent(name)}`) }
+    }
     const seed = Object.entries(asked.body).flatMap(([list, all]) =>
       Array.isArray(all) ? [`${all.length} ${list}`] : [],
     )
     const earlier = await asked.findEarlier(
       (each) => each.operation_id === operation_id && each.status === 201 && each.request.body === request.body,
     )
-    const fix = asked.first('resetSandbox', { method: 'POST', path: '/_sandbox/reset' })
-    return { seed, planted_by: earlier?.id, fix }
+    return { seed, planted_by: earlier?.id, fix: asked.first('POST /_sandbox/reset') }
   },
 
   snapshot_invalid(asked) {
@@ -36,45 +37,35 @@ export const controlExplainers = {
   async rewind_refused(asked) {
     const to = asked.sentText('to')
     const target = await asked.findEarlier(({ id }) => id === to)
-    const example = { method: 'POST', path: '/_sandbox/forks' }
     return {
       ...{ to, reason: asked.textFact('detail') },
       target: target && { operation_id: target.operation_id, at: timeText(Date.parse(target.at)) },
-      fix: asked.facts.shared === true ? { operation_id: 'createFork', example, next: null } : undefined,
+      fix: asked.facts.shared === true ? asked.first('POST /_sandbox/forks', { next: null }) : undefined,
     }
   },
 
   sandbox_full(asked) {
     const { what, oldest } = asked.facts
-    const path = `/_sandbox/${what}/${encodeURIComponent(String(oldest))}`
-    const operation = what === 'forks' ? 'removeFork' : 'removeNamedState'
-    return {
-      ...{ operation_id: asked.entry.operation_id, name: asked.sentText('name') },
-      fix: oldest === undefined ? undefined : asked.first(operation, { method: 'DELETE', path }),
-    }
+    const line = `DELETE /_sandbox/${what}/${encodeURIComponent(String(oldest))}`
+    const fix = oldest === undefined ? undefined : asked.first(line)
+    return { operation_id: asked.entry.operation_id, name: asked.sentText('name'), fix }
   },
 
   async too_many_webhooks(asked) {
     const account = asked.callerId('account')
-    const own = await asked.tx.find(webhooks, { index: 'byAccount', prefix: [account ?? 0], limit: 100 })
-    const path = `/v4/webhooks/${own[0]?.id}`
+    const own = await asked.rows(webhooks, 'byAccount', [account ?? 0], 100)
     return {
       ...{ account, most: 20, webhooks: own.map(({ id, url, status }) => ({ id, url, status })) },
-      fix: own[0] && asked.first('deleteWebhook', { method: 'DELETE', path, as: `account:${account}` }),
+      fix: own[0] && asked.first(`DELETE /v4/webhooks/${own[0].id}`, { as: `account:${account}` }),
     }
   },
 
   async webhook_disabled(asked) {
     const id = asked.sentNumber('id') ?? 0
-    const webhook = await asked.tx.get(webhooks, id)
-    const reason = webhook?.disabled_reason
-    const as = asked.callerOwner()
-    const example = { method: 'PUT', path: `/v4/webhooks/${id}`, ...(as && { as }), body: { status: 'enabled' } }
-    return {
-      ...{ webhook: webhook?.id, url: webhook?.url, disabled_reason: reason },
-      why: reason === 'owner' ? 'its owner disabled it' : reason?.replaceAll('_', ' '),
-      fix: asked.first('updateWebhook', example),
-    }
+    const { id: webhook, url, disabled_reason } = (await asked.tx.get(webhooks, id)) ?? {}
+    const why = disabled_reason === 'owner' ? 'its owner disabled it' : disabled_reason?.replaceAll('_', ' ')
+    const fix = asked.first(`PUT /v4/webhooks/${id}`, { as: asked.callerOwner(), body: { status: 'enabled' } })
+    return { webhook, url, disabled_reason, why, fix }
   },
 
   too_many_streams: (asked) => ({ owner: asked.callerOwner(), most: asked.numberFact('limit'), fix: undefined }),
@@ -102,31 +93,21 @@ export const controlExplainers = {
   },
 
   async too_many_declines(asked) {
-    const rows = await asked.tx.find(rates, { index: 'byEnd', prefix: [], limit: 100, reverse: true })
+    const rows = await asked.newest(rates, 'byEnd', [], 100)
     const counts = rows.flatMap(({ id, times }) => (id.startsWith('card_declines:') ? [times.length] : []))
     const payer = asked.entry.principal ?? 'this link'
     return { payer, payment_method_id: asked.sentText('payment_method_id'), declined: Math.max(...counts, 0) }
   },
 
   async too_many_charges(asked) {
-    const open = await asked.tx.find(reservations, { index: 'id', prefix: [], limit: 1000 })
+    const open = await asked.rows(reservations, 'id', [], 1000)
     const who = asked.entry.principal
     return { open: open.length, own: open.filter(({ maker }) => maker === who).length, payer: who ?? 'this link' }
   },
 } satisfies Explainers
 
-/** A named snapshot or a fault that is there already. */
-function nameTaken(asked: RefusedRequest, name: string) {
-  const isSnapshot = asked.entry.operation_id === 'saveNamedState'
-  const path = `/_sandbox/${isSnapshot ? 'snapshots' : 'faults'}/${encodeURIComponent(name)}`
-  const fix = asked.first(isSnapshot ? 'removeNamedState' : 'disarmFault', { method: 'DELETE', path })
-  return { name, what: isSnapshot ? 'snapshot' : 'fault', fix }
-}
-
 /** Reads a snapshot of the present state, which can be restored. */
 const snapshotFirst = (asked: RefusedRequest): Fix =>
-  asked.first(
-    'readSnapshot',
-    { method: 'GET', path: '/_sandbox/snapshot' },
-    asked.again({ whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
-  )
+  asked.first('GET /_sandbox/snapshot', {
+    next: asked.again({ whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),
+  })

@@ -1,30 +1,33 @@
 import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { oidcInteractions } from '../../../consent/oidc/browser/interaction-row.js'
-import { clientById, type OidcClientRow } from '../../../consent/oidc/clients/client.js'
+import { clientById } from '../../../consent/oidc/clients/client.js'
 import { isRedirectUri } from '../../../consent/oidc/clients/redirect-uri.js'
 import { oidcCodes } from '../../../consent/oidc/code.js'
 import { oidcTokens } from '../../../consent/oidc/token.js'
-import type { Explainers } from '../facts/explainer.js'
-import type { Fix } from '../facts/explanation.js'
-import { REDACTED, type RefusedRequest } from '../facts/refused-request.js'
+import { type Explainers, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'
 
 /** OpenID Connect: apps, their codes and their tokens. */
 export const oauthExplainers = {
   async invalid_request(asked) {
-    const client = await clientIn(asked)
     const client_id = asked.sentText('client_id')
+    const client = await clientIn(asked)
     const redirect_uri = asked.sentText('redirect_uri')
     const redirect_uris = client?.metadata.redirect_uris ?? []
     const other_redirect = redirect_uri !== undefined && client !== undefined && !redirect_uris.includes(redirect_uri)
-    const unknown = client_id !== undefined && !client
+    // The next request uses the id of the new client.
+    const register = () =>
+      asked.first('POST /v4/oidc/reg', {
+        body: { redirect_uris: [redirect_uri ?? LOOPBACK], token_endpoint_auth_method: 'none' },
+        next: asked.again(asked.withParameter('client_id', '{client_id}')),
+      })
     return {
       ...{ client_id, registered: client !== undefined, redirect_uri, redirect_uris, other_redirect },
       sent_names: Object.keys({ ...asked.query, ...asked.body }),
       fix: other_redirect
-        ? withParameter(asked, 'redirect_uri', redirect_uris[0])
-        : unknown
-          ? registerFirst(asked, redirect_uri)
+        ? asked.corrected(asked.withParameter('redirect_uri', redirect_uris[0]))
+        : client_id !== undefined && !client
+          ? register()
           : undefined,
     }
   },
@@ -32,24 +35,27 @@ export const oauthExplainers = {
   async invalid_grant(asked) {
     const client = await clientIn(asked)
     const isOwn = ({ client_id }: { readonly client_id: string }) => client_id === client?.id
-    const codes = await asked.tx.find(oidcCodes, { index: 'byExpiry', prefix: [], limit: 50, reverse: true })
-    const code = codes.find(isOwn)
-    const tokens = await asked.tx.find(oidcTokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
-    const refreshed = asked.body.grant_type === 'refresh_token'
+    const code = (await asked.newest(oidcCodes, 'byExpiry', [])).find(isOwn)
+    const used = (await asked.newest(oidcTokens, 'byEnd', [])).filter((token) => isOwn(token) && token.refresh_used)
+    const { grant_type } = asked.body
+    const refreshed = grant_type === 'refresh_token'
     const redirect = asked.sentText('redirect_uri')
     const isOpen = code !== undefined && code.family_id === null && code.expires_at > asked.at && !refreshed
     const other_redirect = isOpen && redirect !== code.redirect_uri ? (redirect ?? 'no redirect URI') : undefined
     return {
-      ...{ grant_type: asked.body.grant_type, client_id: client?.id, refreshed, other_redirect },
+      ...{ grant_type, client_id: client?.id, refreshed, other_redirect, used_refresh_tokens: used.length },
       last_code: code && {
-        exchanged: code.family_id !== null,
-        expires_at: timeText(code.expires_at),
-        redirect_uri: code.redirect_uri,
-        challenged: isOpen && code.code_challenge !== null,
+        ...{ exchanged: code.family_id !== null, expires_at: timeText(code.expires_at) },
+        ...{ redirect_uri: code.redirect_uri, challenged: isOpen && code.code_challenge !== null },
       },
-      used_refresh_tokens: tokens.filter((token) => isOwn(token) && token.refresh_used).length,
-      authorize: client ? authorizePath(client) : '/v4/oidc/auth',
-      fix: other_redirect === undefined ? undefined : withParameter(asked, 'redirect_uri', code?.redirect_uri),
+      // The page at which the user connects the client.
+      authorize: client
+        ? `/v4/oidc/auth?${new URLSearchParams({
+            ...{ response_type: 'code', client_id: client.id, redirect_uri: client.metadata.redirect_uris[0] ?? '' },
+            ...{ scope: 'openid twin', code_challenge: '{code_challenge}', code_challenge_method: 'S256' },
+          })}`
+        : '/v4/oidc/auth',
+      fix: other_redirect && asked.corrected(asked.withParameter('redirect_uri', code?.redirect_uri)),
     }
   },
 
@@ -65,14 +71,14 @@ export const oauthExplainers = {
   },
 
   async invalid_scope(asked) {
-    const tokens = await asked.tx.find(oidcTokens, { index: 'byEnd', prefix: [], limit: 50, reverse: true })
+    const tokens = await asked.newest(oidcTokens, 'byEnd', [])
     const granted = tokens.find(({ client_id }) => client_id === asked.sentText('client_id'))?.scopes ?? []
     return { scope: asked.sent('scope'), granted, fix: asked.corrected({ body: { scope: undefined } }) }
   },
 
   invalid_target(asked) {
     const { baseUrl } = asked.service
-    const fix = withParameter(asked, 'resource', undefined)
+    const fix = asked.corrected(asked.withParameter('resource', undefined))
     return { resource: asked.sent('resource'), resources: [baseUrl, `${baseUrl}/mcp`], fix }
   },
 
@@ -98,26 +104,25 @@ export const oauthExplainers = {
   async invalid_client(asked) {
     const client = await clientIn(asked)
     const isPublic = client?.secret_digest === null
-    const client_secret = isPublic ? undefined : REDACTED
+    const body = { client_secret: isPublic ? undefined : REDACTED }
     return {
       ...{ client_id: asked.sentText('client_id'), registered: client !== undefined, public: isPublic },
       method: client?.metadata.token_endpoint_auth_method,
-      fix: client && 'client_secret' in asked.body ? asked.corrected({ body: { client_secret } }) : undefined,
+      fix: client && 'client_secret' in asked.body ? asked.corrected({ body }) : undefined,
     }
   },
 
   async interaction_expired(asked) {
-    const { id } = asked.params
-    const row = await asked.tx.get(oidcInteractions, id ?? '')
+    const { id = '' } = asked.params
+    const row = await asked.tx.get(oidcInteractions, id)
     const begun = await asked.findEarlier(({ response }) =>
       (response.headers.location ?? '').includes(`/oidc/interaction/${id}`),
     )
-    const example = { method: 'GET', path: begun?.path ?? '' }
+    const isBegun = begun?.operation_id === 'authorizeOidc'
     return {
       client_id: row?.request.client_id ?? new URLSearchParams(begun?.path.split('?')[1]).get('client_id'),
-      ...{ begun_by: begun?.id, begun_at: begun && timeText(Date.parse(begun.at)) },
-      expires_at: row && timeText(row.expires_at),
-      ...(begun?.operation_id === 'authorizeOidc' && { fix: { operation_id: 'authorizeOidc', example, next: null } }),
+      ...{ begun_by: begun?.id, begun_at: begun && Date.parse(begun.at), expires_at: row?.expires_at },
+      ...(isBegun && { fix: asked.first(`GET ${begun.path}`, { next: null }) }),
     }
   },
 
@@ -129,27 +134,7 @@ export const oauthExplainers = {
 
 const LOOPBACK = 'http://localhost/callback'
 
-async function clientIn(asked: RefusedRequest): Promise<OidcClientRow | undefined> {
+async function clientIn(asked: RefusedRequest) {
   const id = asked.sentText('client_id')
   return id === undefined ? undefined : clientById(asked.tx, id)
-}
-
-const withParameter = (asked: RefusedRequest, name: string, value: string | undefined): Fix =>
-  asked.corrected({ [name in asked.query ? 'query' : 'body']: { [name]: value } })
-
-/** Registers the client anew. The next request uses its id. */
-function registerFirst(asked: RefusedRequest, redirect = LOOPBACK): Fix {
-  const body = { redirect_uris: [redirect], token_endpoint_auth_method: 'none' }
-  const next = { ['client_id' in asked.query ? 'query' : 'body']: { client_id: '{client_id}' } }
-  return asked.first('registerOidcClient', { method: 'POST', path: '/v4/oidc/reg', body }, asked.again(next))
-}
-
-/** Opens the page at which the user connects the client. */
-function authorizePath(client: OidcClientRow): string {
-  const [redirect_uri = ''] = client.metadata.redirect_uris
-  const parameters = new URLSearchParams({
-    ...{ response_type: 'code', client_id: client.id, redirect_uri, scope: 'openid twin' },
-    ...{ code_challenge: '{code_challenge}', code_challenge_method: 'S256' },
-  })
-  return `/v4/oidc/auth?${parameters}`
 }

@@ -10,60 +10,54 @@ import { twinNonces } from '../../../money/twins/twin-nonce.js'
 import { paybacks } from '../../../payments/payments/payback.js'
 import { type PaymentRow, payments } from '../../../payments/payments/payment.js'
 import { binderImports } from '../../../payments/statements/binder-import-row.js'
-import { type TransferRow, transfers } from '../../../payments/transfers/transfer.js'
-import type { Explainers } from '../facts/explainer.js'
+import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
-import { cardOnFile } from '../facts/plan.js'
-import { commodityIn, priceOf } from '../facts/price.js'
-import { type Fields, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
-import { endText, holdings, money, ownerText, shownAmount, timeText } from '../facts/words.js'
+import { commodityIn, priceOf, subscriptionIn } from '../facts/price.js'
+import { type Explainers, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
+import { endText, holdings, money, ownerText, shownAmount } from '../facts/words.js'
 
 /** Value that does not move, its proofs, transfers, binders and cards. */
 export const paymentExplainers = {
   async insufficient_funds(asked) {
+    const { tx } = asked
     const price = await priceOf(asked)
-    const short = price && (await shortage(asked, price.sums, price.payer?.id))
-    if (!price?.payer || !short) return withoutTwin(asked)
+    const { payer, what } = price ?? {}
+    const short = price && (await shortage(asked, price.sums, payer?.id))
+    if (!payer || !short) return withoutTwin(asked)
     const { dq, missing, cost } = short
-    const { payer, what } = price
-    const others = await asked.tx.find(twins, { index: 'byOwner', prefix: [payer.owner], limit: 5 })
-    const amount = await shownAmount(asked.tx, dq, missing)
+    const others = await asked.rows(twins, 'byOwner', [payer.owner], 5)
+    const amount = await shownAmount(tx, dq, missing)
     return {
-      ...{ payer: await holdings(asked.tx, payer, dq), what, twins: others.length, several: others.length > 1, dq },
-      ...{ cost: await shownAmount(asked.tx, dq, cost), price: await money(asked.tx, dq, cost) },
-      ...{ missing: amount, lack: await money(asked.tx, dq, missing) },
-      fix: fundFirst(asked, { hostname: payer.hostname, amount, dq }),
+      ...{ payer: await holdings(tx, payer, dq), what, twins: others.length, several: others.length > 1, dq },
+      ...{ cost: await shownAmount(tx, dq, cost), price: await money(tx, dq, cost) },
+      ...{ missing: amount, lack: await money(tx, dq, missing) },
+      fix: asked.first('POST /_sandbox/fund', { body: { hostname: payer.hostname, amount, dq } }),
     }
   },
 
   async same_twin(asked) {
     const price = await priceOf(asked)
-    const twin = price?.payer ?? price?.payee
-    const others = twin ? await asked.tx.find(twins, { index: 'byOwner', prefix: [twin.owner], limit: 5 }) : []
-    const other = others.find(({ id }) => id !== twin?.id)?.hostname
+    const { id, hostname, owner } = price?.payer ?? price?.payee ?? {}
+    const others = owner === undefined ? [] : await asked.rows(twins, 'byOwner', [owner], 5)
+    const other = others.find((twin) => twin.id !== id)?.hostname
     const takesHostname = 'hostname' in (asked.operation?.body?.shape ?? {})
-    return {
-      ...{ hostname: twin?.hostname, owner: twin?.owner, other },
-      fix:
-        other !== undefined && takesHostname
-          ? asked.corrected({ body: { hostname: other } })
-          : await toAnotherTwin(asked, twin?.owner),
-    }
+    const body = other !== undefined && takesHostname ? { hostname: other } : await anotherPayee(asked, owner)
+    return { hostname, owner, other, fix: body && asked.corrected({ body }) }
   },
 
   async dq_unknown(asked) {
     const dq = asked.sentText('dq')
-    const known = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 20 })
+    const known = await asked.rows(digitalQuantities, 'byNumber', [], 20)
     const meant = known.find(({ shortcode, name }) => [shortcode, name].includes(dq ?? '')) ?? known[0]
-    const change = { ['dq' in asked.query ? 'query' : 'body']: { dq: meant?.id } }
     return {
-      ...{ dq, shortcodes: known.map(({ shortcode }) => shortcode), fix: meant && asked.corrected(change) },
+      ...{ dq, shortcodes: known.map(({ shortcode }) => shortcode) },
       known: known.map(({ id, shortcode, decimals }) => ({ dq: id, shortcode, decimals })),
+      fix: meant && asked.corrected(asked.withParameter('dq', meant.id)),
     }
   },
 
   async destination_unknown(asked) {
-    const newest = await asked.tx.find(twins, { index: 'id', prefix: [], limit: 50, reverse: true })
+    const newest = await asked.newest(twins, 'id', [])
     const own = asked.callerOwner()
     const known = newest.filter(({ owner }) => owner.startsWith('account:') && owner !== own).slice(0, 5)
     return {
@@ -90,19 +84,15 @@ export const paymentExplainers = {
     const commodity = await commodityIn(asked)
     if (!commodity) return {}
     const { id: hash, descriptor, owner: seller, dq, cost } = commodity
-    const example = { method: 'POST', path: `/v4/payback/${hash}`, as: asked.entry.principal ?? '', body: {} }
-    const fix = { operation_id: 'createPayback', example, next: null }
+    const fix = asked.first(`POST /v4/payback/${hash}`, { as: asked.entry.principal, body: {}, next: null })
     return { hash, descriptor, payback: true, seller, price: await money(asked.tx, dq, cost), fix }
   },
 
   async payback_refused(asked) {
     const { commodity, item } = await soldCommodity(asked)
-    const path = `/v4/commodity/${commodity?.id}/payback`
-    const example = { method: 'PUT', path, as: commodity?.owner ?? '', body: { enabled: true } }
-    return {
-      ...{ hash: commodity?.id, descriptor: commodity?.descriptor, seller: commodity?.owner, payback: false },
-      ...{ item: item?.id, fix: commodity && !item ? asked.first('updatePayback', example) : undefined },
-    }
+    const { id: hash, descriptor, owner: seller } = commodity ?? {}
+    const enable = () => asked.first(`PUT /v4/commodity/${hash}/payback`, { as: seller, body: { enabled: true } })
+    return { hash, descriptor, seller, payback: false, item: item?.id, fix: hash && !item ? enable() : undefined }
   },
 
   async sold_by_item(asked) {
@@ -110,21 +100,17 @@ export const paymentExplainers = {
     if (!commodity) return {}
     const { id: hash, descriptor, twin_id, dq, owner: as } = commodity
     const body = { descriptor: 'READER.REWARD', dq, cost: 0.1, twin_id, payback: true }
-    const example = { method: 'POST', path: '/v4/commodity', as, body }
-    return { hash, descriptor, twin_id, item: item?.id, fix: { operation_id: 'createCommodity', example, next: null } }
+    const fix = asked.first('POST /v4/commodity', { as, body, next: null })
+    return { hash, descriptor, twin_id, item: item?.id, fix }
   },
 
   async payback_taken(asked) {
-    const commodity = await commodityIn(asked)
+    const { id: hash, descriptor } = (await commodityIn(asked)) ?? {}
     const user = asked.callerOwner()
-    const taken = commodity && user && (await asked.tx.get(paybacks, `${commodity.id}:${user}`))
+    const taken = hash && user && (await asked.tx.get(paybacks, `${hash}:${user}`))
     const payment = taken ? await asked.tx.get(payments, taken.payment_id) : undefined
-    const example = { method: 'GET', path: `/v4/payments/${payment?.id}`, as: user ?? '' }
-    return {
-      ...{ hash: commodity?.id, descriptor: commodity?.descriptor, user, payment: payment?.id },
-      paid_at: payment && timeText(payment.created_at),
-      fix: payment && { operation_id: 'readPayment', example, next: null },
-    }
+    const fix = payment && asked.first(`GET /v4/payments/${payment.id}`, { as: user, next: null })
+    return { hash, descriptor, user, payment: payment?.id, paid_at: payment?.created_at, fix }
   },
 
   async delegate_required(asked) {
@@ -149,11 +135,8 @@ export const paymentExplainers = {
     const [[dq, cost] = [spend.dq, 0n]] = price?.sums ?? []
     const needed = BigInt(spent) + cost
     const limit = await shownAmount(tx, dq, BigInt(spend.limit) > needed ? BigInt(spend.limit) : needed)
-    const ended = await revokedAt(tx, row)
-    const example = {
-      ...{ method: 'POST', path: `/v4/persona/${persona}/delegate`, as: owner },
-      body: { hostname, spend: { party, dq, limit, period } },
-    }
+    const body = { hostname, spend: { party, dq, limit, period } }
+    const next = asked.again({ body: { persona_delegate: '{hash}' } })
     return {
       ...{ persona, issue, owner, party, dq: spend.dq, period, other_dq: dq !== spend.dq, what: price?.what },
       ...{ limit: await shownAmount(tx, spend.dq, spend.limit), allowance: await money(tx, spend.dq, spend.limit) },
@@ -161,9 +144,8 @@ export const paymentExplainers = {
       left: await shownAmount(tx, spend.dq, BigInt(spend.limit) - BigInt(spent)),
       cost: price && (await shownAmount(tx, dq, cost)),
       price: price && (await money(tx, dq, cost)),
-      revoked_at: ended === null ? null : timeText(ended),
-      expires_at: expires_at === null ? null : timeText(expires_at),
-      fix: asked.first('createDelegate', example, asked.again({ body: { persona_delegate: '{hash}' } })),
+      ...{ revoked_at: await revokedAt(tx, row), expires_at },
+      fix: asked.first(`POST /v4/persona/${persona}/delegate`, { as: owner, body, next }),
     }
   },
 
@@ -181,22 +163,20 @@ export const paymentExplainers = {
 
   async nonce_used(asked) {
     const { commodity, payment } = await paymentsOf(asked, ({ nonce_used_at }) => nonce_used_at !== null)
-    const { path } = asked.entry
+    const [path] = asked.entry.path.split('?')
     const earlier = await asked.findEarlier(
-      (each) => each.operation_id === 'validatePayment' && each.status === 200 && samePath(each.path, path),
+      (each) => each.operation_id === 'validatePayment' && each.status === 200 && each.path.split('?')[0] === path,
     )
     return {
       ...{ hash: commodity?.id, payment: payment && paymentFacts(payment), used_by: earlier?.id },
-      used_at: payment?.nonce_used_at == null ? null : timeText(payment.nonce_used_at),
-      fix: commodity && payAgain(asked, commodity.id, payment),
+      ...{ used_at: payment?.nonce_used_at, fix: commodity && payAgain(asked, commodity.id, payment) },
     }
   },
 
   async nonce_expired(asked) {
     const { commodity, payment } = await paymentsOf(asked, ({ nonce_used_at }) => nonce_used_at === null)
     return {
-      ...{ hash: commodity?.id, payment: payment && paymentFacts(payment) },
-      expires_at: payment?.nonce_expires_at == null ? null : timeText(payment.nonce_expires_at),
+      ...{ hash: commodity?.id, payment: payment && paymentFacts(payment), expires_at: payment?.nonce_expires_at },
       nonce_seconds: asked.service.limits.nonceSeconds,
       fix: commodity && payAgain(asked, commodity.id, payment),
     }
@@ -204,65 +184,61 @@ export const paymentExplainers = {
 
   async twin_nonce_refused(asked) {
     const hostname = asked.sentText('hostname') ?? ''
-    const twin = await twinByHostname(asked.tx, hostname)
-    const prefix = [twin?.id ?? 0]
-    const open = await asked.tx.find(twinNonces, { index: 'byTwin', prefix, limit: 20, reverse: true })
-    const generation = await generationOf(asked.tx, twin?.owner ?? '')
+    const { id = 0, owner = '' } = (await twinByHostname(asked.tx, hostname)) ?? {}
+    const open = await asked.newest(twinNonces, 'byTwin', [id], 20)
+    const generation = await generationOf(asked.tx, owner)
     const current = open.filter((nonce) => nonce.expires_at > asked.at && nonce.generation === generation)
-    const example = { method: 'POST', path: '/v2/twin/nonce', as: twin?.owner ?? '', body: { hostname } }
-    const next = asked.again({ body: { nonce: '{nonce}' } })
-    const fix = twin && asked.first('createTwinNonce', example, next)
-    return { hostname, owner: twin?.owner, unused: current.length, fix }
+    const renew = { as: owner, body: { hostname }, next: asked.again({ body: { nonce: '{nonce}' } }) }
+    const fix = owner === '' ? undefined : asked.first('POST /v2/twin/nonce', renew)
+    return { hostname, owner: owner || null, unused: current.length, fix }
   },
 
   async not_invited(asked) {
-    const transfer = await transferIn(asked)
-    const example = { method: 'POST', path: '/_sandbox/sign-in', body: { email: transfer?.address } }
-    const fix = transfer && { operation_id: 'signInAsUser', example, next: null }
-    return { ...(await transferFacts(asked, transfer)), fix }
+    const { transfer, facts } = await transferIn(asked)
+    const body = { email: transfer?.address }
+    return { ...facts, fix: transfer && asked.first('POST /_sandbox/sign-in', { body, next: null }) }
   },
 
   async transfer_settled(asked) {
-    const transfer = await transferIn(asked)
+    const { transfer, facts, sendAgain } = await transferIn(asked)
     const is_claim = asked.entry.operation_id === 'claimTransfer'
-    const fix = is_claim && transfer ? await sendAgain(asked, transfer) : undefined
-    return { ...(await transferFacts(asked, transfer)), is_claim, completed: transfer?.status === 'completed', fix }
+    return { ...facts, is_claim, completed: transfer?.status === 'completed', fix: is_claim ? sendAgain : undefined }
   },
 
   async transfer_expired(asked) {
-    const transfer = await transferIn(asked)
-    return { ...(await transferFacts(asked, transfer)), fix: transfer && (await sendAgain(asked, transfer)) }
+    const { facts, sendAgain: fix } = await transferIn(asked)
+    return { ...facts, fix }
   },
 
   async binder_refused(asked) {
     const { tx } = asked
-    const twin = await twinByHostname(tx, asked.params.hostname ?? '')
-    const rows = await tx.find(balances, { index: 'byTwin', prefix: [twin?.id ?? 0], limit: 20 })
+    const { hostname = '' } = asked.params
+    const { id = 0, owner, dq: of } = (await twinByHostname(tx, hostname)) ?? {}
+    const rows = await asked.rows(balances, 'byTwin', [id], 20)
     const full = rows.filter(({ amount, held }) => amount !== '0' || held !== '0')
-    const example = { method: 'POST', path: '/v4/twin', as: twin?.owner ?? '', body: { dq: twin?.dq } }
-    const next = asked.again({ path: asked.entry.path.replace(twin?.hostname ?? '', '{hostname}') })
+    const next = asked.again({ path: asked.entry.path.replace(hostname, '{hostname}') })
+    const isOfCaller = /^(account|user):/.test(owner ?? '')
     return {
-      ...{ hostname: asked.params.hostname, owner: twin?.owner },
+      ...{ hostname: asked.params.hostname, owner },
       holds: await Promise.all(full.map(({ dq, amount }) => money(tx, dq, amount))),
       balances: await Promise.all(
         full.map(async ({ dq, amount }) => ({ dq, amount: await shownAmount(tx, dq, amount) })),
       ),
-      fix: /^(account|user):/.test(twin?.owner ?? '') ? asked.first('createTwin', example, next) : undefined,
+      fix: isOfCaller ? asked.first('POST /v4/twin', { as: owner, body: { dq: of }, next }) : undefined,
     }
   },
 
   async import_in_progress(asked) {
-    return { ...(await importFacts(asked)), fix: asked.corrected({}) }
+    return { ...(await importFacts(asked)), fix: asked.corrected() }
   },
 
   async import_ended(asked) {
-    const { owner, ...facts } = await importFacts(asked)
-    const example = { method: 'GET', path: `/v4/twin/${facts.hostname}/binder`, ...(owner && { as: owner }) }
-    return { ...facts, fix: asked.first('readBinder', example) }
+    const { owner: as, ...facts } = await importFacts(asked)
+    return { ...facts, fix: asked.first(`GET /v4/twin/${facts.hostname}/binder`, { as }) }
   },
 
   async card_declined(asked) {
-    const method = asked.sentText('payment_method_id') ?? (await cardOnFile(asked))
+    const method = asked.sentText('payment_method_id') ?? (await subscriptionIn(asked)).card?.payment_method_id
     const known = testMethods.find(({ value }) => value === method)
     return { ...cardFacts(asked, method), test_value: known?.does, fix: withWorkingCard(asked) }
   },
@@ -278,8 +254,6 @@ export const paymentExplainers = {
   },
 } satisfies Explainers
 
-const samePath = (one: string, other: string): boolean => one.split('?')[0] === other.split('?')[0]
-
 const cardFacts = (asked: RefusedRequest, payment_method_id: string | undefined) => ({
   payment_method_id,
   ...{ payment: asked.numberFact('payment_id'), invoice: asked.numberFact('invoice_id') },
@@ -287,14 +261,10 @@ const cardFacts = (asked: RefusedRequest, payment_method_id: string | undefined)
 
 const withWorkingCard = (asked: RefusedRequest): Fix => asked.corrected({ body: { payment_method_id: 'pm_card_visa' } })
 
-const fundFirst = (asked: RefusedRequest, body: Fields): Fix =>
-  asked.first('fundTwin', { method: 'POST', path: '/_sandbox/fund', body })
-
 /** The commodity that a request names, and the item that sells it. */
 async function soldCommodity(asked: RefusedRequest) {
   const commodity = await commodityIn(asked)
-  const prefix = [commodity?.id ?? '']
-  const [item] = await asked.tx.find(catalogItems, { index: 'byCommodity', prefix, limit: 1 })
+  const [item] = await asked.rows(catalogItems, 'byCommodity', [commodity?.id ?? ''], 1)
   return { commodity, item }
 }
 
@@ -311,28 +281,28 @@ async function shortage({ tx }: RefusedRequest, sums: ReadonlyMap<string, bigint
 async function withoutTwin(asked: RefusedRequest): Promise<Finding> {
   const owner = asked.callerOwner()
   const twin = owner === null ? undefined : await primaryTwin(asked.tx, owner)
-  const [quantity] = await asked.tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
-  const payer = twin && quantity && (await holdings(asked.tx, twin, quantity.id))
-  if (twin) return { payer, owner, fix: fundFirst(asked, { hostname: twin.hostname, amount: 100 }) }
-  const example = { method: 'POST', path: '/v4/twin', ...(owner && { as: owner }), body: { dq: quantity?.id } }
-  return { owner, fix: quantity && asked.first('createTwin', example) }
+  const [quantity] = await asked.rows(digitalQuantities, 'byNumber', [], 1)
+  if (!twin) return { owner, fix: quantity && asked.first('POST /v4/twin', { as: owner, body: { dq: quantity.id } }) }
+  const body = { hostname: twin.hostname, amount: 100 }
+  const payer = quantity && (await holdings(asked.tx, twin, quantity.id))
+  return { payer, owner, fix: asked.first('POST /_sandbox/fund', { body }) }
 }
 
-/** The payment to a twin of someone else, for calls that name their payee. */
-async function toAnotherTwin(asked: RefusedRequest, owner: string | undefined): Promise<Fix | undefined> {
+/** The field of a payee with a twin of someone else, for calls that name one. */
+async function anotherPayee(asked: RefusedRequest, owner: string | undefined) {
   const name = ['destination', 'address'].find((each) => each in asked.body)
-  const found = await asked.tx.find(twins, { index: 'id', prefix: [], limit: 50 })
+  const found = await asked.rows(twins, 'id', [])
   const other = found.find((twin) => /^(account|user):/.test(twin.owner) && twin.owner !== owner)
-  return name === undefined || !other ? undefined : asked.corrected({ body: { [name]: other.hostname } })
+  return name === undefined || !other ? undefined : { [name]: other.hostname }
 }
 
 /** Delegates that let the calling account spend, the newest first. */
 async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
   const account = asked.callerId('account')
-  const found = await asked.tx.find(twins, { index: 'byOwner', prefix: [`account:${account}`], limit: 20 })
+  const found = await asked.rows(twins, 'byOwner', [`account:${account}`], 20)
   const valid: DelegateRow[] = []
   for (const { id } of found)
-    for (const row of await asked.tx.find(delegates, { index: 'byTwin', prefix: [id], limit: 20, reverse: true }))
+    for (const row of await asked.newest(delegates, 'byTwin', [id], 20))
       if (row.spend !== null && (await isDelegateValid(asked.tx, row))) valid.push(row)
   return valid
 }
@@ -346,16 +316,14 @@ const isAtTime = (asked: RefusedRequest, { created_at }: PaymentRow): boolean =>
 /** The payments for a commodity, the newest first, and the one that the timestamp names or else the newest that fits. */
 async function paymentsOf(asked: RefusedRequest, fits: (payment: PaymentRow) => boolean = () => true) {
   const commodity = await commodityIn(asked)
-  const prefix = [commodity?.id ?? '']
-  const found = await asked.tx.find(payments, { index: 'byCommodity', prefix, limit: 20, reverse: true })
+  const found = await asked.newest(payments, 'byCommodity', [commodity?.id ?? ''], 20)
   const payment = found.find((each) => isAtTime(asked, each) && fits(each)) ?? found.find(fits)
   return { commodity, found, payment }
 }
 
 /** A payment of any of the seller's commodities that has the timestamp of the request. */
 async function paymentAt(asked: RefusedRequest): Promise<PaymentRow | undefined> {
-  const prefix = [asked.entry.principal ?? '']
-  const found = await asked.tx.find(payments, { index: 'byPayee', prefix, limit: 100, reverse: true })
+  const found = await asked.newest(payments, 'byPayee', [asked.entry.principal ?? ''], 100)
   return found.find((payment) => isAtTime(asked, payment))
 }
 
@@ -366,30 +334,23 @@ const paymentFacts = ({ id, hash, created_at: timestamp, payer_owner: payer, sta
 
 /** Pays again, and then validates the new nonce. */
 const payAgain = (asked: RefusedRequest, hash: string, last: PaymentRow | undefined): Fix =>
-  asked.first(
-    'createPayment',
-    { method: 'POST', path: `/v4/payment/${hash}`, ...(last && { as: last.payer_owner }), body: {} },
-    asked.again({ body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
-  )
+  asked.first(`POST /v4/payment/${hash}`, {
+    ...{ as: last?.payer_owner, body: {} },
+    next: asked.again({ body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
+  })
 
-const transferIn = (asked: RefusedRequest): Promise<TransferRow | undefined> =>
-  asked.tx.get(transfers, Number(asked.params.id))
-
-async function transferFacts({ tx, at }: RefusedRequest, transfer: TransferRow | undefined): Promise<Finding> {
-  if (!transfer) return {}
+/** The transfer that a request names. Its sender can send the amount again. */
+async function transferIn(asked: RefusedRequest) {
+  const { tx, at } = asked
+  const transfer = await tx.get(transfers, Number(asked.params.id))
+  if (!transfer) return { transfer, facts: {}, sendAgain: undefined }
   const { id, dq, amount, sender_owner: sender, recipient_owner: recipient, address, status, expires_at } = transfer
   const isOver = expires_at !== null && expires_at <= at && status === 'invited'
   const end = isOver ? `. The invitation ${endText(expires_at, at)}` : ''
-  return {
-    about: `Transfer ${id} of ${await money(tx, dq, amount)} from ${await ownerText(tx, sender)} to ${address} was \`${status}\`${end}.`,
-    ...{ transfer: id, status, address, sender, recipient },
-    expires_at: expires_at === null ? null : timeText(expires_at),
-  }
-}
-
-async function sendAgain({ tx }: RefusedRequest, { sender_owner: as, address, dq, amount }: TransferRow): Promise<Fix> {
+  const about = `Transfer ${id} of ${await money(tx, dq, amount)} from ${await ownerText(tx, sender)} to ${address} was \`${status}\`${end}.`
   const body = { address, amount: await shownAmount(tx, dq, amount), dq }
-  return { operation_id: 'createTransfer', example: { method: 'POST', path: '/v4/transfer', as, body }, next: null }
+  const sendAgain = asked.first('POST /v4/transfer', { as: sender, body, next: null })
+  return { transfer, facts: { about, transfer: id, status, address, sender, recipient, expires_at }, sendAgain }
 }
 
 async function importFacts({ tx, params: { hostname = '' } }: RefusedRequest) {

@@ -1,13 +1,15 @@
+import leven from 'leven'
 import { forwardedHeaders } from '../../../base/forwarded-headers.js'
+import { parsedJson } from '../../../base/json.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { isObject } from '../../../storage/unknown.js'
 import { sandboxOf } from '../../onion/context.js'
 import type { Entry } from '../../onion/entry.js'
 import { describeEffects } from '../facts/effects.js'
-import type { Explainers } from '../facts/explainer.js'
-import type { Finding, Fix } from '../facts/explanation.js'
+import type { FactsByName, Fix } from '../facts/explanation.js'
 import {
-  type Fields,
-  isFields,
+  decoded,
+  type Explainers,
   isPathOf,
   type Operation,
   REDACTED,
@@ -30,15 +32,15 @@ export const requestExplainers = {
 
   path_malformed({ entry }) {
     const path = entry.path.replace(/%(?![0-9a-f]{2})/gi, '%25')
-    return { path: entry.path, encoded: isDecodable(path) ? path : path.replace(/%(?!25)/g, '%25') }
+    return { path: entry.path, encoded: decoded(path) === undefined ? path.replace(/%(?!25)/g, '%25') : path }
   },
 
   header_malformed(asked) {
     const header = asked.textFact('header') ?? 'Host'
     const { host } = new URL(asked.service.baseUrl)
-    const isFault = header !== 'Host'
-    const fix = asked.corrected(isFault ? {} : { headers: { host } })
-    return { header, value: asked.entry.request.headers[header.toLowerCase()], is_fault: isFault, host, fix }
+    const is_fault = header !== 'Host'
+    const fix = asked.corrected(is_fault ? {} : { headers: { host } })
+    return { header, value: asked.entry.request.headers[header.toLowerCase()], is_fault, host, fix }
   },
 
   field_invalid(asked) {
@@ -53,17 +55,20 @@ export const requestExplainers = {
   },
 
   async amount_invalid(asked) {
-    const field = AMOUNTS.find((name) => typeof asked.sent(name) === 'number')
+    const field = ['amount', 'cost', 'price', 'limit', 'price_per_call'].find(
+      (name) => typeof asked.sent(name) === 'number',
+    )
     const amount = field === undefined ? undefined : Number(asked.sent(field))
     const decimals = asked.numberFact('decimals') ?? (await decimalsOf(asked))
     const smallest = 10 ** -decimals
-    const isRounded = field !== undefined && amount !== undefined && amount > 0
-    const body = isRounded && { [field]: Math.max(Number(amount.toFixed(decimals)), smallest) }
+    const body = field && amount && amount > 0 && { [field]: Math.max(Number(amount.toFixed(decimals)), smallest) }
     return { field, amount, decimals, smallest, fix: body ? asked.corrected({ body }) : undefined }
   },
 
   card_data_refused(asked) {
-    const fields = Object.keys(asked.body).filter((name) => looksLikeCard(name, asked.body[name]))
+    const looksLikeCard = ([name, value]: readonly [string, unknown]) =>
+      value === REDACTED || /card|number|cvc|cvv|exp/i.test(name) || /(?:\d[ -]?){13,19}/.test(String(value))
+    const fields = Object.entries(asked.body).flatMap((each) => (looksLikeCard(each) ? each[0] : []))
     const without = Object.fromEntries(fields.map((name) => [name, undefined]))
     const test_payment_method = 'pm_card_visa'
     const fix = asked.corrected({ body: { ...without, payment_method_id: test_payment_method } })
@@ -95,7 +100,7 @@ export const requestExplainers = {
     return {
       ...{ path, base_url: service.baseUrl, near, sandbox: service.sandbox !== undefined },
       is_control: path.startsWith('/_sandbox/'),
-      fix: near === undefined ? undefined : withOperation(asked, query ? `${near}?${query}` : near),
+      fix: near && sentAs(asked, entry.method, query ? `${near}?${query}` : near),
     }
   },
 
@@ -103,33 +108,35 @@ export const requestExplainers = {
     const { method, path, response } = asked.entry
     const allowed = (response.headers.allow ?? '').split(', ').filter((each) => each !== '')
     const usable = allowed.find((each) => each !== 'HEAD' && each !== 'OPTIONS')
-    return { method, allowed, fix: usable === undefined ? undefined : withOperation(asked, path, usable) }
+    return { method, allowed, fix: usable && sentAs(asked, usable, path) }
   },
 
-  idempotency_key_invalid: (asked) => ({ characters: keyOf(asked)?.length ?? 0, most: 255, fix: withNewKey(asked) }),
+  idempotency_key_invalid: (asked) => ({
+    ...{ characters: keyOf(asked)?.length ?? 0, most: 255, fix: asked.corrected(withNewKey(asked)) },
+  }),
 
   async idempotency_in_progress(asked) {
-    const { entry, findEarlier } = asked
+    const { method, path } = asked.entry
     // A request that runs shows no headers yet.
-    const running = await findEarlier(
-      ({ status, method, path }) => status === null && method === entry.method && path === entry.path,
+    const running = await asked.findEarlier(
+      (each) => each.status === null && each.method === method && each.path === path,
     )
-    const { other } = otherFacts(running ?? (await otherWithKey(asked)))
-    return { key: keyOf(asked), other: other && { ...other, status: null, body: null }, fix: asked.corrected({}) }
+    const { key, other } = await sameKey(asked, running)
+    return { key, other: other && { ...other, status: null, body: null }, fix: asked.corrected() }
   },
 
   async idempotency_mismatch(asked) {
-    const other = await otherWithKey(asked)
-    const changed = other ? changedFields(asked, other) : []
-    return { key: keyOf(asked), ...otherFacts(other), changed, fix: withNewKey(asked) }
+    const found = await sameKey(asked)
+    const changed = found.other ? changedFields(asked.body, found.other.body) : []
+    return { ...found, changed, fix: asked.corrected(withNewKey(asked)) }
   },
 
   async idempotency_unreadable(asked) {
-    const fix = asked.thenListEvents(asked.again({ headers: newKey(asked) }))
-    return { key: keyOf(asked), ...otherFacts(await otherWithKey(asked)), fix }
+    const next = asked.again(withNewKey(asked))
+    return { ...(await sameKey(asked)), fix: asked.first('GET /v4/events', { as: asked.entry.principal, next }) }
   },
 
-  too_many_hops: (asked) => ({ via: asked.entry.request.headers.via, fix: asked.corrected({}) }),
+  too_many_hops: (asked) => ({ via: asked.entry.request.headers.via, fix: asked.corrected() }),
 
   cross_site(asked) {
     const { origin } = asked.entry.request.headers
@@ -162,20 +169,18 @@ export const requestExplainers = {
 
   evidence_refused(asked) {
     const refused = asked.textFact('refused')
-    const { evidence: mode } = asked.service
-    const { headers: _, ...withoutKey } = asked.again()
-    const fix = (): Fix | undefined => {
-      if (refused === 'Idempotency-Key')
-        return { operation_id: asked.entry.operation_id ?? '', example: withoutKey, next: null }
-      if (refused === undefined || refused === asked.entry.operation_id) return undefined
-      return asked.corrected({ [refused in asked.query ? 'query' : 'body']: { [refused]: undefined } })
-    }
-    return { mode, option: 'evidence', flag: '--evidence', fix: fix() }
+    const facts = { mode: asked.service.evidence, option: 'evidence', flag: '--evidence' }
+    if (refused === undefined || refused === asked.entry.operation_id) return { ...facts, fix: undefined }
+    if (refused !== 'Idempotency-Key')
+      return { ...facts, fix: asked.corrected(asked.withParameter(refused, undefined)) }
+    const { example, ...fix } = asked.corrected()
+    const { headers: _, ...withoutKey } = example
+    return { ...facts, fix: { ...fix, example: withoutKey } }
   },
 
   overloaded(asked) {
     const option = asked.facts.body_bytes === undefined ? 'limits.queue' : 'limits.bodiesBytes'
-    return { option, fix: asked.corrected({}) }
+    return { option, fix: asked.corrected() }
   },
 
   internal_error: undone,
@@ -183,33 +188,27 @@ export const requestExplainers = {
   provisioning_failed: undone,
   not_loaded: undone,
   storage_unavailable: undone,
-
-  storage_full(asked) {
-    const example = { method: 'GET', path: '/_sandbox/snapshot' }
-    return { ...undone(asked), fix: { operation_id: 'readSnapshot', example, next: asked.again() } }
-  },
+  storage_full: (asked) => ({ ...undone(asked), fix: asked.first('GET /_sandbox/snapshot') }),
 
   async outcome_unknown(asked) {
-    const { caused } = asked.entry
+    const { caused, principal: as } = asked.entry
     const { sentences, facts } = await describeEffects(asked.tx, caused)
     // What is no longer there has no more facts than its kind and its id.
     const happened = sentences.filter((_, i) => Object.keys(facts[i] ?? {}).length > 2)
     const key = keyOf(asked)
-    return { ...undone(asked), key, happened, ...(key === undefined && { fix: asked.thenListEvents(null) }) }
+    const fix = key === undefined ? asked.first('GET /v4/events', { as, next: null }) : asked.corrected()
+    return { ...undone(asked), key, happened, fix }
   },
 } satisfies Explainers
 
 /** A failure that changed nothing. What is known is what the entry counted, and the fault that caused it. */
-function undone(asked: RefusedRequest): Finding {
+function undone(asked: RefusedRequest) {
   const { storage, caused, fault } = asked.entry
-  return { storage, caused, transactions: storage.transactions, fault, fix: asked.corrected({}) }
+  return { storage, caused, transactions: storage.transactions, fault, fix: asked.corrected() }
 }
 
-const AMOUNTS = ['amount', 'cost', 'price', 'limit', 'price_per_call']
-
 const keyOf = ({ entry }: RefusedRequest): string | undefined => entry.request.headers['idempotency-key']
-const newKey = ({ entry }: RefusedRequest) => ({ 'idempotency-key': `key-${entry.id}` })
-const withNewKey = (asked: RefusedRequest): Fix => asked.corrected({ headers: newKey(asked) })
+const withNewKey = ({ entry }: RefusedRequest) => ({ headers: { 'idempotency-key': `key-${entry.id}` } })
 
 /** Why a text is no JSON. */
 function slipIn(text: string): string {
@@ -222,20 +221,16 @@ function slipIn(text: string): string {
 }
 
 /** The object that a broken JSON text was meant to be, if only a last comma or a list around it is wrong. */
-function repair(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/,(\s*[}\]])/g, '$1'))
-    const object = Array.isArray(value) && value.length === 1 ? value[0] : value
-    return isFields(object) ? object : undefined
-  } catch {
-    return undefined
-  }
+function repair(text: string): FactsByName | undefined {
+  const value = parsedJson(text.replace(/,(\s*[}\]])/g, '$1'))
+  const object = Array.isArray(value) && value.length === 1 ? value[0] : value
+  return isObject(object) ? object : undefined
 }
 
 function valueAt(asked: RefusedRequest, field: string): unknown {
   const [name = '', ...rest] = field.split('.')
   return rest.reduce<unknown>(
-    (value, part) => (isFields(value) || Array.isArray(value) ? (value as Record<string, unknown>)[part] : undefined),
+    (value, part) => (isObject(value) || Array.isArray(value) ? (value as FactsByName)[part] : undefined),
     asked.sent(name),
   )
 }
@@ -259,81 +254,50 @@ function otherType(value: unknown, type: string | undefined): unknown {
   return isNumber && (type === 'number' || type === 'int') ? Number(value) : undefined
 }
 
-async function decimalsOf({ tx, ...asked }: RefusedRequest): Promise<number> {
+async function decimalsOf(asked: RefusedRequest): Promise<number> {
   const dq = asked.body.dq ?? asked.query.dq
-  const [oldest] = await tx.find(digitalQuantities, { index: 'byNumber', prefix: [], limit: 1 })
-  const named = typeof dq === 'string' ? await tx.get(digitalQuantities, dq) : undefined
-  return (named ?? oldest)?.decimals ?? 0
-}
-
-const looksLikeCard = (name: string, value: unknown): boolean =>
-  value === REDACTED || /card|number|cvc|cvv|exp/i.test(name) || /(?:\d[ -]?){13,19}/.test(String(value))
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path)
-    return true
-  } catch {
-    return false
-  }
+  const named = typeof dq === 'string' ? await asked.tx.get(digitalQuantities, dq) : undefined
+  return (named ?? (await asked.rows(digitalQuantities, 'byNumber', [], 1))[0])?.decimals ?? 0
 }
 
 /** The same request at another path or with another method, under the operation that it then calls. */
-function withOperation(asked: RefusedRequest, path: string, method = asked.entry.method): Fix {
-  const called = asked.operations.find((each) => each.method === method && isPathOf(each, path.split('?')[0] ?? ''))
-  return { operation_id: called?.id ?? '', example: asked.again({ path, whole: { method } }), next: null }
-}
+const sentAs = (asked: RefusedRequest, method: string, path: string): Fix => ({
+  ...{ ...asked.called(asked.again({ path, whole: { method } })), next: null },
+})
 
 /** The path of an operation that an unknown path was meant to be: with its version, or without a prefix or a slip. */
 function nearPath(path: string, method: string, operations: readonly Operation[]): string | undefined {
   const rest = path.replace(/^\/v\d+(?=\/)/, '')
   const [, below] = /^\/[^/]+(\/(?:v\d|_sandbox)\/.*)$/.exec(path) ?? []
-  const isKnown = (each: string) =>
-    operations.some((operation) => operation.method === method && isPathOf(operation, each))
-  const spelled = operations.flatMap(({ path: known, method: by, versions }) => {
-    if (by !== method || known.includes(':') || !isNear(known, rest)) return []
+  const callable = operations.filter((operation) => operation.method === method)
+  const spelled = callable.flatMap(({ path: known, versions }) => {
+    if (known.includes(':') || leven(known, rest) > 1) return []
     return [`${versions?.[0] ? `/${versions[0]}` : ''}${known}`]
   })
   return [below, `/v4${rest}`, `/v4${path}`, `/v2${rest}`, ...spelled].find(
-    (each) => each !== undefined && isKnown(each),
+    (each) => each !== undefined && callable.some((operation) => isPathOf(operation, each)),
   )
 }
 
-/** Whether one path becomes the other by adding, leaving out or changing one character. */
-function isNear(a: string, b: string): boolean {
-  if (Math.abs(a.length - b.length) > 1) return false
-  let start = 0
-  while (start < a.length && a[start] === b[start]) start++
-  let [endA, endB] = [a.length, b.length]
-  while (endA > start && endB > start && a[endA - 1] === b[endB - 1]) [endA, endB] = [endA - 1, endB - 1]
-  return Math.max(endA, endB) - start <= 1
-}
-
-/** The first request of this caller with the same key. */
-function otherWithKey(asked: RefusedRequest): Promise<Entry | undefined> {
+/** The key, and the first request of this caller with it. */
+async function sameKey(asked: RefusedRequest, running?: Entry) {
   const { method, path, principal, code } = asked.entry
-  return asked.findEarlier(
-    (other) =>
-      other.request.headers['idempotency-key'] === keyOf(asked) &&
-      other.principal === principal &&
-      other.method === method &&
-      other.path.split('?')[0] === path.split('?')[0] &&
-      other.code !== code,
-  )
+  const key = keyOf(asked)
+  const isSame = (other: Entry) =>
+    other.request.headers['idempotency-key'] === key &&
+    other.principal === principal &&
+    other.method === method &&
+    other.path.split('?')[0] === path.split('?')[0] &&
+    other.code !== code
+  const other = running ?? (await asked.findEarlier(isSame))
+  return { key, other: other && { id: other.id, at: other.at, status: other.status, body: other.request.body } }
 }
 
-const otherFacts = (other: Entry | undefined) => ({
-  other: other && { id: other.id, at: other.at, status: other.status, body: other.request.body },
-})
-
-function changedFields({ body }: RefusedRequest, { request }: Entry): string[] {
-  try {
-    const other: Record<string, unknown> = JSON.parse(request.body ?? '{}')
-    const names = new Set([...Object.keys(body), ...Object.keys(other)])
-    return [...names].filter((name) => JSON.stringify(body[name]) !== JSON.stringify(other[name]))
-  } catch {
-    return []
-  }
+function changedFields(body: FactsByName, otherBody: string | null): string[] {
+  const other = parsedJson(otherBody ?? '{}')
+  if (!isObject(other)) return []
+  const names = [...new Set([...Object.keys(body), ...Object.keys(other)])]
+  return names.filter((name) => JSON.stringify(body[name]) !== JSON.stringify(other[name]))
 }
 
 /** Undefined for a service that is no sandbox. */

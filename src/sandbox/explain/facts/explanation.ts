@@ -44,9 +44,9 @@ export interface ExampleCall {
   readonly body?: unknown
 }
 
-/** What an explainer finds out about one refusal: facts by their names, and what fixes it. */
+/** What an explainer finds out about one refusal: facts by their names, and what fixes it, if anything does. */
 export interface Finding {
-  readonly fix?: Fix | undefined
+  readonly fix?: Fix | '' | 0 | false | undefined
   readonly [fact: string]: unknown
 }
 

@@ -14,13 +14,12 @@ export async function filledTexts(texts: readonly string[], facts: FactsByName, 
 }
 
 async function filledText(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
-  // What is optional is at the odd places.
-  const parts = await Promise.all(
-    text
-      .split(/\[([^[\]]*)\]/)
-      .map(async (part, i) => (await filledPart(part, facts, tx)) ?? (i % 2 === 1 ? '' : undefined)),
-  )
-  return parts.includes(undefined) ? undefined : parts.join('').trim()
+  const parts = text.split(/\[([^[\]]*)\]/).map(async (part, i) => {
+    // What is optional is at the odd places.
+    return (await filledPart(part, facts, tx)) ?? (i % 2 === 1 ? '' : undefined)
+  })
+  const filled = await Promise.all(parts)
+  return filled.includes(undefined) ? undefined : filled.join('').trim()
 }
 
 async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
@@ -33,32 +32,30 @@ async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise
   return filled
 }
 
-interface Place {
-  readonly tx: Reader
-  /** What encloses each part of a list. */
-  readonly tick: string
-}
-
-async function factText(place: string, facts: FactsByName, { tx, tick }: Place): Promise<string | undefined> {
+/** `tick`: what encloses each part of a list. */
+async function factText(
+  place: string,
+  facts: FactsByName,
+  { tx, tick }: { readonly tx: Reader; readonly tick: string },
+) {
   const [, sign, name = '', noun] = /^([?!=@#]?)([\w.]+)(?: (.+))?$/.exec(place) ?? []
   const fact = name
     .split('.')
     .reduce<unknown>((value, part) => (value as FactsByName | null | undefined)?.[part], facts)
+  if (sign === '?' || sign === '!')
+    return (isKnown(fact) && fact !== false && fact !== 0) === (sign === '?') ? '' : undefined
   if (sign === '=') return fact === undefined || fact === null ? undefined : valueText(fact)
-  if (sign === '#') return isKnown(fact) ? String(fact) : undefined
-  if (sign === '@') return isKnown(fact) ? endText(timeOf(fact), timeOf(facts.at)) : undefined
-  const isSo = isKnown(fact) && fact !== false && fact !== 0
-  if (sign) return isSo === (sign === '?') ? '' : undefined
-  if (noun !== undefined) return isKnown(fact) || Array.isArray(fact) ? plural(countOf(fact), noun) : undefined
+  if (noun !== undefined && Array.isArray(fact)) return plural(fact.length, noun)
   if (!isKnown(fact)) return undefined
+  if (sign === '#') return String(fact)
+  if (sign === '@') return endText(timeOf(fact), timeOf(facts.at))
+  if (noun !== undefined) return plural(Number(fact), noun)
   if (!Array.isArray(fact)) return wordsOf(fact, tx)
   return listText(await Promise.all(fact.map((each) => wordsOf(each, tx))), tick)
 }
 
 const isKnown = (fact: unknown): boolean =>
   fact !== undefined && fact !== null && fact !== '' && !(Array.isArray(fact) && fact.length === 0)
-
-const countOf = (fact: unknown): number => (Array.isArray(fact) ? fact.length : Number(fact))
 
 async function wordsOf(fact: unknown, tx: Reader): Promise<string> {
   if (typeof fact !== 'string') return JSON.stringify(fact)

@@ -1,9 +1,11 @@
 import { agentTwins, type ConnectionRow, findConnection } from '../../../consent/oidc/connection.js'
 import { delegates } from '../../../consent/personas/delegate.js'
 import { personas } from '../../../consent/personas/persona.js'
+import { invoices } from '../../../market/billing/invoice-row.js'
 import { cartLines } from '../../../market/carts/cart.js'
 import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
 import { type CheckoutRow, checkouts } from '../../../market/checkout/checkout-row.js'
+import { subscriptionOf } from '../../../market/plans/subscription.js'
 import { type CommodityRow, commodities } from '../../../money/commodities/commodity.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../../money/ledger/amount.js'
@@ -30,17 +32,15 @@ export async function commodityIn(asked: RefusedRequest): Promise<CommodityRow |
 
 /** The catalog item that a request names, in its path or its fields. */
 export async function itemIn(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
-  const isInPath = /\/(items|tools)\/:id/.test(asked.operation?.path ?? '')
-  const id = isInPath ? Number(asked.params.id) : asked.sentNumber('catalog_item_id')
-  return id === undefined ? undefined : asked.tx.get(catalogItems, id)
+  const id = asked.idIn('items') ?? asked.idIn('tools') ?? asked.sentNumber('catalog_item_id')
+  return id === undefined ? undefined : asked.tx.get(catalogItems, Number(id))
 }
 
 /** The checkout whose token is in the path of a request. */
 export async function checkoutIn(asked: RefusedRequest): Promise<CheckoutRow | undefined> {
   const { tokenDigest } = asked.entry
   if (tokenDigest === undefined) return undefined
-  const [row] = await asked.tx.find(checkouts, { index: 'byToken', prefix: [tokenDigest], limit: 1 })
-  return row
+  return (await asked.rows(checkouts, 'byToken', [tokenDigest], 1))[0]
 }
 
 /** The connection of the agent that called. */
@@ -96,36 +96,42 @@ export async function priceOf(asked: RefusedRequest): Promise<Price | undefined>
 
 async function cartPrice(asked: RefusedRequest): Promise<Price> {
   const sums = new Map<string, bigint>()
-  const lines = await asked.tx.find(cartLines, { index: 'byCart', prefix: [Number(asked.params.id)], limit: 50 })
-  const items = await asked.tx.getMany(
-    catalogItems,
-    lines.map(({ catalog_item_id }) => catalog_item_id),
-  )
-  const sold = await asked.tx.getMany(
-    commodities,
-    items.map((item) => item?.hash ?? ''),
-  )
-  for (const [i, { quantity }] of lines.entries()) {
-    const commodity = sold[i]
-    if (commodity) sums.set(commodity.dq, (sums.get(commodity.dq) ?? 0n) + BigInt(commodity.cost) * BigInt(quantity))
-  }
+  const lines = await asked.rows(cartLines, 'byCart', [Number(asked.params.id)])
+  const ids = lines.map(({ catalog_item_id }) => catalog_item_id)
+  const hashes = (await asked.tx.getMany(catalogItems, ids)).map((item) => item?.hash ?? '')
+  for (const [i, commodity] of (await asked.tx.getMany(commodities, hashes)).entries())
+    if (commodity) {
+      const cost = BigInt(commodity.cost) * BigInt(lines[i]?.quantity ?? 0)
+      sums.set(commodity.dq, (sums.get(commodity.dq) ?? 0n) + cost)
+    }
   return { payer: await payerIn(asked), payee: undefined, sums, what: `cart ${asked.params.id}` }
-}
-
-/** The digital quantity of the limit of the delegate that a call sent. */
-async function limitedDq(asked: RefusedRequest): Promise<string | undefined> {
-  const delegate = asked.sentDelegate()
-  return delegate === undefined ? undefined : (await asked.tx.get(delegates, delegate))?.spend?.dq
 }
 
 async function amountPrice(asked: RefusedRequest): Promise<Price | undefined> {
   const { tx } = asked
   const payer = await payerIn(asked)
-  const dq = asked.sentText('dq') ?? asked.sentText('paymentTypeHash') ?? (await limitedDq(asked)) ?? payer?.dq
+  const delegate = asked.sentDelegate()
+  const limit = delegate === undefined ? undefined : (await tx.get(delegates, delegate))?.spend
+  const dq = asked.sentText('dq') ?? asked.sentText('paymentTypeHash') ?? limit?.dq ?? payer?.dq
   const quantity = dq === undefined ? undefined : await tx.get(digitalQuantities, dq)
   if (!quantity) return undefined
   const to = asked.sentText('destination') ?? asked.sentText('address') ?? asked.sentText('destinationUrl')
   const payee = to === undefined ? undefined : await twinByHostname(tx, to.replace(/^https?:\/\//, ''))
   const sums = new Map([[quantity.id, toUnits(asked.sentNumber('amount') ?? 0, quantity.decimals)]])
   return { payer, payee, sums, what: to === undefined ? 'this call' : `the payment to ${to}` }
+}
+
+/** The plan of the calling account. */
+export const subscriptionIn = (asked: RefusedRequest) => subscriptionOf(asked.tx, asked.callerId('account') ?? 0)
+
+/** The invoice that a request or its refusal names. */
+export async function invoiceFacts(asked: RefusedRequest) {
+  const id = Number(asked.idIn('invoices') ?? asked.numberFact('invoice_id') ?? 0)
+  const invoice = await asked.tx.get(invoices, id)
+  const total = invoice && Number(invoice.total) / 100
+  return {
+    ...{ invoice: invoice?.id, invoice_status: invoice?.status, account: invoice?.account_id },
+    ...{ total, dollars: total?.toFixed(2), failures: invoice?.failures || null },
+    ...{ paid_at: invoice?.paid_at, next_try_at: invoice?.next_try_at },
+  }
 }

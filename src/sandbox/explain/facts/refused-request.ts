@@ -1,28 +1,36 @@
+import { parsedJson, withoutUndefined } from '../../../base/json.js'
+import type { ProblemCode } from '../../../base/problem.js'
 import { HIDDEN_KEY } from '../../../base/text/redacted.js'
 import type { FixedOptions, ServiceContext } from '../../../http/context.js'
-import type { Reader } from '../../../storage/storage.js'
+import type { Collection, Key, Reader, Row } from '../../../storage/storage.js'
+import { isObject } from '../../../storage/unknown.js'
 import type { SandboxParts } from '../../onion/context.js'
 import type { Entry } from '../../onion/entry.js'
-import type { ExampleCall, Fix } from './explanation.js'
+import type { ExampleCall, FactsByName, Finding, Fix } from './explanation.js'
 
-/** What an explanation needs to know of the service. */
-export type ExplainedService = Pick<ServiceContext, 'baseUrl' | 'limits' | 'cards' | 'sandbox'> &
-  Pick<FixedOptions, 'evidence' | 'accountCreation'>
+/** What reads the state of the moment, by the codes for which it matters. It changes nothing. */
+export type Explainers = Readonly<Partial<Record<ProblemCode, (asked: RefusedRequest) => Finding | Promise<Finding>>>>
 
 /** An operation as the route table describes it. */
 export type Operation = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
 
+/** An entry of the journal, with what its readers do not see. */
+export interface WholeEntry extends Entry {
+  /** The digest of the token in its path. */
+  readonly tokenDigest?: string
+  /** The delegate that its path or a field names. */
+  readonly delegate?: string | undefined
+  /** What was thrown. */
+  readonly facts?: FactsByName
+}
+
 /** Where an entry of the journal and the state of its moment are read from. */
 export interface Sources {
-  /** `tokenDigest`: the digest of the token in its path. `delegate`: what the journal hides. `facts`: what was thrown. */
-  readonly entry: Entry & {
-    readonly tokenDigest?: string
-    readonly delegate?: string | undefined
-    readonly facts?: Fields
-  }
+  readonly entry: WholeEntry
   /** The state as it was when the request was answered. */
   readonly tx: Reader
-  readonly service: ExplainedService
+  readonly service: Pick<ServiceContext, 'baseUrl' | 'limits' | 'cards' | 'sandbox'> &
+    Pick<FixedOptions, 'evidence' | 'accountCreation'>
   readonly operations: readonly Operation[]
   /** An earlier entry of the journal that fits, the newest first. */
   findEarlier(fits: (entry: Entry) => boolean): Promise<Entry | undefined>
@@ -30,40 +38,36 @@ export interface Sources {
 
 /** A request of the journal, taken apart. */
 export class RefusedRequest {
-  readonly entry: Sources['entry']
-  readonly tx: Reader
-  readonly service: ExplainedService
-  readonly operations: readonly Operation[]
-  readonly findEarlier: Sources['findEarlier']
   /** When the request was made, in Unix milliseconds. */
   readonly at: number
   /** The operation. Undefined for an unknown path. */
   readonly operation: Operation | undefined
   /** The values of the path's parameters. */
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Readonly<Record<string, string>>
-  /** The fields of the body. Empty if it has none, or if the journal has cut it. */
-  readonly body: Fields
-  /** Whether the body is fields, and not another text or a part of one. */
-  readonly hasFields: boolean
+  readonly params: Texts
+  readonly query: Texts
+  /** The fields of the body. Undefined if it has none, is another text, or if the journal has cut it. */
+  readonly #fields: FactsByName | undefined
+  readonly body: FactsByName
   /** What the refusal says beside its sentence, and what decided where it was thrown. */
-  readonly facts: Fields
+  readonly facts: FactsByName
 
-  constructor({ entry, tx, service, operations, findEarlier }: Sources) {
-    this.entry = entry
-    this.tx = tx
-    this.service = service
-    this.operations = operations
-    this.findEarlier = findEarlier
+  constructor(
+    readonly entry: WholeEntry,
+    readonly tx: Reader,
+    readonly service: Sources['service'],
+    readonly operations: readonly Operation[],
+    readonly findEarlier: Sources['findEarlier'],
+  ) {
     this.at = Date.parse(entry.at)
     this.operation = operations.find(({ id }) => id === entry.operation_id)
     const url = new URL(entry.path, 'http://service.invalid')
     this.params = this.operation ? paramsOf(this.operation, url.pathname) : {}
     this.query = Object.fromEntries(url.searchParams)
-    const body = fieldsOf(entry.request.body, entry.request.headers['content-type'])
-    this.body = body ?? {}
-    this.hasFields = body !== undefined
-    this.facts = { ...fieldsBesideSentence(entry), ...entry.facts }
+    this.#fields = fieldsOf(entry.request.body, entry.request.headers['content-type'])
+    this.body = this.#fields ?? {}
+    // The sentence of a refusal is for people, and nothing reads it.
+    const { error, error_description, error_uri, message, status, code, docs, ...said } = answered(entry)
+    this.facts = { ...said, ...entry.facts }
   }
 
   /** A field of the request, by its name: of the body, then the query, then the path. */
@@ -89,6 +93,11 @@ export class RefusedRequest {
     return this.entry.delegate ?? this.sentText('persona_delegate')
   }
 
+  /** The id in the path of an operation below `/{list}/`. */
+  idIn(list: string): string | undefined {
+    return this.operation?.path.includes(`/${list}/:id`) ? this.params.id : undefined
+  }
+
   /** A fact of the refusal that is a text. */
   textFact(name: string): string | undefined {
     const fact = this.facts[name]
@@ -98,11 +107,6 @@ export class RefusedRequest {
   numberFact(name: string): number | undefined {
     const fact = this.facts[name]
     return typeof fact === 'number' ? fact : undefined
-  }
-
-  /** How many seconds to wait before a retry. `usual`: if the answer does not say. */
-  waitOf(usual: number): number {
-    return Number(this.entry.response.headers['retry-after'] ?? usual)
   }
 
   /** How the caller is named in the ledger: `user:2` for that user's session too. Null for agents, pages and guests. */
@@ -117,26 +121,32 @@ export class RefusedRequest {
     return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
   }
 
-  /** The scheme of the Authorization header. */
-  schemeOf(): string | null {
-    return /^(\S+) /.exec(this.entry.request.headers.authorization ?? '')?.[1] ?? null
+  rows<R extends Row, I extends string>(
+    of: Collection<R, I>,
+    index: I | 'id',
+    prefix: Key[],
+    limit = 50,
+    reverse = false,
+  ) {
+    return this.tx.find(of, { index, prefix, limit, reverse })
+  }
+
+  /** The newest rows first. */
+  newest<R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) {
+    return this.rows(of, index, prefix, limit, true)
   }
 
   /** The header with a device's token, for requests that had it. The developer fills it in. */
-  deviceToken(): Readonly<Record<string, string>> {
+  deviceToken(): Texts {
     return 'x-device-token' in this.entry.request.headers ? { 'x-device-token': REDACTED } : {}
   }
 
   /** The request again, with other fields. A field that is undefined is left out. */
-  again({ body, query, as, headers, ...rest }: Partial<Again> = {}): ExampleCall {
-    const { request, principal, path, method } = this.entry
-    const fields = Object.fromEntries(
-      Object.entries({ ...this.#meantFields(), ...body }).filter(([, each]) => each !== undefined),
-    )
-    const isText = !this.hasFields && request.body !== null
+  again({ body, query, as, headers, path = this.entry.path, whole }: Partial<Again> = {}): ExampleCall {
+    const { request, principal, method } = this.entry
+    const fields = withoutUndefined({ ...this.#meantFields(), ...body })
     // The journal keeps JSON and forms.
     const type = this.operation?.text && request.body === null ? request.headers['content-type'] : undefined
-    const caller = as ?? principal ?? undefined
     const key = request.headers['idempotency-key']
     const kept = {
       ...(key !== undefined && { 'idempotency-key': key.startsWith(HIDDEN_KEY) ? REDACTED : key }),
@@ -145,57 +155,73 @@ export class RefusedRequest {
       ...headers,
     }
     return {
-      method,
-      path: withQuery(rest.path ?? path, query),
-      ...(caller !== undefined && { as: caller }),
+      ...exampleCall(`${method} ${withQuery(path, query)}`, { as: as ?? principal }),
       ...(Object.keys(kept).length > 0 && { headers: kept }),
-      ...((this.hasFields || Object.keys(fields).length > 0) && { body: fields }),
-      ...(isText && !body && { body: request.body }),
+      ...((this.#fields || Object.keys(fields).length > 0) && { body: fields }),
+      ...(!this.#fields && request.body !== null && !body && { body: request.body }),
       ...(type !== undefined && { body: REDACTED }),
-      ...rest.whole,
+      ...whole,
     }
   }
 
   /** The fields of the body. Some programs, such as `curl -d`, send JSON as a form with one field, whose name is all of it. */
-  #meantFields(): Fields {
+  #meantFields(): FactsByName {
     const { body } = this.entry.request
     const meant = body === null ? undefined : parsedJson(body)
-    return isFields(meant) ? meant : this.body
+    return isObject(meant) ? meant : this.body
   }
 
   /** A fix that replaces the refused request: the same request with other fields. */
-  corrected(change: Partial<Again>): Fix {
+  corrected(change: Partial<Again> = {}): Fix {
     return { operation_id: this.entry.operation_id ?? '', example: this.again(change), next: null }
   }
 
-  /** A fix after which the request succeeds. `next`: the request, if it changes. */
-  first(operation_id: string, example: ExampleCall, next: ExampleCall = this.again()): Fix {
-    return { operation_id, example, next }
+  /** The same request with another parameter, which is in the query or else in the body. */
+  withParameter(name: string, value: string | undefined): Partial<Again> {
+    return { [name in this.query ? 'query' : 'body']: { [name]: value } }
   }
 
-  /** A fix of two calls, after which the request succeeds. */
-  firstBoth(
-    operation_id: string,
-    [example, between]: readonly [ExampleCall, ExampleCall],
-    next: ExampleCall = this.again(),
+  /**
+   * A call after which the request succeeds, as in `first('POST /v4/carts', { as: 'user:1' })`. `next`: the request, if it
+   * changes, or null if the call replaces it. `between`: what comes between the two.
+   */
+  first(
+    line: string,
+    { next = this.again(), between, ...parts }: CallParts & Partial<Pick<Fix, 'next' | 'between'>> = {},
   ): Fix {
-    return { operation_id, example, between, next }
+    return { ...this.called(exampleCall(line, parts)), ...(between && { between }), next }
+  }
+
+  /** A call, under the operation that it calls. */
+  called(example: ExampleCall): Omit<Fix, 'next'> {
+    const [path = ''] = example.path.split('?')
+    const operation = this.operations.find((each) => each.method === example.method && isPathOf(each, path))
+    return { operation_id: operation?.id ?? '', example }
   }
 
   /** Advances the clock until the request succeeds. */
   later(seconds: number): Fix {
-    return this.first('updateClock', advanced(seconds))
-  }
-
-  /** Reads the events of the caller, which show what happened. */
-  thenListEvents(next: ExampleCall | null): Fix {
-    const as = this.entry.principal
-    const example = { method: 'GET', path: '/v4/events', ...(as !== null && { as }) }
-    return { operation_id: 'listEvents', example, next }
+    return this.first(...advance(seconds))
   }
 }
 
-export type Fields = Readonly<Record<string, unknown>>
+type Texts = Readonly<Record<string, string>>
+
+interface CallParts {
+  readonly as?: string | null | undefined
+  readonly headers?: Texts
+  readonly body?: unknown
+}
+
+/** A call as data: `exampleCall('POST /v4/carts', { body: {} })`. */
+export function exampleCall(line: string, { as, ...parts }: CallParts = {}): ExampleCall {
+  const [method = '', path = ''] = line.split(' ')
+  return { method, path, ...(as != null && { as }), ...parts }
+}
+
+/** Advances the clock. */
+export const advance = (seconds: number) =>
+  ['POST /_sandbox/clock', { body: { advance: `${Math.ceil(seconds)}s` } }] as const
 
 /** What the journal shows in place of a secret. */
 export const REDACTED = '[redacted]'
@@ -209,57 +235,37 @@ const patternOf = ({ path, versions }: Pick<Operation, 'path' | 'versions'>): Re
 /** Whether a path is one of the operation's. */
 export const isPathOf = (operation: Operation, path: string): boolean => patternOf(operation).test(path)
 
-function paramsOf(operation: Operation, path: string): Record<string, string> {
-  const groups = patternOf(operation).exec(path)?.groups ?? {}
-  return Object.fromEntries(Object.entries(groups).map(([name, part]) => [name, decoded(part)]))
-}
+const paramsOf = (operation: Operation, path: string): Texts =>
+  Object.fromEntries(
+    Object.entries(patternOf(operation).exec(path)?.groups ?? {}).map(([name, part]) => [name, decoded(part) ?? part]),
+  )
 
-function decoded(part: string): string {
+/** Undefined if an escape is not valid. */
+export function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-function fieldsOf(body: string | null, type: string | undefined): Fields | undefined {
-  if (body === null) return undefined
-  if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
-  const value = parsedJson(body)
-  return isFields(value) ? value : undefined
-}
-
-/** The sentence of a refusal. */
-export function refusalText({ response }: Entry): string {
-  const { error, error_description = error } = fieldsOf(response.body, 'application/json') ?? {}
-  return typeof error_description === 'string' ? error_description : ''
-}
-
-/** The fields of a refusal. Its sentence is for people, and nothing reads it. */
-function fieldsBesideSentence({ response }: Entry): Fields {
-  const { error, error_description, error_uri, message, status, code, docs, ...fields } =
-    fieldsOf(response.body, 'application/json') ?? {}
-  return fields
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
   } catch {
     return undefined
   }
 }
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+function fieldsOf(body: string | null, type: string | undefined): FactsByName | undefined {
+  if (body === null) return undefined
+  if (type?.startsWith('application/x-www-form-urlencoded')) return Object.fromEntries(new URLSearchParams(body))
+  const value = parsedJson(body)
+  return isObject(value) ? value : undefined
+}
+
+/** The fields of an answer. */
+export const answered = ({ response }: Entry): FactsByName => fieldsOf(response.body, 'application/json') ?? {}
 
 interface Again {
   readonly path: string
   readonly query: Readonly<Record<string, string | undefined>>
   /** Fields of the body that change. */
-  readonly body: Fields
-  readonly as: string
-  readonly headers: Readonly<Record<string, string>>
+  readonly body: FactsByName
+  readonly as: string | undefined
+  readonly headers: Texts
   /** Parts of the example to replace as they are. */
   readonly whole: Partial<ExampleCall>
 }
@@ -273,10 +279,3 @@ function withQuery(path: string, query: Again['query'] | undefined): string {
   // A place to fill in stays readable.
   return url.pathname + url.search.replace(/%7B([\w-]+)%7D/g, '{$1}')
 }
-
-/** Advances the clock. */
-export const advanced = (seconds: number): ExampleCall => ({
-  method: 'POST',
-  path: '/_sandbox/clock',
-  body: { advance: `${Math.ceil(seconds)}s` },
-})

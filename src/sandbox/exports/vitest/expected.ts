@@ -36,15 +36,11 @@ function expected(value: unknown, place: Standing, expecting: Expecting): unknow
   const { name: around } = place
   const schemas = (name: string) => partsOf(place.schemas, name)
   if (Array.isArray(value)) return value.map((each) => expected(each, { ...place, schemas: schemas('') }, expecting))
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(
-      Object.entries(value).map(([name, each]) => [
-        name,
-        expected(each, { name, around, schemas: schemas(name) }, expecting),
-      ]),
-    )
   if (typeof value === 'string') return expectedText(value, place, expecting)
-  return typeof value === 'number' ? expectedNumber(value, place, expecting) : value
+  if (typeof value === 'number') return expectedNumber(value, place, expecting)
+  if (typeof value !== 'object' || value === null) return value
+  const part = (name: string, each: unknown) => expected(each, { name, around, schemas: schemas(name) }, expecting)
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, part(name, each)]))
 }
 
 /** A text of an answer, as a value or a matcher. */
@@ -60,19 +56,13 @@ export function expectedText(
   // The clock of a test stands still.
   if (name === 'mode' && text === 'real' && entry.path.startsWith('/_sandbox/')) return new Source(ANY_TEXT)
   const [, noun, id] = /^([a-z_]+):(\d+)$/.exec(text) ?? []
-  if (noun !== undefined && !isStored(text)) return named(noun, Number(id), known)
-  if (!isGenerated(schemas, name) && !hasGenerated(text)) return text
-  if (isStored(text)) return text
-  const source = known.text(text)
-  if (source) return source
-  if (isSent(text, entry)) return text
-  return /\d/.test(text) ? matching(shapeOf(text)) : new Source(ANY_TEXT)
-}
-
-/** The name of a thing: `payment:12`. */
-function named(noun: string, id: number, known: KnownValues): Source {
-  const source = known.number(id, `${noun}_id`)
-  return source ? new Source(templateSource([`${noun}:`, source])) : matching(`^${noun}:\\d+$`)
+  if (noun !== undefined && !isStored(text)) {
+    const source = known.number(Number(id), `${noun}_id`)
+    return source ? new Source(templateSource([`${noun}:`, source])) : matching(`^${noun}:\\d+$`)
+  }
+  if ((!isGenerated(schemas, name) && !hasGenerated(text)) || isStored(text)) return text
+  const shape = () => (/\d/.test(text) ? matching(shapeOf(text)) : new Source(ANY_TEXT))
+  return known.text(text) ?? (isSent(text, entry) ? text : shape())
 }
 
 function expectedNumber(
@@ -82,10 +72,8 @@ function expectedNumber(
 ): number | Source {
   if (isTime(value, entry)) return new Source(ANY_NUMBER)
   if (!isGenerated(schemas, name)) return value
-  return (
-    known.number(value, name === 'id' && around !== '' ? `${around.replace(/s$/, '')}_id` : name) ??
-    new Source(ANY_NUMBER)
-  )
+  const field = name === 'id' && around !== '' ? `${around.replace(/s$/, '')}_id` : name
+  return known.number(value, field) ?? new Source(ANY_NUMBER)
 }
 
 const ANY_TEXT = 'expect.any(String)'

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../base/json.js'
 import { HIDDEN } from '../../../base/text/redacted.js'
 import type { Entry } from '../../onion/entry.js'
 import { fieldSource, Source } from './source.js'
@@ -14,6 +15,10 @@ interface Answered {
   /** `createTwin` */
   readonly operation: string
 }
+
+/** The JSON of an answer. Undefined if there is none, or if it is not whole. */
+export const bodyOfAnswer = ({ method, response }: Entry): unknown =>
+  method === 'HEAD' || response.body === null || response.cut ? undefined : parsedJson(response.body)
 
 /** Numbers from here on are Unix times. */
 const LEAST_TIME = 1_000_000_000
@@ -69,7 +74,8 @@ export class KnownValues {
 
   /** A secret that one answer told. `beside`: the value of another field of the same object. */
   secretBeside(name: string, beside: { readonly name: string; readonly value: unknown }): Source | undefined {
-    return sourceOf(this.#secrets(name).find((secret) => this.#besides(secret).some(isSame(beside))))
+    const isBeside = (each: Answered) => each.name === beside.name && each.value === beside.value
+    return sourceOf(this.#secrets(name).find((secret) => this.#besides(secret).some(isBeside)))
   }
 
   /**
@@ -80,13 +86,10 @@ export class KnownValues {
     const candidates = this.#secrets(name)
     if (candidates.length < 2) return sourceOf(candidates[0])
     const text = entry ? `${entry.path} ${entry.request.body} ${entry.response.body}` : ''
-    const scored = candidates.map((secret) => ({
-      secret,
-      score: this.#besides(secret).filter((each) => text.includes(`"${each.name}":${JSON.stringify(each.value)}`))
-        .length,
-    }))
-    const best = Math.max(...scored.map(({ score }) => score))
-    return best === 0 ? undefined : sourceOf(scored.findLast(({ score }) => score === best)?.secret)
+    const isIn = (each: Answered) => text.includes(`"${each.name}":${JSON.stringify(each.value)}`)
+    const scores = candidates.map((secret) => this.#besides(secret).filter(isIn).length)
+    const best = Math.max(...scores)
+    return best === 0 ? undefined : sourceOf(candidates[scores.lastIndexOf(best)])
   }
 
   #secrets = (name: string): Answered[] => this.#answered.filter((each) => each.name === name && each.value === HIDDEN)
@@ -97,11 +100,6 @@ export class KnownValues {
     return this.#answered.filter((other) => other.name !== name && other.code === fieldSource(object, other.name))
   }
 }
-
-const isSame =
-  (field: { readonly name: string; readonly value: unknown }) =>
-  ({ name, value }: Answered): boolean =>
-    name === field.name && value === field.value
 
 const sourceOf = (answered: Answered | undefined): Source | undefined => answered && new Source(answered.code)
 

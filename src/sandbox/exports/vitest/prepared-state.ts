@@ -23,18 +23,13 @@ const LONGEST_STATE = 2_000_000
  * encrypted can be read, and the secrets that its test needs are made for it.
  */
 export class PreparedState {
-  readonly #storage: Storage
-  readonly #service: ServiceContext
-  readonly #keys: Keyring
-  /** The state as the sandbox had it. */
-  readonly #before: string
-
-  private constructor(storage: Storage, keys: Keyring, before: string, service: ServiceContext) {
-    this.#storage = storage
-    this.#keys = keys
-    this.#before = before
-    this.#service = service
-  }
+  private constructor(
+    private readonly storage: Storage,
+    private readonly keys: Keyring,
+    /** The state as the sandbox had it. */
+    private readonly text: string,
+    private readonly service: ServiceContext,
+  ) {}
 
   /** Throws `not_replayable` if the sandbox no longer has the state, or if it is too large for a file. */
   static async before(entry: KeptEntry, service: ServiceContext): Promise<PreparedState> {
@@ -51,18 +46,17 @@ export class PreparedState {
 
   /** Whether the state holds this text as a value. */
   isStored(text: string): boolean {
-    return this.#before.includes(JSON.stringify(text))
+    return this.text.includes(JSON.stringify(text))
   }
 
   /** Gives a client a secret that only this state has. Undefined if there is no such client. */
   clientSecret(clientId: string): Promise<string | undefined> {
-    return this.#storage.write(async (tx) => {
+    return this.storage.write(async (tx) => {
       const client = await tx.get(clients, clientId)
       if (!client) return undefined
-      const secret =
-        client.owner_kind === 'user'
-          ? userClientSecret(clientId, { keys: this.#keys })
-          : `mc_${randomHex(this.#service.random, 16)}`
+      const isOfUser = client.owner_kind === 'user'
+      const made = () => `mc_${randomHex(this.service.random, 16)}`
+      const secret = isOfUser ? userClientSecret(clientId, { keys: this.keys }) : made()
       tx.put(clients, { ...client, secret_digest: digest(secret) })
       return secret
     })
@@ -70,14 +64,14 @@ export class PreparedState {
 
   /** Gives the payment of a nonce one that only this state has. Throws `not_replayable`. */
   nonce(draft: CallDraft, secret: Secret): Promise<string> {
-    const stage = { service: this.#service, isFork: true }
-    return this.#storage.write((tx) => freshNonce(tx, { draft, secret, stage }))
+    const stage = { service: this.service, isFork: true }
+    return this.storage.write((tx) => freshNonce(tx, { draft, secret, stage }))
   }
 
   async state(): Promise<State> {
-    const { rows, counters, ...head } = await this.#storage.export()
+    const { rows, counters, ...head } = await this.storage.export()
     const kept = Object.entries(rows).filter(([name, list]) => list.length > 0 && !USELESS.has(name))
-    const isCollection = new Set(sandboxOf(this.#service).collections.map(({ name }) => name))
+    const isCollection = new Set(sandboxOf(this.service).collections.map(({ name }) => name))
     // Those of the sandbox have counted on. From here, new things get the ids that they had.
     const counted = Object.entries(counters).map(([name, last]) => [
       name,
@@ -87,16 +81,13 @@ export class PreparedState {
   }
 
   close(): Promise<void> {
-    return this.#storage.close()
+    return this.storage.close()
   }
 }
 
 /** The highest number that the rows of a collection have. */
-function lastNumber(rows: readonly Row[]): number {
-  let last = 0
-  for (const row of rows) last = Math.max(last, Number('number' in row ? row.number : row.id) || 0)
-  return last
-}
+const lastNumber = (rows: readonly Row[]): number =>
+  rows.reduce((last, row) => Math.max(last, Number('number' in row ? row.number : row.id) || 0), 0)
 
 /** A copy of the storage, as it was before an entry. No service runs over it, so nothing in it happens by itself. */
 async function storageBefore({ before }: KeptEntry, service: ServiceContext): Promise<Storage> {

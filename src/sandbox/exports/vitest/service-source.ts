@@ -1,9 +1,10 @@
+import { Problem, problem } from '../../../base/problem.js'
 import type { FixedOptions, ServiceContext } from '../../../http/context.js'
 import { defaultLimits } from '../../../http/limits.js'
 import { isObject } from '../../../storage/unknown.js'
 import type { Entry } from '../../onion/entry.js'
 import { notReplayable } from '../../replay/call-draft.js'
-import { bodyOfAnswer, ofEntry } from './recorded-answer.js'
+import { bodyOfAnswer } from './known-values.js'
 import { Source, textSource, valueSource } from './source.js'
 
 const DEFAULTS = {
@@ -25,10 +26,11 @@ export function serviceSource(
   service: ServiceContext,
 ): string[] {
   const answers = entries.flatMap(upstreamAnswers)
+  const limits = differing(service.limits, defaultLimits)
   const options = {
     sandbox: true,
     ...differing({ ...service, ...service.options }, DEFAULTS),
-    ...optional('limits', differing(service.limits, defaultLimits)),
+    ...(Object.keys(limits).length > 0 && { limits }),
     ...((answers.length > 0 || callsWebhooks) && { upstream: { fetch: upstreamSource(answers) } }),
   }
   return [
@@ -37,16 +39,14 @@ export function serviceSource(
   ]
 }
 
-/** The settings that are not the default ones. */
+/** The settings that are not the default ones. `defaults` names the fields of `given`. */
 const differing = <T extends object>(given: T, defaults: Partial<T>): object =>
   Object.fromEntries(
     Object.entries(defaults).flatMap(([name, value]) => {
-      const own = given[name as keyof T] // A name of the defaults.
+      const own = given[name as keyof T]
       return own === value ? [] : [[name, own]]
     }),
   )
-
-const optional = (name: string, value: object): object => (Object.keys(value).length > 0 ? { [name]: value } : {})
 
 /** What a seller's endpoint answered, and to which call. */
 interface UpstreamAnswer {
@@ -90,14 +90,17 @@ const upstreamSource = (answers: readonly UpstreamAnswer[]): Source =>
 function answersSource(answers: readonly UpstreamAnswer[]): string[] {
   const calls = new Map<string, string[]>()
   for (const { call, status, type, body } of answers) {
-    const headers = type === null ? {} : { headers: { 'content-type': type } }
-    const made = `new Response(${textSource(body)}, ${valueSource({ status, ...headers })})`
+    const init = { status, ...(type !== null && { headers: { 'content-type': type } }) }
+    const made = `new Response(${textSource(body)}, ${valueSource(init)})`
     calls.set(call, [...(calls.get(call) ?? []), made])
   }
-  return [
-    '// What the endpoints of sellers answered.',
-    'const answers = new Map([',
-    ...[...calls].map(([call, made]) => `  [${textSource(call)}, [${made.join(', ')}]],`),
-    '])',
-  ]
+  const lists = [...calls].map(([call, made]) => `  [${textSource(call)}, [${made.join(', ')}]],`)
+  return ['// What the endpoints of sellers answered.', 'const answers = new Map([', ...lists, '])']
+}
+
+/** A refusal that names the entry of a range too. */
+export function ofEntry({ id }: Entry, refusal: unknown): unknown {
+  if (!(refusal instanceof Problem) || refusal.code !== 'not_replayable' || 'id' in refusal.fields) return refusal
+  const detail = `${refusal.facts.detail} The entry is ${id}.`
+  return problem('not_replayable', { detail, fields: { ...refusal.fields, id }, cause: refusal })
 }

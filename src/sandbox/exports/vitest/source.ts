@@ -45,40 +45,34 @@ function merged(given: readonly (string | Source)[]): (string | Source)[] {
 const insideTemplate = (text: string): string =>
   textSource(text).slice(1, -1).replaceAll("\\'", "'").replaceAll('`', '\\`').replaceAll('${', '\\${')
 
-/** A value of JSON as a literal, with code in place of some of its parts. */
-export const valueSource = (value: unknown): string => literal(value, { indent: '', wide: WIDE })
-
-/** The same on one line. */
-export const lineSource = (value: unknown): string => literal(value, { indent: '', wide: Number.POSITIVE_INFINITY })
-
-function literal(value: unknown, { indent, wide }: { readonly indent: string; readonly wide: number }): string {
+/** A value of JSON as a literal, with code in place of some of its parts. `wide`: how wide a line may be. */
+export function valueSource(value: unknown, wide = WIDE, indent = ''): string {
   if (value instanceof Source) return value.code
   if (typeof value === 'string') return textSource(value)
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   if (typeof value !== 'object' || value === null) return String(value)
-  const deeper = { indent: `${indent}  `, wide }
+  const deeper = `${indent}  `
   const isList = Array.isArray(value)
   const parts = isList
-    ? value.map((each) => literal(each, deeper))
-    : Object.entries(value).map(([name, each]) => `${nameSource(name)}: ${literal(each, deeper)}`)
+    ? value.map((each) => valueSource(each, wide, deeper))
+    : Object.entries(value).map(([name, each]) => `${nameSource(name)}: ${valueSource(each, wide, deeper)}`)
   const [open, close] = isList ? ['[', ']'] : ['{', '}']
   if (parts.length === 0) return open + close
   const pad = isList ? '' : ' '
   const line = `${open}${pad}${parts.join(', ')}${pad}${close}`
   if (line.length <= wide && !line.includes('\n')) return line
-  return `${open}\n${parts.map((part) => `${deeper.indent}${part},\n`).join('')}${indent}${close}`
+  return `${open}\n${parts.map((part) => `${deeper}${part},\n`).join('')}${indent}${close}`
 }
+
+/** The same on one line. */
+export const lineSource = (value: unknown): string => valueSource(value, Number.POSITIVE_INFINITY)
 
 /** The name of a field in an object. `__proto__` would set the prototype. */
-function nameSource(name: string): string {
-  if (name === '__proto__') return `['__proto__']`
-  return isName(name) ? name : textSource(name)
-}
+const nameSource = (name: string): string =>
+  name === '__proto__' ? `['__proto__']` : isName(name) ? name : textSource(name)
 
 /** The code that reads a field. */
-export const fieldSource = (of: string, name: string | number): string => {
-  if (typeof name === 'number') return `${of}[${name}]`
-  return isName(name) ? `${of}.${name}` : `${of}[${textSource(name)}]`
-}
+export const fieldSource = (of: string, name: string | number): string =>
+  typeof name === 'string' && isName(name) ? `${of}.${name}` : `${of}[${valueSource(name)}]`
 
 const isName = (name: string): boolean => /^[A-Za-z_$][\w$]*$/.test(name)

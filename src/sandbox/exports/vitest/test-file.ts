@@ -2,14 +2,18 @@ import { problem } from '../../../base/problem.js'
 import { visibleLine } from '../../../base/text/visible.js'
 import type { ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
+import { titleOf } from '../../journal/entry-title.js'
 import type { KeptEntry } from '../../journal/kept-entry.js'
+import { answerPlace } from '../../journal/places.js'
 import type { Entry } from '../../onion/entry.js'
-import { notReplayable } from '../../replay/call-draft.js'
+import { draftOf, notReplayable } from '../../replay/call-draft.js'
+import { expectedAnswer, expectedText } from './expected.js'
+import { bodyOfAnswer, KnownValues } from './known-values.js'
 import { PreparedState } from './prepared-state.js'
-import { ofEntry } from './recorded-answer.js'
-import { serviceSource } from './service-source.js'
-import { lineSource, textSource } from './source.js'
-import { TestWriter } from './test-writer.js'
+import { requestSource } from './request-source.js'
+import { ofEntry, serviceSource } from './service-source.js'
+import { lineSource, Source, textSource, valueSource } from './source.js'
+import { TestSecrets } from './test-secrets.js'
 
 /**
  * Writes entries as a test file for Vitest, which holds the state before the first of them. Timers and deliveries are left
@@ -31,54 +35,151 @@ export async function vitestExport(entries: readonly KeptEntry[], service: Servi
     const state = await prepared.state()
     const callsWebhooks =
       (state.rows.webhooks ?? []).length > 0 || sent.some(({ operation_id }) => operation_id === 'createWebhook')
-    return fileOf(sent, { created: serviceSource(sent, { callsWebhooks }, service), steps: writer.lines, state })
+    const lines = [
+      ...serviceSource(sent, { callsWebhooks }, service),
+      ...['onTestFinished(() => service.close())', 'await service.sandbox.restore(state)', ...writer.lines],
+    ]
+    return `${[
+      "import { createService } from 'farthing'",
+      "import { expect, onTestFinished, test } from 'vitest'",
+      '',
+      `test(${textSource(testTitle(sent))}, async () => {`,
+      ...lines.map((line) => (line === '' ? '' : `  ${line}`)),
+      '})',
+      '',
+      '// The state before the first request. Its clock stands still at that moment, and its key is made for this test.',
+      `const state = ${stateSource(state)}`,
+    ].join('\n')}\n`
   } finally {
     await prepared.close()
   }
 }
 
-interface TestParts {
-  /** The code that creates the service. */
-  readonly created: readonly string[]
-  /** The code that sends the requests. */
-  readonly steps: readonly string[]
-  readonly state: State
-}
-
-const fileOf = (entries: readonly Entry[], { created, steps, state }: TestParts): string =>
-  `${[
-    "import { createService } from 'farthing'",
-    "import { expect, onTestFinished, test } from 'vitest'",
-    '',
-    `test(${textSource(testTitle(entries))}, async () => {`,
-    ...[...created, 'onTestFinished(() => service.close())', 'await service.sandbox.restore(state)', ...steps].map(
-      indented,
-    ),
-    '})',
-    '',
-    '// The state before the first request. Its clock stands still at that moment, and its key is made for this test.',
-    `const state = ${stateSource(state)}`,
-  ].join('\n')}\n`
-
 /** A row on a line. */
 function stateSource({ rows, ...head }: State): string {
   const parts = Object.entries(head).map(([name, value]) => `  ${name}: ${lineSource(value)},`)
   const lists = Object.entries(rows).flatMap(([name, list]) => [
-    `    ${name}: [`,
-    ...list.map((row) => `      ${lineSource(row)},`),
-    '    ],',
+    ...[`    ${name}: [`, ...list.map((row) => `      ${lineSource(row)},`), '    ],'],
   ])
   return ['{', ...parts, '  rows: {', ...lists, '  },', '}'].join('\n')
 }
-
-const indented = (line: string): string => (line === '' ? '' : `  ${line}`)
 
 function testTitle([first, ...others]: readonly Entry[]): string {
   if (!first) return ''
   const name = first.operation_id ?? `${first.method} ${first.path}`
   const outcome = [first.status, first.code].filter(Boolean).join(' ')
   if (others.length === 0) return visibleLine(`${name} answers ${outcome}`)
-  return visibleLine(
-    `${name} and ${others.length} more ${others.length === 1 ? 'request' : 'requests'} answer as they did`,
-  )
+  return visibleLine(`${name} and ${others.length} more request${others.length === 1 ? '' : 's'} answer as they did`)
+}
+
+/** A pause between two requests that the clock of a test repeats. */
+const PAUSE_MS = 1000
+
+const LOCATION = { name: 'url', schemas: [] }
+
+/** Operations that need more than the state: what the sandbox keeps beside it. */
+const BESIDE_THE_STATE: Readonly<Record<string, string>> = {
+  resetSandbox: 'It brings back the seed of this sandbox, which a test does not have.',
+  restoreSnapshot: 'It replaces the whole state.',
+  rewindSandbox: 'It goes back to an entry or a snapshot that only this sandbox has.',
+}
+
+/** Operations after which a credential may be another one, or none. */
+const ENDS_CREDENTIALS = /^(verifySession|forget|end|revoke|delete|createUserSecrets)/
+
+/** Writes the steps of a test: for each entry its request, and what is expected of the answer. */
+class TestWriter {
+  readonly lines: string[] = []
+  readonly #known = new KnownValues()
+  readonly #names = new Set(['service', 'state', 'answers', 'test', 'expect', 'onTestFinished', 'createService'])
+  readonly #secrets: TestSecrets
+  readonly #keys = new Set<string>()
+  #armsFaults = false
+
+  constructor(
+    private readonly prepared: PreparedState,
+    /** The time of the clock, in Unix milliseconds. Behind every time if a request has moved it. */
+    private now: number,
+  ) {
+    this.#secrets = new TestSecrets(prepared, this.#known, (wanted) => this.#nameOf(wanted))
+  }
+
+  /** Throws `not_replayable`. */
+  async add(entry: KeptEntry): Promise<void> {
+    try {
+      this.#check(entry)
+      await this.#addRequest(entry)
+    } catch (error) {
+      throw ofEntry(entry, error)
+    }
+  }
+
+  /** A name of a variable like the given one, with a number behind it if that is taken. */
+  #nameOf(wanted: string): string {
+    const base = wanted.replace(/\W+/g, '_').replace(/^(?=\d)/, '_')
+    let name = base
+    for (let number = 2; this.#names.has(name); number++) name = `${base}${number}`
+    this.#names.add(name)
+    return name
+  }
+
+  #check({ operation_id, fault, request, response }: Entry): void {
+    const beside = BESIDE_THE_STATE[operation_id ?? '']
+    if (beside !== undefined) throw notReplayable('operation_id', beside)
+    this.#armsFaults ||= operation_id === 'armFault'
+    if (fault !== undefined && !this.#armsFaults && request.headers['x-sandbox-fault'] === undefined)
+      throw notReplayable(
+        'fault',
+        'A fault changed it that was armed before. Let the range begin where that was armed.',
+      )
+    const { 'idempotency-key': key } = request.headers
+    if (key === undefined) return
+    if (response.headers['idempotent-replayed'] !== undefined && !this.#keys.has(key))
+      throw notReplayable(
+        'request.headers.idempotency-key',
+        'Its answer is that of an earlier entry, `caused_by`. Let the range begin there.',
+      )
+    this.#keys.add(key)
+  }
+
+  async #addRequest(entry: KeptEntry): Promise<void> {
+    const draft = draftOf(entry)
+    const at = Date.parse(entry.at)
+    this.lines.push('')
+    if (Math.abs(at - this.now) >= PAUSE_MS) {
+      this.lines.push(`await service.sandbox.setClock({ set: ${textSource(entry.at)} })`)
+      this.now = at
+    }
+    const { before, code } = await requestSource(draft, this.#secrets)
+    this.#secrets.note(draft)
+    const name = this.#nameOf(entry.operation_id ?? 'answer')
+    this.lines.push(...before, `// ${titleOf(entry)}`, ...`const ${name} = await ${code}`.split('\n'))
+    this.lines.push(...this.#expectations(entry, name))
+    if (entry.operation_id === 'updateClock') this.now = Number.NEGATIVE_INFINITY
+    if (ENDS_CREDENTIALS.test(entry.operation_id ?? '')) this.#secrets.forget()
+  }
+
+  #expectations(entry: KeptEntry, name: string): string[] {
+    const { status, response } = entry
+    const isStored = (text: string) => this.prepared.isStored(text)
+    const expecting = { entry, known: this.#known, isStored, place: answerPlace(entry.route, status) }
+    const { location, 'content-type': type = '' } = response.headers
+    const target = location === undefined ? '' : valueSource(expectedText(location, LOCATION, expecting))
+    const head = [
+      `expect(${name}.status).toBe(${status})`,
+      ...(target === '' ? [] : [`expect(${name}.headers.get('location')).toEqual(${target})`]),
+    ]
+    const body = bodyOfAnswer(entry)
+    // A stream would go on.
+    if (body === undefined) return type.includes('event-stream') ? [...head, `await ${name}.body?.cancel()`] : head
+    const variable = this.#nameOf(`${name}Body`)
+    const expected = expectedAnswer(body, expecting)
+    this.#known.add(variable, entry, body)
+    const isWhole = typeof expected !== 'object' || expected === null || expected instanceof Source
+    return [
+      ...head,
+      `const ${variable} = JSON.parse(await ${name}.text())`,
+      ...`expect(${variable}).${isWhole ? 'toEqual' : 'toMatchObject'}(${valueSource(expected)})`.split('\n'),
+    ]
+  }
 }
