@@ -18,10 +18,7 @@ export interface AccountChoiceRow {
 
 export const accountChoices = collection<AccountChoiceRow>()(
   'account_choices',
-  {
-    byToken: { fields: ['token_digest'], unique: true },
-    byExpiry: { fields: ['expires_at'] },
-  },
+  { byToken: { fields: ['token_digest'], unique: true }, byExpiry: { fields: ['expires_at'] } },
   {
     refs: { account_id: 'accounts', client_id: 'oidc_clients', connection_id: 'oidc_connections', user_id: 'users' },
     secrets: ['token_digest'],

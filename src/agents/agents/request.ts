@@ -2,16 +2,19 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import {
   type Agent,
+  type ApprovalRow,
   type ApprovalTerms,
   approvalOfAgent,
   approvalOfUser,
+  approvalStatus,
+  approvals,
+  bindingOf,
   createPendingApproval,
   type ShownApproval,
   showApproval,
   showToUser,
 } from '../../consent/approvals/approval.js'
-import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
-import { currentGrant } from '../../consent/oidc/agent.js'
+import { currentGrant } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
@@ -21,6 +24,7 @@ import { paywallQuote, paywallTerms } from '../../market/paywall/order.js'
 import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/purchase.js'
 import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
+import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 
@@ -65,7 +69,7 @@ const wishFields = z.union([
 ])
 
 /** A request for approval: its kind, and the fields of the call to approve. */
-export type ApprovalWish = z.output<typeof wishFields>
+type ApprovalWish = z.output<typeof wishFields>
 
 /**
  * Asks the agent's user to approve a call. If a refusal of this call already offered an approval, returns that one.
@@ -154,10 +158,7 @@ export function wishOf(
 ): ApprovalWish {
   for (const field of needed[fields.kind])
     if (fields[field] === undefined)
-      throw problem('field_invalid', {
-        detail: `"${field}" is missing: a ${fields.kind} needs it.`,
-        fields: { field },
-      })
+      throw problem('field_invalid', { detail: `"${field}" is missing: a ${fields.kind} needs it.`, fields: { field } })
   return wishFields.parse(fields)
 }
 
@@ -170,4 +171,49 @@ export async function readApproval(
 ) {
   if (caller.kind === 'agent') return showApproval(await approvalOfAgent(tx, caller, id), context)
   return showToUser(await approvalOfUser(tx, caller.id, id), context)
+}
+
+/** How many offers may be pending for a connection. Its requests do not count, so that refusals never block them. */
+const MAX_OFFERS = 10
+
+/**
+ * Returns the approval that a refusal offers for a call: the one that an earlier refusal of the same call offered, even
+ * if the user has just rejected it, or a new one. Returns undefined if the user has too many to read already. Throws
+ * `field_invalid`.
+ */
+async function offeredApproval(
+  tx: Writer,
+  agent: Agent,
+  terms: ApprovalTerms,
+  context: Pick<ServiceContext, 'random' | 'clock'>,
+): Promise<{ readonly row: ApprovalRow; readonly isRepeated: boolean } | undefined> {
+  const offers = await offersTo(tx, agent, context.clock.now())
+  const binding = bindingOf(agent, terms)
+  const same = offers.find((row) => row.binding === binding)
+  if (same) return { row: same, isRepeated: true }
+  if (offers.filter(({ status }) => status === 'pending').length >= MAX_OFFERS) return undefined
+  return { row: await createPendingApproval(tx, agent, terms, { ...context, isOffer: true }), isRepeated: false }
+}
+
+/**
+ * Turns an offer for exactly these terms into a request of the agent's own, so that the user is asked once. Returns
+ * undefined if there is none.
+ */
+async function takeOffer(tx: Writer, agent: Agent, terms: ApprovalTerms, at: number): Promise<ApprovalRow | undefined> {
+  const binding = bindingOf(agent, terms)
+  const offer = (await offersTo(tx, agent, at)).find((row) => row.binding === binding)
+  // After a rejection, the agent may ask again in its own words.
+  if (!offer || offer.status === 'rejected') return undefined
+  const { is_offer, ...taken } = offer
+  tx.put(approvals, taken)
+  return taken
+}
+
+/** Offers that the user can still answer or has rejected in that time, and those that the agent can still spend. */
+async function offersTo(tx: Reader, { connection_id }: Agent, at: number): Promise<ApprovalRow[]> {
+  const offers: ApprovalRow[] = []
+  for (const status of ['pending', 'approved', 'rejected'] as const)
+    for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connection_id, status] }))
+      if (row.is_offer && row.expires_at > at && approvalStatus(row, at) === status) offers.push(row)
+  return offers
 }

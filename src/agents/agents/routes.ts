@@ -1,8 +1,7 @@
 import { Amount, ApprovalShape, ContentHash, LinkPath, quoteFields, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { agentAccount, offerAccountChoice } from './account-choice.js'
+import { agentAccount, choiceFlow, offerAccountChoice } from './account-choice.js'
 import { applyAccountChange } from './changes/apply.js'
-import { choiceFlow } from './choice-flow.js'
 import { readApproval, requestApproval, wishKinds, wishOf } from './request.js'
 
 const parameters = z.record(z.string(), z.unknown())

@@ -81,9 +81,7 @@ export async function ask(
   const asked = await service.storage.write((tx) => requestApproval(tx, agent, wishOf(wish), service, within))
   const { approval_id, url, summary } = asked
   return inputRequired({
-    inputRequests: {
-      approval: inputRequired.elicitUrl({ message: messageFor(summary), url }),
-    },
+    inputRequests: { approval: inputRequired.elicitUrl({ message: messageFor(summary), url }) },
     requestState: await sealState(visit, { approval_id, call: callOf(call.name, call.args), waits: 0 }),
   })
 }

@@ -8,8 +8,8 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
-import type { ShownApp } from '../oidc/clients/shown-app.js'
-import { findLastRequest } from '../second-factor/last-request.js'
+import type { ShownApp } from '../oidc/clients/client.js'
+import { findLastRequest } from '../second-factor/await-second-factor.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
   type FilledSignIn,
@@ -21,8 +21,8 @@ import {
 } from '../sign-in/sign-in-flow.js'
 import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decideApproval } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
-import { approvedPrice, checkApprovedPrice } from './approved-price.js'
-import { appOf, secondFactorDetail } from './second-factor.js'
+import { appOf, secondFactorDetail } from './approve.js'
+import { approvedPrice, checkApprovedPrice } from './price-detail.js'
 
 /** What an agent wants to do, as the page shows it. */
 export interface AskedApproval {
@@ -86,10 +86,7 @@ async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Pr
   const { kind, summary, detail, now, expires_at } = row
   const price = await approvedPrice(tx, row)
   const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
-  return {
-    ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote },
-    until: minuteText(expires_at),
-  }
+  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
 }
 
 interface ApprovalSession {

@@ -9,7 +9,7 @@ import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { currentGrant } from '../oidc/agent.js'
+import { currentGrant } from '../oidc/token.js'
 
 /** How long a user has to answer. */
 const PENDING_FOR = 15 * 60_000

@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { quoted, unlinked } from '../../base/text/quotation.js'
+import { minuteText, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
 import { users } from '../../identity/users/user.js'
@@ -8,11 +9,10 @@ import { recordEvent } from '../../jobs/events/event.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type DeviceMail, deviceMail } from './wording.js'
 
 /** `mobile`: a phone whose app names no system, as existing clients register. */
 export const platforms = ['ios', 'android', 'web', 'mobile'] as const
-export type Platform = (typeof platforms)[number]
+type Platform = (typeof platforms)[number]
 
 const MAX_DEVICES = 20
 /** Limit on unconfirmed devices, counted separately. A new one removes the oldest. */
@@ -69,7 +69,7 @@ export interface NewDevice {
 }
 
 /** A registration that is not stored yet. */
-export interface DeviceRegistration {
+interface DeviceRegistration {
   readonly row: DeviceRow
   /** True if the token is registered already. Then only the name and platform change. */
   readonly isKnown: boolean
@@ -263,3 +263,49 @@ export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
   name,
   created_at: seconds(created_at),
 })
+
+interface NamedDevice {
+  readonly platform: 'ios' | 'android' | 'web' | 'mobile'
+  readonly name: string | null
+}
+
+const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
+
+/** A device in text for people. Its name is quoted, because anybody who registers a device chooses it. */
+export const deviceText = ({ platform, name }: NamedDevice): string =>
+  name ? `${quoted(name)} (${platformNames[platform]})` : `a device (${platformNames[platform]})`
+
+type DeviceMail =
+  | { readonly what: 'added' | 'removed' }
+  /** `from`: when the link starts to work, in Unix milliseconds. */
+  | { readonly what: 'add' | 'remove'; readonly link: string; readonly from: number }
+
+/** The mail about a change of the user's devices. */
+function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string; text: string } {
+  const named = unlinked(deviceText(device))
+  switch (letter.what) {
+    case 'added':
+      return {
+        subject: 'A device was added',
+        text: `From now on you can approve requests on ${named}.\n\nIf you did not add it, sign in and remove it.`,
+      }
+    case 'removed':
+      return {
+        subject: 'A device was removed',
+        text: `You can no longer approve requests on ${named}.\n\nIf you did not remove it, sign in and add your device again.`,
+      }
+    case 'add':
+    case 'remove':
+      return {
+        subject: letter.what === 'add' ? 'Confirm a new device' : 'Confirm the removal of a device',
+        text: [
+          letter.what === 'add'
+            ? `Someone who is signed in as you wants to add ${named}, and approve requests on it.`
+            : `Someone who is signed in as you wants to remove ${named}, on which you approve requests.`,
+          'Approve or reject this on one of your devices.',
+          `If you have no device at hand, you can confirm it with this link from ${minuteText(letter.from)}:\n${letter.link}`,
+          'If this was not you, open the link now and reject it.',
+        ].join('\n\n'),
+      }
+  }
+}

@@ -3,8 +3,7 @@ import { minuteText } from '../../base/time.js'
 import { formPage } from '../../http/pages/form-page.js'
 import { Actions, Button } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
-import type { DeviceChange, DeviceRow } from '../devices/device.js'
-import { deviceText } from '../devices/wording.js'
+import { type DeviceChange, type DeviceRow, deviceText } from '../devices/device.js'
 
 type ChangingDevice = DeviceRow & { readonly change: DeviceChange }
 

@@ -10,6 +10,7 @@ import {
   type DeviceRow,
   deviceByToken,
   devices,
+  deviceText,
   hasDevice,
   type NewDevice,
   ownDevice,
@@ -18,7 +19,6 @@ import {
   settleChange,
   storeChange,
 } from '../devices/device.js'
-import { deviceText } from '../devices/wording.js'
 import { requireSecondFactor } from '../second-factor/request.js'
 
 const DAY = 24 * 3_600_000

@@ -7,8 +7,15 @@ import { firstQuantity } from '../../money/digital-quantities/digital-quantity.j
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { clientById, isClientDeleted, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
-import { appHost, appName } from './clients/shown-app.js'
+import {
+  appHost,
+  appName,
+  clientById,
+  isClientDeleted,
+  type OidcClientRow,
+  oidcClients,
+  setUnusedSince,
+} from './clients/client.js'
 
 interface EndedFamily {
   readonly id: string
@@ -49,7 +56,7 @@ export const oidcConnections = collection<ConnectionRow>()(
 )
 
 /** The twin that a user's agents pay from. The first connection creates it. The id is the user's. */
-export interface AgentTwinRow {
+interface AgentTwinRow {
   readonly id: number
   readonly twin_id: number
 }
@@ -265,3 +272,24 @@ export async function grantedAccount(
   const owned = await ownedAccountIds(tx, user_id)
   return { account: account ? { id: account.id, name: account.name } : null, choosable: owned.length > 0 }
 }
+
+interface NamedAccount {
+  readonly id: number
+  readonly name: string
+}
+
+/** The business accounts that a user can grant an app, for `Choices`. The field `account` is `none` or an id. */
+export const accountChoiceFields = (accounts: readonly NamedAccount[], granted: number | null) => ({
+  field: 'account',
+  legend: 'Business account',
+  note: 'The app can read the account that you pick, and propose changes to it.',
+  options: [
+    { value: 'none', label: 'None' },
+    ...accounts.map((account) => ({ value: String(account.id), label: labelOf(account, accounts) })),
+  ],
+  chosen: String(granted),
+})
+
+/** Adds the id to names that occur more than once. */
+const labelOf = ({ id, name }: NamedAccount, all: readonly NamedAccount[]): string =>
+  all.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name

@@ -1,8 +1,9 @@
 import { problem } from '../../base/problem.js'
-import type { LaterRules, ProvenUser } from '../../http/context.js'
+import type { LaterRules, ProvenUser, ServiceContext } from '../../http/context.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
-import { setUnusedSince } from './clients/client.js'
+import { CLIENT_DELETED, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, isConnectionValid, oidcConnections, removeConnection } from './connection.js'
 
 /** Ends a connection and the app's pending requests. `actor` is who ended it. */
@@ -40,4 +41,28 @@ export async function endConnectionsOf(
   const ended = oldest.filter(({ user_generation }) => user_generation < generation)
   for (const connection of ended) await endConnection(tx, connection, { actor: 'service', at }, context)
   return ended.length
+}
+
+/** How many connections one transaction ends. */
+const ENDED_AT_ONCE = 10
+
+/** Deletes a client. Every connection to it is dead at once, and removed in slices. */
+export async function deleteClient(
+  tx: Writer,
+  client: OidcClientRow,
+  context: Pick<ServiceContext, 'clock' | 'rules'>,
+): Promise<void> {
+  tx.put(oidcClients, { ...client, deleted_at: context.clock.now() })
+  await endSome(tx, client.id, context)
+}
+
+/** Goes on to end the connections of a deleted client. */
+export const endDeletedClient: TimerJob = (tx, subject, service) => endSome(tx, subject, service)
+
+async function endSome(tx: Writer, id: string, context: Pick<ServiceContext, 'clock' | 'rules'>): Promise<void> {
+  const at = context.clock.now()
+  const some = await tx.find(oidcConnections, { index: 'byClient', prefix: [id], limit: ENDED_AT_ONCE })
+  for (const connection of some) await endConnection(tx, connection, { actor: id, at }, context)
+  if (some.length < ENDED_AT_ONCE) tx.remove(oidcClients, id)
+  else await setTimer(tx, { kind: CLIENT_DELETED, subject: id, at, now: at })
 }

@@ -2,10 +2,12 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { base64url } from '../../base/encoding.js'
 import { Problem, problem } from '../../base/problem.js'
-import { randomHex, sameSecret } from '../../base/secrets.js'
+import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { subjectOf, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import {
@@ -15,22 +17,25 @@ import {
   type SentClient,
   type SigningAlgorithm,
 } from './clients/client.js'
-import { findCode, isAuthorizationCodeCurrent, type OidcCodeRow, spendAuthorizationCode } from './code.js'
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
-import { type Grant, issueTokens } from './issue-tokens.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
 import {
   ACCESS_LIFETIME,
   areTokensUnused,
+  findCode,
   findOidcRefreshToken,
+  isAuthorizationCodeCurrent,
   isOidcRefreshCurrent,
+  type OidcCodeRow,
   type OidcTokenRow,
   oidcTokens,
+  REFRESH_LIFETIME,
+  spendAuthorizationCode,
 } from './token.js'
 
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
-export interface TokenRequest {
+interface TokenRequest {
   readonly grant_type?: string | undefined
   readonly code?: string | undefined
   readonly redirect_uri?: string | undefined
@@ -40,7 +45,7 @@ export interface TokenRequest {
   readonly resource?: string | undefined
 }
 
-export interface TokenResponse {
+interface TokenResponse {
   access_token: string
   token_type: 'Bearer'
   expires_in: number
@@ -125,9 +130,7 @@ const grantOf = ({
   resource,
   auth_time,
   amr,
-}: OidcCodeRow | OidcTokenRow) => ({
-  ...{ connection_id, generation, client_id, user_id, resource, auth_time, amr },
-})
+}: OidcCodeRow | OidcTokenRow) => ({ ...{ connection_id, generation, client_id, user_id, resource, auth_time, amr } })
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
@@ -231,13 +234,7 @@ async function idToken(
     at,
     accessToken,
     algorithm,
-  }: {
-    scopes: readonly string[]
-    nonce: string | null
-    at: number
-    accessToken: string
-    algorithm: SigningAlgorithm
-  },
+  }: { scopes: readonly string[]; nonce: string | null; at: number; accessToken: string; algorithm: SigningAlgorithm },
   context: Context,
 ): Promise<string> {
   const claims = {
@@ -253,3 +250,56 @@ async function idToken(
   }
   return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
 }
+
+/** What tokens are issued for. */
+type Grant = Pick<
+  OidcTokenRow,
+  | 'family_id'
+  | 'connection_id'
+  | 'generation'
+  | 'client_id'
+  | 'user_id'
+  | 'scopes'
+  | 'audience'
+  | 'resource'
+  | 'auth_time'
+  | 'amr'
+>
+
+/** Issues an access token (RFC 9068) for `scopes`, and a refresh token for the whole grant if it includes `offline_access`. */
+export async function issueTokens(
+  tx: Writer,
+  grant: Grant,
+  { scopes, at }: { scopes: readonly string[]; at: number },
+  context: Context,
+): Promise<{ access_token: string; refresh_token?: string }> {
+  const id = randomHex(context.random, 16)
+  const issued_at = seconds(at) * 1000
+  const sub = subjectOf(await getExisting(tx, users, grant.user_id))
+  const claims = { ...accessClaims(id, { ...grant, scopes }, issued_at, context), sub }
+  const access_token = await sign(tx, { claims, type: 'at+jwt', algorithm: 'ES256', at }, context)
+  const refresh_token = grant.scopes.includes('offline_access') ? `tqmt_${randomHex(context.random, 16)}` : undefined
+  tx.put(oidcTokens, {
+    id,
+    ...grant,
+    access_scopes: scopes,
+    access_digest: digest(access_token),
+    issued_at,
+    access_expires_at: issued_at + ACCESS_LIFETIME,
+    refresh_digest: refresh_token === undefined ? null : digest(refresh_token),
+    refresh_used: false,
+    refresh_expires_at: issued_at + REFRESH_LIFETIME,
+  })
+  return { access_token, ...(refresh_token !== undefined && { refresh_token }) }
+}
+
+const accessClaims = (jti: string, grant: Grant, at: number, context: Context) => ({
+  iss: issuerOf(context),
+  aud: grant.audience,
+  client_id: grant.client_id,
+  scope: grant.scopes.join(' '),
+  auth_time: seconds(grant.auth_time),
+  iat: seconds(at),
+  exp: seconds(at + ACCESS_LIFETIME),
+  jti,
+})

@@ -23,9 +23,8 @@ import {
   verificationText,
   verifyPersona,
 } from './held-delegates.js'
-import { createDelegate } from './new-delegate.js'
+import { awaitDelegateApproval, createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
-import { awaitDelegateApproval } from './second-factor.js'
 
 const Persona = component('Persona', {
   hash: ContentHash,
@@ -37,10 +36,7 @@ const Persona = component('Persona', {
   }),
 })
 
-const PartyName = component('SpendingParty', {
-  client_id: z.optional(z.TextId),
-  public_secret: z.optional(z.string()),
-})
+const PartyName = component('SpendingParty', { client_id: z.optional(z.TextId), public_secret: z.optional(z.string()) })
 
 const period = z.enum(['day', 'month'])
 

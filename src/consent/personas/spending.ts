@@ -9,9 +9,15 @@ import { getExisting } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
-import { type DelegateRow, delegates, isDelegateValid } from './delegate.js'
+import {
+  type DelegateRow,
+  delegates,
+  isDelegateValid,
+  type NamedParty,
+  type SpendingAuthority,
+  type SpendingPeriod,
+} from './delegate.js'
 import { personaOf } from './persona.js'
-import type { NamedParty, SpendingAuthority, SpendingPeriod } from './spending-authority.js'
 
 /** Who spends: the principal of a call. */
 export type Party =

@@ -10,6 +10,8 @@ import {
   authenticationRequests,
   expireIfDue,
   findRequest,
+  isStale,
+  type RequestStatus,
   recordAnswer,
   requestStatus,
   requestsNow,
@@ -143,4 +145,32 @@ export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow,
   const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return
   throw problem(result === 'rejected' ? (order.deniedAs ?? 'rejected') : 'approval_timeout')
+}
+
+/** More than a session can make for one action before the first of them expires. */
+const MAX_REQUESTS = 50
+
+/** The last request and its current status. An `approved` request can be spent. */
+interface LastRequest {
+  readonly request: AuthenticationRequestRow
+  readonly status: RequestStatus
+}
+
+/**
+ * Finds the last request of this session for exactly this action, so that a page that reloads finds its own.
+ * Returns undefined if there is none, it is spent, or its approval is too old. Then make a new request.
+ */
+export async function findLastRequest(
+  tx: Reader,
+  { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
+): Promise<LastRequest | undefined> {
+  const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
+  const found = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
+  const asked = await requestsNow(tx, userId, found)
+  const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
+  const request = asked.find(
+    (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,
+  )
+  if (!request || request.spent_at !== null || isStale(request, at)) return undefined
+  return { request, status: requestStatus(request, at) }
 }

@@ -14,8 +14,7 @@ import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
-import type { Detail, StandingTerms } from './detail.js'
-import { requestMail, requestPush } from './wording.js'
+import { type Detail, requestMail, requestPush, type StandingTerms } from './wording.js'
 
 const REQUEST_MS = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000

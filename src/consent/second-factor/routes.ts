@@ -13,19 +13,17 @@ import {
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
 import {
+  answerAuthorization,
   answerFromDevice,
   answerMailedRequest,
+  deleteAuthorization,
   findAskedDevice,
+  listAuthorizations,
   requestOfLink,
   type SecondFactorAnswer,
+  showAnsweredAuthorization,
 } from './answer.js'
 import { answeredPage, answerPage, refusedAnswerPage } from './answer-page.js'
-import {
-  answerAuthorization,
-  deleteAuthorization,
-  listAuthorizations,
-  showAnsweredAuthorization,
-} from './authorization.js'
 import { checkOpen, expireIfDue, pollRequest, requestOf, requireSecondFactor, showRequest } from './request.js'
 import { checkDetail } from './wording.js'
 

@@ -3,8 +3,8 @@ import type { ProvenUser } from '../../http/context.js'
 import { generationOf } from '../../identity/users/user.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { StandingTerms } from './detail.js'
 import type { AuthenticationRequestRow } from './request.js'
+import type { StandingTerms } from './wording.js'
 
 /** As long as the request that the user approved can be listed. */
 export const STANDING_DAYS = 30

@@ -2,7 +2,7 @@ import { Problem } from '../../base/problem.js'
 import { AuthenticationRequest, Email, UserShape, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { signInByCode } from './code-sign-in.js'
+import { signInByCode } from './sign-in-flow.js'
 
 export const signInRoutes = defineRoutes('sessions', {
   verifySessionCode: route({

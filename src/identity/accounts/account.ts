@@ -29,9 +29,7 @@ export interface AccountRow {
 
 export const accounts = collection<AccountRow>()(
   'accounts',
-  {
-    byPublicSecret: { fields: ['public_secret'], unique: true },
-  },
+  { byPublicSecret: { fields: ['public_secret'], unique: true } },
   {
     growth: countedDaily('anybody, unless `accountCreation` is false', 'client address'),
     retention: { forever: 'An account owns what it sells.' },
@@ -48,10 +46,7 @@ export interface MembershipRow {
 
 export const memberships = collection<MembershipRow>()(
   'memberships',
-  {
-    byUser: { fields: ['user_id'] },
-    byAccount: { fields: ['account_id'] },
-  },
+  { byUser: { fields: ['user_id'] }, byAccount: { fields: ['account_id'] } },
   {
     refs: { account_id: 'accounts', user_id: 'users' },
     growth: { by: 'the user who registers an account', bound: 'One for each account.' },

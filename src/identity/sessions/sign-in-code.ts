@@ -10,7 +10,7 @@ import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '..
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
-import { networkAt } from '../users/new-per-day.js'
+import { networkAt } from '../users/responsible.js'
 import { userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
@@ -104,12 +104,7 @@ export async function sendSessionCode(
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
 
 /** Limits the unused codes that one network asks for, whatever the addresses. */
-export const codesOfNetwork: RateLimit = {
-  kind: 'network_codes',
-  most: 50,
-  windowMs: WINDOW,
-  code: 'too_many_codes',
-}
+export const codesOfNetwork: RateLimit = { kind: 'network_codes', most: 50, windowMs: WINDOW, code: 'too_many_codes' }
 
 /** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({

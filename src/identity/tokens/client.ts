@@ -19,10 +19,7 @@ export interface ClientRow {
 
 export const clients = collection<ClientRow>()(
   'clients',
-  {
-    byRevocation: { fields: ['deleted_at'] },
-    byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
-  },
+  { byRevocation: { fields: ['deleted_at'] }, byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] } },
   {
     refs: { owner_id: null },
     secrets: ['secret_digest'],

@@ -37,10 +37,7 @@ export interface UserRow {
 
 export const users = collection<UserRow>()(
   'users',
-  {
-    byEmail: { fields: ['email'], unique: true },
-    byMaker: { fields: ['made_by'] },
-  },
+  { byEmail: { fields: ['email'], unique: true }, byMaker: { fields: ['made_by'] } },
   { growth: countedDaily('an account, by createUser'), retention: { forever: 'A user owns value.' } },
 )
 

@@ -1,6 +1,6 @@
 import { randomHex } from '../../base/secrets.js'
 import { findConnection, isInFamily } from '../../consent/oidc/connection.js'
-import { issueTokens } from '../../consent/oidc/issue-tokens.js'
+import { issueTokens } from '../../consent/oidc/exchange.js'
 import { oidcTokens } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
 import { newSessionId, startSession } from '../../identity/sessions/session.js'

@@ -1,15 +1,20 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { checkHops } from '../../../base/via.js'
 import type { CallSource, ServiceContext } from '../../../http/context.js'
-import { networkAt } from '../../../identity/users/new-per-day.js'
+import { networkAt } from '../../../identity/users/responsible.js'
 import { isRateReached, type RateLimit, spendRate } from '../../../jobs/rates/rate.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../../jobs/upstream/policy.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
-import { type ClientMetadata, clientById, type OidcClientRow, oidcClients } from '../clients/client.js'
-import { isDocumentId } from '../clients/document-id.js'
-import { isRedirectUri } from '../clients/redirect-uri.js'
+import {
+  type ClientMetadata,
+  clientById,
+  isDocumentId,
+  isRedirectUri,
+  type OidcClientRow,
+  oidcClients,
+} from '../clients/client.js'
 import { isScope, splitOnSpaces } from '../issuer.js'
 import { checkMetadata } from '../registration.js'
 import { Metadata } from '../schema.js'

@@ -10,15 +10,25 @@ import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
 import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
-import { clientById, type OidcClientRow } from '../clients/client.js'
-import { redirectOrigin } from '../clients/redirect-uri.js'
-import { appFields, type ShownApp, shownApp } from '../clients/shown-app.js'
-import { issueCode } from '../code.js'
+import {
+  appFields,
+  clientById,
+  type OidcClientRow,
+  redirectOrigin,
+  type ShownApp,
+  shownApp,
+} from '../clients/client.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
+import { issueCode } from '../token.js'
 import { answerAddress, INTERACTION_LIFETIME } from './authorization.js'
 import { interactionPages } from './interaction-page.js'
-import { type AuthorizationAnswer, type InteractionRow, oidcInteractions } from './interaction-row.js'
-import { emailHint, mustSignIn } from './must-sign-in.js'
+import {
+  type AuthorizationAnswer,
+  emailHint,
+  type InteractionRow,
+  mustSignIn,
+  oidcInteractions,
+} from './interaction-row.js'
 
 /** The next step of an authorization request. */
 type Step =

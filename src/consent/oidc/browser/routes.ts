@@ -7,8 +7,14 @@ import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
 import { type AuthorizationParameters, authorizeOidc } from './authorization.js'
 import { prepareDocumentClient } from './client-document.js'
-import { type EndSessionOutcome, endOidcSession, endSessionAddress } from './end-session.js'
-import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
+import {
+  type EndSessionOutcome,
+  endOidcSession,
+  endSessionAddress,
+  signedOutPage,
+  signOutPage,
+  stillSignedInPage,
+} from './end-session.js'
 import { interactionFlow } from './interaction.js'
 
 const authorization = {
