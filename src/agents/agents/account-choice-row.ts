@@ -10,9 +10,7 @@ export interface AccountChoiceRow {
   readonly user_id: number
   readonly client_id: string
   readonly expires_at: number
-  /** When it was used. */
   readonly chosen_at: number | null
-  /** The chosen account. Null: none. */
   readonly account_id: number | null
 }
 

@@ -1,11 +1,11 @@
 import { base64url } from '../../base/encoding.js'
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
 import { hasDevice } from '../../consent/devices/device.js'
 import { appFields, clientById, type ShownApp, shownApp } from '../../consent/oidc/clients/client.js'
-import { connectApp, findConnection, grantableAccounts, grantedAccount } from '../../consent/oidc/connection.js'
+import { connectApp, findConnection, grantableAccounts, type NamedAccount } from '../../consent/oidc/connection.js'
 import { findLastRequest } from '../../consent/second-factor/await-second-factor.js'
 import { requireSecondFactor, spendSecondFactor } from '../../consent/second-factor/request.js'
 import {
@@ -17,13 +17,16 @@ import {
   signInStep,
 } from '../../consent/sign-in/sign-in-flow.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
-import type { AccountRow } from '../../identity/accounts/account.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type AccountChoiceRow, accountChoices } from './account-choice-row.js'
 import { choicePages, choiceSentence } from './choice-page.js'
+
+/** The business account that the user granted the agent. Micro Payment Service Interface, section 4.7. */
+export { grantedAccount } from '../../consent/oidc/connection.js'
 
 const CHOICE_LINK_MS = 15 * 60_000
 
@@ -48,7 +51,6 @@ export async function offerAccountChoice(
   return { url: `${baseUrl}/agents/account-choice/${token}`, expires_at: seconds(expires_at) }
 }
 
-/** Returns the choice of a link. Throws `not_found`, and `link_expired`, also if the user disconnected the app. */
 async function choiceByToken(tx: Reader, token: string, at: number): Promise<AccountChoiceRow> {
   const [row] = await tx.find(accountChoices, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!row) throw problem('not_found')
@@ -57,35 +59,12 @@ async function choiceByToken(tx: Reader, token: string, at: number): Promise<Acc
   return row
 }
 
-interface NamedAccount {
-  readonly id: number
-  readonly name: string
-}
-
-const named = ({ id, name, business_name }: AccountRow): NamedAccount => ({
-  id,
-  name: business_name ?? name ?? `Account ${id}`,
-})
-
-const choosableAccounts = async (tx: Reader, userId: number): Promise<NamedAccount[]> =>
-  (await grantableAccounts(tx, userId)).map(named)
-
-/** Grants the chosen account, or none. The link is used up. */
-async function choose(
-  tx: Writer,
-  row: AccountChoiceRow,
-  accountId: number | null,
-  service: ServiceContext,
-): Promise<void> {
+async function choose(tx: Writer, row: AccountChoiceRow, accountId: number | null, service: ServiceContext) {
   const at = service.clock.now()
   const { user_id: userId, client_id: clientId } = row
   await connectApp(tx, { userId, clientId, accountId, scopes: [], at }, service)
   tx.put(accountChoices, { ...row, chosen_at: at, account_id: accountId })
 }
-
-/** Returns the business account that the user granted the agent. Micro Payment Service Interface, section 4.7. */
-export const agentAccount = (tx: Reader, agent: { user_id: number; account_id: number | null }) =>
-  grantedAccount(tx, agent)
 
 /** What the page of an account choice shows. */
 export type ShownChoice = { readonly app: ShownApp } & (
@@ -97,7 +76,6 @@ export type ShownChoice = { readonly app: ShownApp } & (
       readonly step: 'choose'
       readonly email: string
       readonly accounts: readonly NamedAccount[]
-      /** The account that is granted now. */
       readonly accountId: number | null
     }
   /** `account`: null means none. */
@@ -106,7 +84,6 @@ export type ShownChoice = { readonly app: ShownApp } & (
 
 type ChoiceVisit = Visit<{ readonly token: string }>
 
-/** Returns the current step of the page. Throws `not_found`, `link_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Promise<ShownChoice> {
   const { token, sessionId, step, refused } = visit
   const now = service.clock.now()
@@ -122,7 +99,7 @@ async function look(tx: Writer, visit: ChoiceVisit, service: ServiceContext): Pr
   const passed = await secondFactor(tx, { row, app, sessionId }, service)
   if (passed !== 'passed') return { app, step: passed }
   const connection = await findConnection(tx, row.connection_id)
-  const accounts = await choosableAccounts(tx, row.user_id)
+  const accounts = await grantableAccounts(tx, row.user_id)
   return { app, step: 'choose', email, accounts, accountId: connection?.account_id ?? null }
 }
 
@@ -132,15 +109,11 @@ async function appOf(tx: Reader, { client_id }: AccountChoiceRow): Promise<Shown
 }
 
 async function done(tx: Reader, { user_id, account_id }: AccountChoiceRow, app: ShownApp): Promise<ShownChoice> {
-  const chosen = (await choosableAccounts(tx, user_id)).find(({ id }) => id === account_id)
+  const chosen = (await grantableAccounts(tx, user_id)).find(({ id }) => id === account_id)
   return { app, step: 'done', account: chosen?.name ?? null }
 }
 
-interface Asking {
-  readonly row: AccountChoiceRow
-  readonly app: ShownApp
-  readonly sessionId: string
-}
+type Asking = { readonly row: AccountChoiceRow; readonly app: ShownApp; readonly sessionId: string }
 
 const orderOf = ({ row, app, sessionId }: Asking) => ({
   userId: row.user_id,
@@ -151,11 +124,7 @@ const orderOf = ({ row, app, sessionId }: Asking) => ({
 })
 
 /** Requests the second factor of a user who has a device. The choice spends it. */
-async function secondFactor(
-  tx: Writer,
-  asking: Asking,
-  service: ServiceContext,
-): Promise<'passed' | 'wait' | 'ask_again'> {
+async function secondFactor(tx: Writer, asking: Asking, service: ServiceContext) {
   const order = { ...orderOf(asking), at: service.clock.now() }
   if (!(await hasDevice(tx, order.userId))) return 'passed'
   const asked = await findLastRequest(tx, order)
@@ -173,26 +142,14 @@ async function askAgain(tx: Writer, visit: ChoiceVisit, _: object, service: Serv
   return new Next()
 }
 
-interface FilledChoice extends FilledSignIn {
-  /** `none`, or the id of the account to grant. */
-  readonly account?: string | undefined
-}
+type FilledChoice = FilledSignIn & { readonly account?: string | undefined }
 
-async function takeChoice(
-  tx: Writer,
-  visit: ChoiceVisit,
-  { account = '' }: FilledChoice,
-  service: ServiceContext,
-): Promise<Next | Problem> {
+async function takeChoice(tx: Writer, visit: ChoiceVisit, { account = '' }: FilledChoice, service: ServiceContext) {
   const shown = await look(tx, { ...visit, step: undefined }, service)
   // Ignores a form that does not belong to the current step. The page shows that step.
   if (shown.step !== 'choose') return new Next()
   const chosen = account === 'none' ? null : shown.accounts.find(({ id }) => String(id) === account)
-  if (chosen === undefined)
-    return problem('field_invalid', {
-      detail: '"account" must be none, or one of your accounts.',
-      fields: { field: 'account' },
-    })
+  if (chosen === undefined) return fieldRefused('account', 'must be none, or one of your accounts')
   const at = service.clock.now()
   const row = await choiceByToken(tx, visit.token, at)
   const order = { ...orderOf({ row, app: shown.app, sessionId: visit.sessionId }), at }

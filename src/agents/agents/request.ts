@@ -1,5 +1,4 @@
 import type { Owner } from '../../base/owner.js'
-import { problem } from '../../base/problem.js'
 import {
   type Agent,
   type ApprovalRow,
@@ -16,6 +15,7 @@ import {
 } from '../../consent/approvals/approval.js'
 import { currentGrant } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
@@ -29,12 +29,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 
 /** An agent that sends a request. The principal of a route is one. */
-export interface CallingAgent extends Agent {
-  readonly kind: 'agent'
-  /** The agent's user. */
-  readonly owner: Owner
-  readonly family_id: string
-}
+export type CallingAgent = Agent & { readonly kind: 'agent'; readonly owner: Owner; readonly family_id: string }
 
 const parameters = z.optional(z.record(z.string(), z.unknown()))
 const dq = z.optional(z.string())
@@ -68,7 +63,6 @@ const wishFields = z.union([
   z.object({ kind: z.literal('account_change'), change: z.record(z.string(), z.unknown()) }),
 ])
 
-/** A request for approval: its kind, and the fields of the call to approve. */
 type ApprovalWish = z.output<typeof wishFields>
 
 /**
@@ -140,7 +134,6 @@ async function termsOf(
   }
 }
 
-/** Required fields of each kind. */
 const needed = {
   purchase: ['catalog_item_id'],
   paywall: ['amount'],
@@ -157,8 +150,7 @@ export function wishOf(
   fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>,
 ): ApprovalWish {
   for (const field of needed[fields.kind])
-    if (fields[field] === undefined)
-      throw problem('field_invalid', { detail: `"${field}" is missing: a ${fields.kind} needs it.`, fields: { field } })
+    if (fields[field] === undefined) throw fieldRefused(field, `is missing: a ${fields.kind} needs it`)
   return wishFields.parse(fields)
 }
 

@@ -15,7 +15,6 @@ import type { McpVisit } from './tools/visit.js'
 const AskState = z.object({
   approval_id: z.string(),
   call: z.string(),
-  /** How many rounds have waited for the user. */
   waits: z.int(),
 })
 type AskState = Readonly<z.output<typeof AskState>>
@@ -62,10 +61,7 @@ export function urlRequired(
 }
 
 /** The part of a tool call that its approval depends on. */
-export interface AskedCall {
-  readonly name: string
-  readonly args: object
-}
+export type AskedCall = { readonly name: string; readonly args: object }
 
 /**
  * Asks the user for approval and returns the result that makes the client open the URL and retry. Throws what

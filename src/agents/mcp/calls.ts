@@ -12,7 +12,6 @@ import type { McpVisit } from './tools/visit.js'
 
 type Result = sdk.CallToolResult | sdk.InputRequiredResult
 
-/** Calls a tool. A refusal is a result too, so that the agent can react to it. */
 export async function callTool(
   loaded: Sdk,
   visit: McpVisit,

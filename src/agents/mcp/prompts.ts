@@ -1,7 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/server'
 
 interface Prompt extends sdk.Prompt {
-  /** The message of the user. */
   say(args: Readonly<Record<string, string>>): string
 }
 

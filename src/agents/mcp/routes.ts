@@ -1,24 +1,12 @@
 import { hopsIn } from '../../base/via.js'
-import { allDesigned, designed } from '../../http/fields/graded.js'
-import {
-  Amount,
-  component,
-  IdPath,
-  itemFields,
-  lineOf,
-  PageQuery,
-  pageOf,
-  ServiceMethod,
-  ServiceSchema,
-  ToolShape,
-  z,
-} from '../../http/fields/schema.js'
+import { designed } from '../../http/fields/graded.js'
+import { component, IdPath, PageQuery, pageOf, ToolShape, z } from '../../http/fields/schema.js'
 import { noContent, type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { JsonRpcMessageShape } from './message-shape.js'
 import { mcpKey } from './part.js'
 import { offerTo, protectedResource } from './server.js'
-import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
+import { createTool, deleteTool, listTools, NewTool, ToolChange, updateTool } from './tools/registry.js'
 import { checkVisitor } from './tools/visit.js'
 
 const server = {
@@ -50,28 +38,12 @@ const metadata = {
   }),
 } as const
 
-/** For sellers who register what they sell to agents. */
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
 
 const Tool = component('ToolAnswer', { tool: designed(ToolShape) })
 
-const { name, description } = itemFields
-
-const optional = allDesigned({
-  provider: z.optional(lineOf(255)),
-  service_method: z.optional(ServiceMethod),
-  twin_id: z.optional(z.Id),
-  external_twin_hostname: z.optional(z.Hostname),
-  input_schema: z.optional(ServiceSchema),
-})
-
 const refusals = [
-  'not_found',
-  'not_owner',
-  'twin_unknown',
-  'amount_invalid',
-  'upstream_refused',
-  'plan_limit_reached',
+  ...['not_found', 'not_owner', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
 ] as const
 
 export const mcpRoutes = defineRoutes('mcp', {
@@ -122,7 +94,7 @@ export const mcpRoutes = defineRoutes('mcp', {
       'Register a tool, which is a featured catalog item. `provider` names an account that has no name yet. Otherwise buyers see the name of the account.',
     method: 'POST',
     path: '/mcp/tools',
-    body: z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() }),
+    body: NewTool,
     status: 201,
     result: Tool,
     errors: [...refusals],
@@ -151,14 +123,7 @@ export const mcpRoutes = defineRoutes('mcp', {
     method: 'PUT',
     path: '/mcp/tools/:id',
     params: IdPath,
-    body: z.object({
-      ...optional,
-      name: z.optional(name),
-      description: z.optional(description),
-      price_per_call: designed(z.optional(Amount)),
-      service_url: designed(z.optional(z.string())),
-      active: designed(z.optional(z.boolean())),
-    }),
+    body: ToolChange,
     result: Tool,
     errors: [...refusals],
     write: async (tx, { params, body, principal }, service) => ({
@@ -186,18 +151,7 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   const visitor = { agent, within, origin: headers.get('origin') }
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
   const { answerMessage } = await service.options.parts.load(mcpKey)
-  return reply(
-    await answerMessage(
-      offerTo({
-        agent,
-        within,
-        hops: hopsIn(headers),
-        sessionId: headers.get('mcp-session-id'),
-        service,
-        isAuthenticated,
-      }),
-      { url, headers, body, ending },
-      service.log,
-    ),
-  )
+  const sessionId = headers.get('mcp-session-id')
+  const offer = offerTo({ agent, within, hops: hopsIn(headers), sessionId, service, isAuthenticated })
+  return reply(await answerMessage(offer, { url, headers, body, ending }, service.log))
 }

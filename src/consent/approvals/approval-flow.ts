@@ -24,7 +24,6 @@ import { approvalPages, approvalSentence } from './approval-page.js'
 import { appOf, secondFactorDetail } from './approve.js'
 import { approvedPrice, checkApprovedPrice } from './price-detail.js'
 
-/** What an agent wants to do, as the page shows it. */
 export interface AskedApproval {
   readonly app: ShownApp
   readonly kind: ApprovalRow['kind']
@@ -34,13 +33,11 @@ export interface AskedApproval {
   readonly now: Readonly<Record<string, unknown>> | undefined
   /** The total price, in the digital quantity. Undefined if nothing is paid. */
   readonly quote: { readonly price: number; readonly dq: string } | undefined
-  /** The user's email. */
   readonly email: string
   /** In UTC, to the minute. */
   readonly until: string
 }
 
-/** What the page shows its visitor. */
 export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
   /** Everybody but the user sees this, whether the approval exists or not. */
@@ -89,10 +86,7 @@ async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Pr
   return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
 }
 
-interface ApprovalSession {
-  readonly row: ApprovalRow
-  readonly sessionId: string
-}
+type ApprovalSession = { readonly row: ApprovalRow; readonly sessionId: string }
 
 const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
   userId: row.user_id,
@@ -102,11 +96,7 @@ const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
 })
 
 /** The state of this session's last authentication request. Spends an approved one. Returns undefined if there is none. */
-async function readSecondFactor(
-  tx: Writer,
-  session: ApprovalSession,
-  at: number,
-): Promise<'device' | 'mail' | 'approved' | 'rejected' | 'expired' | undefined> {
+async function readSecondFactor(tx: Writer, session: ApprovalSession, at: number) {
   const order = { ...(await orderOf(tx, session)), at }
   const asked = await findLastRequest(tx, order)
   if (!asked) return undefined
@@ -116,7 +106,6 @@ async function readSecondFactor(
   return status
 }
 
-/** The approval that the visitor may decide, or why they may not. */
 async function findDecidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
   const session = await findSession(tx, sessionId, at)
   if (!session) return problem('sign_in_required')
@@ -131,15 +120,9 @@ async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: Se
   return found instanceof Problem ? found : leadOn(await decideApproval(tx, found.row, { decision: 'rejected', at }))
 }
 
-/** Includes the quote that the page showed. */
 interface FilledApproval extends FilledSignIn, PriceQuote {}
 
-async function approve(
-  tx: Writer,
-  visit: ApprovalVisit,
-  seen: FilledApproval,
-  service: ServiceContext,
-): Promise<Next | Problem> {
+async function approve(tx: Writer, visit: ApprovalVisit, seen: FilledApproval, service: ServiceContext) {
   const at = service.clock.now()
   const { sessionId } = visit
   const found = await findDecidable(tx, visit, at)

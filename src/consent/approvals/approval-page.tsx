@@ -35,7 +35,6 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
   body: <SignInForms at={shown} {...view} />,
 })
 
-/** Which app asks, and for what. */
 const head = ({ app, summary }: AskedApproval) => ({
   kicker: (
     <>
@@ -77,7 +76,6 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
   }
 }
 
-/** Everything that the user approves. */
 function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNode {
   if (kind !== 'account_change') return <AllFields of={detail} />
   const { change, new_price, ...about } = detail
@@ -98,7 +96,6 @@ const ends: Record<At<ApprovalStep, 'over'>['status'], readonly [title: string, 
   spent: ['Done', 'You approved this, and the app has used it. It cannot use it again.'],
 }
 
-/** The page on which a user answers an agent. */
 export const approvalPages: Pages<ApprovalStep> = {
   email: signInPage,
   code: signInPage,
@@ -149,7 +146,6 @@ const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>> }) =>
   </dl>
 )
 
-/** Each changed field, with its current and its new value. */
 const Change = ({
   change,
   now,
@@ -190,7 +186,6 @@ function Value({ value }: { value: unknown }): VNode {
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Levels of nesting. An object of plain values has 1. */
 const depthOf = (value: unknown): number =>
   isNested(value) ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
 

@@ -4,7 +4,7 @@ import { digest, randomHex } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent } from '../../identity/users/user.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
@@ -18,7 +18,6 @@ const SPENDABLE_FOR = 60 * 60_000
 /** How many approvals a connection may have pending. More would wear the user down. */
 const MAX_PENDING = 20
 
-/** How long an ended approval stays readable. */
 export const APPROVAL_STORED_FOR = 30 * 24 * 60 * 60_000
 /** Limit on the JSON of a detail, because people read it. A full cart of fifty lines fits. */
 const MAX_CHARACTERS = 32 * 1024
@@ -29,7 +28,6 @@ export const APPROVAL_EXPIRES = 'approval_expires'
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 
-/** An app that acts for a user. */
 export interface Agent {
   readonly user_id: number
   readonly client_id: string
@@ -42,7 +40,6 @@ export interface Agent {
 export type ApprovalTerms = {
   /** The current values that a change replaces. Only the user sees them. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
-  /** One line for people. */
   readonly summary: string
 } & (
   | { readonly kind: 'purchase' | 'paywall' | 'transfer'; readonly detail: PaymentDetail }
@@ -53,17 +50,10 @@ export type ApprovalTerms = {
 export type ApprovalKind = ApprovalTerms['kind']
 
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
-interface Price {
-  readonly price: string
-  readonly amount: number
-  readonly dq: string
-}
+type Price = { readonly price: string; readonly amount: number; readonly dq: string }
 
 /** Plain JSON, with everything that the user approves. */
-interface PaymentDetail extends Price {
-  readonly payee: string
-  readonly [field: string]: unknown
-}
+type PaymentDetail = Price & { readonly payee: string; readonly [field: string]: unknown }
 
 export interface CartDetail {
   readonly cart_id: number
@@ -268,7 +258,6 @@ const notApproved = {
   expired: 'The approval has expired. Request a new one.',
 } as const
 
-/** Expires an approval that was not spent in time. */
 export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
@@ -305,7 +294,6 @@ export interface ShownApproval {
   status: ApprovalStatus
   detail: Record<string, unknown>
   summary: string
-  /** The page on which the user answers. */
   url: string
   expires_at: number
   created_at: number
@@ -345,11 +333,7 @@ const recordApprovalEvent = (
   { id, user_id, client_id, kind, summary }: ApprovalRow,
   { act, actor, at }: { act: Exclude<ApprovalStatus, 'pending'> | 'requested'; actor: string; at: number },
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `approval.${act}`,
-    actor,
-    subject: `approval:${id}`,
+  recordUserEvent(tx, user_id, {
+    ...{ type: `approval.${act}`, actor, subject: `approval:${id}`, at },
     data: { kind, summary, client_id },
-    at,
   })

@@ -88,7 +88,6 @@ export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<
   approval: row.id,
 })
 
-/** The app that requested the approval. */
 export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<ShownApp> {
   const client = await clientById(tx, client_id)
   return client ? shownApp(client) : { title: client_id, host: null }

@@ -14,12 +14,7 @@ export const priceDetail = (quantity: DigitalQuantityRow, amount: bigint) => ({
 export const approvalAmountText = ({ decimals, shortcode }: DigitalQuantityRow, amount: bigint): string =>
   `${formatAmount(amount, decimals)} ${shortcode}`
 
-/** One amount in the detail of an approval. */
-interface PaidPart {
-  readonly amount: number
-  readonly dq: string
-  readonly quantity?: number
-}
+type PaidPart = { readonly amount: number; readonly dq: string; readonly quantity?: number }
 
 /**
  * The total that an approval lets an agent pay in a digital quantity. Default: the quantity of its first amount.

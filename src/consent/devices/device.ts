@@ -41,7 +41,6 @@ export interface DeviceChange {
   readonly kind: 'add' | 'remove'
   /** Id of the device that this one replaces. */
   readonly replaces: number | null
-  /** Digest of the token in the mailed link. */
   readonly link_digest: string
   /** The period in which the link can confirm, in Unix milliseconds. */
   readonly link_from: number
@@ -68,7 +67,6 @@ export interface NewDevice {
   readonly at: number
 }
 
-/** A registration that is not stored yet. */
 interface DeviceRegistration {
   readonly row: DeviceRow
   /** True if the token is registered already. Then only the name and platform change. */
@@ -106,7 +104,6 @@ export async function planRegistration(
   return { row, isKnown: known !== undefined, former: known ? undefined : former }
 }
 
-/** Stores a device, or the new name of a known one. */
 export async function addDevice(
   tx: Writer,
   { row, isKnown, former }: DeviceRegistration,
@@ -193,7 +190,6 @@ export async function listRegistrations(
 
 const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
 
-/** The devices on which the user answers requests. */
 export const activeDevicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   (await rowsOf(tx, userId)).filter(isActive)
 
@@ -212,7 +208,6 @@ const rowsOf = (tx: Reader, userId: number): Promise<DeviceRow[]> =>
 export const hasDevice = async (tx: Reader, userId: number): Promise<boolean> =>
   (await activeDevicesOf(tx, userId)).length > 0
 
-/** The user's active device with this token. */
 export async function deviceByToken(tx: Reader, userId: number, token: string): Promise<DeviceRow | undefined> {
   const presented = digest(token)
   return (await activeDevicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
@@ -224,7 +219,6 @@ export const pushToken = (device: DeviceRow, { keys }: Pick<ServiceContext, 'key
 
 const sealContext = (id: number): string => `devices:${id}:token`
 
-/** Updates the platforms that the user's record lists. */
 async function updatePlatforms(tx: Writer, userId: number, at: number): Promise<void> {
   const user = await getExisting(tx, users, userId)
   const own = await activeDevicesOf(tx, userId)
@@ -264,10 +258,7 @@ export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
   created_at: seconds(created_at),
 })
 
-interface NamedDevice {
-  readonly platform: 'ios' | 'android' | 'web' | 'mobile'
-  readonly name: string | null
-}
+type NamedDevice = { readonly platform: 'ios' | 'android' | 'web' | 'mobile'; readonly name: string | null }
 
 const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
 
@@ -280,7 +271,6 @@ type DeviceMail =
   /** `from`: when the link starts to work, in Unix milliseconds. */
   | { readonly what: 'add' | 'remove'; readonly link: string; readonly from: number }
 
-/** The mail about a change of the user's devices. */
 function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string; text: string } {
   const named = unlinked(deviceText(device))
   switch (letter.what) {

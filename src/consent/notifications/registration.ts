@@ -25,12 +25,10 @@ const DAY = 24 * 3_600_000
 /** How long a mailed link works, once it starts to. */
 const LINK_LIFETIME = 7 * DAY
 
-/** The caller who changes a user's devices. */
 export interface DeviceChanger {
   readonly userId: number
   /** `X-Device-Token`: proves that the call comes from a device of the user. */
   readonly deviceToken: string | null
-  /** The caller's session, if there is one. */
   readonly sessionId: string | undefined
   readonly at: number
 }
@@ -71,7 +69,6 @@ export async function deleteRegistration(
   await awaitConfirmation(tx, device, { ...changing, kind: 'remove', replaces: null }, context)
 }
 
-/** Whether a device or a mailed link must confirm the change. */
 const needsConfirmation = async (tx: Reader, { userId, deviceToken }: DeviceChanger): Promise<boolean> =>
   (await hasDevice(tx, userId)) && !(deviceToken && (await deviceByToken(tx, userId, deviceToken)))
 

@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { LaterRules, ProvenUser, ServiceContext } from '../../http/context.js'
-import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { setTimer } from '../../jobs/schedule/timer.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { CLIENT_DELETED, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
@@ -43,7 +43,6 @@ export async function endConnectionsOf(
   return ended.length
 }
 
-/** How many connections one transaction ends. */
 const ENDED_AT_ONCE = 10
 
 /** Deletes a client. Every connection to it is dead at once, and removed in slices. */
@@ -53,13 +52,11 @@ export async function deleteClient(
   context: Pick<ServiceContext, 'clock' | 'rules'>,
 ): Promise<void> {
   tx.put(oidcClients, { ...client, deleted_at: context.clock.now() })
-  await endSome(tx, client.id, context)
+  await endDeletedClient(tx, client.id, context)
 }
 
 /** Goes on to end the connections of a deleted client. */
-export const endDeletedClient: TimerJob = (tx, subject, service) => endSome(tx, subject, service)
-
-async function endSome(tx: Writer, id: string, context: Pick<ServiceContext, 'clock' | 'rules'>): Promise<void> {
+export async function endDeletedClient(tx: Writer, id: string, context: Pick<ServiceContext, 'clock' | 'rules'>) {
   const at = context.clock.now()
   const some = await tx.find(oidcConnections, { index: 'byClient', prefix: [id], limit: ENDED_AT_ONCE })
   for (const connection of some) await endConnection(tx, connection, { actor: id, at }, context)

@@ -5,8 +5,8 @@ import { Problem, problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { subjectOf, users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import type { z } from '../../http/fields/schema.js'
+import { recordUserEvent, subjectOf, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
@@ -20,6 +20,7 @@ import {
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
+import type { TokenBody, Tokens } from './schema.js'
 import {
   ACCESS_LIFETIME,
   areTokensUnused,
@@ -35,24 +36,8 @@ import {
 } from './token.js'
 
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
-interface TokenRequest {
-  readonly grant_type?: string | undefined
-  readonly code?: string | undefined
-  readonly redirect_uri?: string | undefined
-  readonly code_verifier?: string | undefined
-  readonly refresh_token?: string | undefined
-  readonly scope?: string | undefined
-  readonly resource?: string | undefined
-}
-
-interface TokenResponse {
-  access_token: string
-  token_type: 'Bearer'
-  expires_in: number
-  scope: string
-  refresh_token?: string
-  id_token?: string
-}
+type TokenRequest = z.output<typeof TokenBody>
+type TokenResponse = z.output<typeof Tokens>
 
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'options'>
 
@@ -121,7 +106,6 @@ async function exchangeCode(
   return tokenResponse(tx, client, grant, { scopes, nonce: row.nonce }, context)
 }
 
-/** What a code shares with all of its tokens. */
 const grantOf = ({
   connection_id,
   generation,
@@ -170,7 +154,6 @@ async function refresh(
   return tokenResponse(tx, client, grant, { scopes, nonce: null }, context)
 }
 
-/** The granted scopes, or the requested part of them. Throws `invalid_scope`. */
 function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
   if (scope === undefined) return scopes
   const requested = splitOnSpaces(scope)
@@ -194,14 +177,8 @@ async function revokeReused(
 ): Promise<Problem> {
   const { user_id, client_id, connection_id } = stolen
   await endFamily(tx, stolen, at)
-  await recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: 'token.reused',
-    actor: client_id,
-    subject: `connection:${connection_id}`,
-    data: { client_id },
-    at,
-  })
+  const event = { type: 'token.reused', actor: client_id, subject: `connection:${connection_id}` } as const
+  await recordUserEvent(tx, user_id, { ...event, data: { client_id }, at })
   return problem('invalid_grant')
 }
 
@@ -251,7 +228,6 @@ async function idToken(
   return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
 }
 
-/** What tokens are issued for. */
 type Grant = Pick<
   OidcTokenRow,
   | 'family_id'

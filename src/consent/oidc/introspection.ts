@@ -1,11 +1,13 @@
 import { Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { z } from '../../http/fields/schema.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type Claims, claimsOf } from './claims.js'
-import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
+import { claimsOf } from './claims.js'
+import { authenticateClient, type SentClient } from './clients/client.js'
 import { endFamily, isFamilyAlive } from './connection.js'
 import { issuerOf } from './issuer.js'
+import type { Introspected } from './schema.js'
 import {
   findOidcAccessToken,
   findOidcRefreshToken,
@@ -17,17 +19,7 @@ import {
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'options'>
 
 /** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
-export interface Introspection extends Partial<Claims> {
-  active: boolean
-  token_type?: 'Bearer' | 'refresh_token'
-  scope?: string
-  client_id?: string
-  aud?: string
-  iss?: string
-  exp?: number
-  iat?: number
-  jti?: string
-}
+type Introspection = z.output<typeof Introspected>
 
 /**
  * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
@@ -48,10 +40,7 @@ export async function introspectOidcToken(
   return found?.row.client_id === client.id ? describe(tx, found, context) : { active: false }
 }
 
-interface Found {
-  readonly row: OidcTokenRow
-  readonly kind: 'access' | 'refresh'
-}
+type Found = { readonly row: OidcTokenRow; readonly kind: 'access' | 'refresh' }
 
 async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
   const access = await findOidcAccessToken(tx, token, at)
@@ -92,12 +81,8 @@ export async function revokeOidcToken(
   const access = await findOidcAccessToken(tx, token, clock.now())
   const row = access ?? (await findOidcRefreshToken(tx, token))
   if (!row) return undefined
-  assertOwn(row, client)
+  if (row.client_id !== client.id) throw problem('unauthorized_client')
   if (access) revokeOidcAccessToken(tx, access)
   else await endFamily(tx, row, clock.now())
   return undefined
-}
-
-function assertOwn({ client_id }: OidcTokenRow, client: OidcClientRow): void {
-  if (client_id !== client.id) throw problem('unauthorized_client')
 }

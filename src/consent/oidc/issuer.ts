@@ -26,7 +26,6 @@ export function audienceOf(resource: string, { baseUrl }: Address): string | und
   return isKnown ? bare : undefined
 }
 
-/** Whether a `resource` is an MCP server. */
 export function isMcpAudience(resource: string, { baseUrl }: Address): boolean {
   const bare = withoutSlash(resource)
   return bare.startsWith(baseUrl) && /^\/mcp(\/\d{1,15})?$/.test(bare.slice(baseUrl.length))
@@ -38,7 +37,6 @@ const withoutSlash = (resource: string): string => resource.replace(/\/$/, '')
 export const metadataAddress = (audience: string, { baseUrl }: Address): string =>
   `${baseUrl}/.well-known/oauth-protected-resource${audience.slice(baseUrl.length)}`
 
-/** Whether the interface accepts tokens for this audience. */
 export const isInterfaceAudience = (audience: string, { baseUrl }: Address): boolean =>
   [baseUrl, `${baseUrl}/v4`, issuerOf({ baseUrl })].includes(audience)
 

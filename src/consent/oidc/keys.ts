@@ -36,7 +36,6 @@ export async function publishedKeys(tx: Reader, at: number) {
 const rankOf = (row: OidcKeyRow): number =>
   signingAlgorithms.indexOf(algorithmOf(row)) + (row.retired_at === null ? 0 : signingAlgorithms.length)
 
-/** Whether there is a current key for each algorithm. */
 export async function hasEveryKey(tx: Reader): Promise<boolean> {
   const current = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null)
   return signingAlgorithms.every((algorithm) => current.some((row) => algorithmOf(row) === algorithm))
@@ -64,12 +63,7 @@ export async function rotateKeys(tx: Writer, at: number, context: KeyContext): P
   for (const algorithm of signingAlgorithms) await rotateKey(tx, algorithm, at, context)
 }
 
-async function rotateKey(
-  tx: Writer,
-  algorithm: SigningAlgorithm,
-  at: number,
-  { keys }: KeyContext,
-): Promise<OidcKeyRow> {
+async function rotateKey(tx: Writer, algorithm: SigningAlgorithm, at: number, { keys }: KeyContext) {
   for (const old of await allKeys(tx))
     if (old.retired_at === null && algorithmOf(old) === algorithm) tx.put(oidcKeys, { ...old, retired_at: at })
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })

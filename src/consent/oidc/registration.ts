@@ -19,21 +19,11 @@ import {
   type SigningAlgorithm,
   signingAlgorithms,
 } from './clients/client.js'
-import { deleteClient } from './disconnect.js'
 import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
-
-type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
+import type { Metadata, Replacement } from './schema.js'
 
 /** Metadata as sent. Only the types of its fields are checked. */
-type SentMetadata = Undefinable<
-  Omit<ClientMetadata, 'token_endpoint_auth_method' | 'id_token_signed_response_alg' | 'jwks'>
-> & {
-  /** Not checked yet. */
-  readonly jwks?: object | undefined
-  readonly token_endpoint_auth_method?: string | undefined
-  readonly id_token_signed_response_alg?: string | undefined
-  readonly subject_type?: string | undefined
-}
+type SentMetadata = z.output<typeof Metadata>
 
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 
@@ -51,14 +41,10 @@ export async function registerOidcClient(tx: Writer, sent: SentMetadata, context
     unused_since: at,
   }
   tx.put(oidcClients, row)
-  return showClient(row, registrationToken(id, context), context)
+  return showClient({ row, token: registrationToken(id, context) }, context)
 }
 
-/** A registration, and its registration access token. */
-interface ManagedClient {
-  readonly row: OidcClientRow
-  readonly token: string
-}
+type ManagedClient = { readonly row: OidcClientRow; readonly token: string }
 
 /** The registration that a token manages (RFC 7592). Throws `token_invalid`, also for an unknown id. */
 export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
@@ -72,8 +58,6 @@ export async function managedClient(tx: Reader, id: string, authorization: strin
   })
 }
 
-export const readOidcClient = ({ row, token }: ManagedClient, context: Context) => showClient(row, token, context)
-
 /**
  * Replaces a client's metadata. A client that becomes confidential gets a secret, and one that becomes public loses it.
  * Throws like `registerOidcClient`, and `invalid_request` for a wrong client_id or client_secret.
@@ -81,7 +65,7 @@ export const readOidcClient = ({ row, token }: ManagedClient, context: Context) 
 export function updateOidcClient(
   tx: Writer,
   { row, token }: ManagedClient,
-  { client_id, client_secret, ...sent }: SentMetadata & { client_id: string; client_secret?: string | undefined },
+  { client_id, client_secret, ...sent }: z.output<typeof Replacement>,
   context: Context,
 ) {
   if (client_id !== row.id || (client_secret !== undefined && digest(client_secret) !== row.secret_digest))
@@ -96,15 +80,8 @@ export function updateOidcClient(
     ...(isUnused && { unused_since: context.clock.now() }),
   }
   tx.put(oidcClients, updated)
-  return showClient(updated, token, context)
+  return showClient({ row: updated, token }, context)
 }
-
-/** Deletes a client. Every connection to it ends. */
-export const deleteOidcClient = (
-  tx: Writer,
-  { row }: ManagedClient,
-  context: Pick<ServiceContext, 'clock' | 'rules'>,
-): Promise<void> => deleteClient(tx, row, context)
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>
   `mc_${hexOf(keys.derive('oidc client secret', id)).slice(0, 32)}`
@@ -113,7 +90,7 @@ const registrationToken = (id: string, { keys }: Pick<Context, 'keys'>): string 
   `tqmt_${hexOf(keys.derive('oidc registration token', id)).slice(0, 32)}`
 
 /** Client information (RFC 7591 section 3.2.1): what was registered, with the credentials. */
-function showClient(row: OidcClientRow, token: string, context: Context) {
+export function showClient({ row, token }: ManagedClient, context: Context) {
   const { id, secret_digest, metadata, created_at } = row
   const secret = clientSecret(id, context)
   return {
@@ -212,7 +189,6 @@ function checkGrants({
   return { grant_types, response_types }
 }
 
-/** The supported scopes among those sent. Default: all. */
 function checkScope(scope = scopesSupported.join(' ')): string {
   const known = splitOnSpaces(scope).filter(isScope)
   if (known.length === 0)
@@ -260,7 +236,6 @@ const PublicKey = z.union([
   }),
 ])
 
-/** Checks a key set. Returns its public keys, or what is wrong with it. */
 function checkPublicKeys({ keys }: { readonly keys?: unknown }): { keys: object[] } | { wrong: string } {
   if (!Array.isArray(keys)) return { wrong: '`jwks` needs `keys`, an array of public keys.' }
   const sent: readonly unknown[] = keys

@@ -6,19 +6,13 @@ import type { Reader } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { clientById, type SentClient, signingAlgorithms } from './clients/client.js'
 import { listConnections } from './connection.js'
-import { deleteConnection } from './disconnect.js'
+import { deleteClient, deleteConnection } from './disconnect.js'
 import { checkTokenReplay, createOidcToken, presentedCredentials } from './exchange.js'
 import { introspectOidcToken, revokeOidcToken } from './introspection.js'
 import { discoveryDocument, optionalEndpoints } from './issuer.js'
 import { ensureKey, hasEveryKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
-import {
-  deleteOidcClient,
-  managedClient,
-  readOidcClient,
-  registerOidcClient,
-  updateOidcClient,
-} from './registration.js'
+import { managedClient, registerOidcClient, showClient, updateOidcClient } from './registration.js'
 import * as shape from './schema.js'
 
 const open = { auth: ['none'], versions: ['v4'], refused: oauthRefusal } as const
@@ -32,7 +26,14 @@ const discovery = {
     discoveryDocument(service),
 } as const
 
-const ClientPath = z.object({ client_id: shape.ClientId })
+const managed = {
+  ...open,
+  evidence: 'designed',
+  path: '/oidc/reg/:client_id',
+  params: z.object({ client_id: shape.ClientId }),
+} as const
+
+const own = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
 const metadataErrors = ['invalid_redirect_uri', 'invalid_client_metadata'] as const
 
@@ -45,6 +46,7 @@ const sentClient = ({
   client_secret,
 })
 
+const requestErrors = ['unsupported_grant_type', 'invalid_scope', 'invalid_target'] as const
 const clientErrors = ['invalid_client', 'invalid_request', 'too_many_failures'] as const
 
 const userinfo = {
@@ -135,25 +137,19 @@ export const oidcRoutes = defineRoutes('oidc', {
   }),
 
   readOidcClient: route({
-    ...open,
+    ...managed,
     summary: "Read an app's registration with its registration access token (RFC 7592).",
-    evidence: 'designed',
     method: 'GET',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     result: shape.Registration,
     errors: ['token_invalid'],
     read: async (tx, { params, headers }, service) =>
-      readOidcClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
+      showClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
   }),
 
   updateOidcClient: route({
-    ...open,
+    ...managed,
     summary: "Replace an app's metadata with its registration access token (RFC 7592).",
-    evidence: 'designed',
     method: 'PUT',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     body: shape.Replacement,
     result: shape.Registration,
     errors: ['token_invalid', 'invalid_request', ...metadataErrors],
@@ -165,17 +161,14 @@ export const oidcRoutes = defineRoutes('oidc', {
   }),
 
   deleteOidcClient: route({
-    ...open,
+    ...managed,
     summary: 'Delete an app and its connections with its registration access token (RFC 7592).',
-    evidence: 'designed',
     method: 'DELETE',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     status: 204,
     errors: ['token_invalid'],
     async write(tx, { params, headers }, service) {
-      const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-      await deleteOidcClient(tx, client, service)
+      const { row } = await managedClient(tx, params.client_id, headers.get('authorization'))
+      await deleteClient(tx, row, service)
       return noContent()
     },
   }),
@@ -188,14 +181,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/token',
     body: shape.TokenBody,
     result: shape.Tokens,
-    errors: [
-      ...clientErrors,
-      'invalid_grant',
-      'unauthorized_client',
-      'unsupported_grant_type',
-      'invalid_scope',
-      'invalid_target',
-    ],
+    errors: [...clientErrors, 'invalid_grant', 'unauthorized_client', ...requestErrors],
     idempotent: true,
     presented: (call) => presentedCredentials(sentClient(call), call.body),
     async isStillValid(tx, call, stored, service) {
@@ -248,12 +234,10 @@ export const oidcRoutes = defineRoutes('oidc', {
   }),
 
   listConnections: route({
+    ...own,
     summary: 'List the apps that the user connected, newest first.',
-    evidence: 'designed',
     method: 'GET',
     path: '/connections',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     query: PageQuery,
     result: pageOf(
       'connections',
@@ -273,12 +257,10 @@ export const oidcRoutes = defineRoutes('oidc', {
   }),
 
   deleteConnection: route({
+    ...own,
     summary: 'Disconnect an app. Its tokens stop working at once, and its approvals expire.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/connections/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     status: 204,
     errors: ['not_found'],

@@ -60,19 +60,16 @@ export async function issueCode(
   return code
 }
 
-/** Whether a code can still be exchanged. */
 export const isAuthorizationCodeCurrent = ({ expires_at }: OidcCodeRow, at: number): boolean =>
   isCurrent(expires_at, AUTHORIZATION_CODE_MS, at)
 
 export const findCode = (tx: Reader, code: string): Promise<OidcCodeRow | undefined> => tx.get(oidcCodes, digest(code))
 
-/** Marks a code as used. */
 export const spendAuthorizationCode = (tx: Writer, row: OidcCodeRow, familyId: string): void =>
   tx.put(oidcCodes, { ...row, family_id: familyId })
 
 /** How long an access token is valid, in milliseconds. */
 export const ACCESS_LIFETIME = 3_600_000
-/** The same, of a refresh token. */
 export const REFRESH_LIFETIME = 24 * ACCESS_LIFETIME
 
 /** An access token, and its refresh token if it has one. All tokens of one code are a family. The id is the access token's `jti`. */
@@ -140,7 +137,6 @@ export async function findOidcAccessToken(
 const isOidcAccessCurrent = ({ access_expires_at }: OidcTokenRow, at: number): boolean =>
   isCurrent(access_expires_at, ACCESS_LIFETIME, at)
 
-/** Whether a refresh token has not expired. */
 export const isOidcRefreshCurrent = ({ refresh_expires_at }: OidcTokenRow, at: number): boolean =>
   isCurrent(refresh_expires_at, REFRESH_LIFETIME, at)
 

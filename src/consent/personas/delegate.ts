@@ -42,7 +42,6 @@ export interface NewSpendingAuthority {
   /** In the digital quantity. */
   readonly limit: number
   readonly period?: SpendingPeriod | null | undefined
-  /** Unix milliseconds. */
   readonly expiresAt?: number | undefined
 }
 
@@ -61,10 +60,7 @@ export async function checkSpendingAuthority(
   return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
 }
 
-async function namedParty(
-  tx: Reader,
-  { client_id, public_secret }: NewSpendingAuthority['party'],
-): Promise<NamedParty> {
+async function namedParty(tx: Reader, { client_id, public_secret }: NewSpendingAuthority['party']) {
   if (client_id !== undefined && public_secret === undefined) {
     const client = await tx.get(clients, client_id)
     if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
@@ -94,12 +90,10 @@ export interface DelegateRow {
   readonly id: string
   /** Ascending number, in the order of creation. */
   readonly number: number
-  /** The persona's hash. */
   readonly persona: string
   readonly persona_owner: Owner
   /** The persona owner's, as long as it is not revoked. A delegate of a lower one is dead. */
   readonly generation: number | null
-  /** The twin that received it. */
   readonly twin_id: number
   readonly hostname: string
   /** The holder, as the persona's owner names them. */
@@ -138,10 +132,8 @@ export const delegateHash = (
   { address }: TwinRow,
 ): string => contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
-/** Whether a delegate still matches its hash. */
 export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
-/** Records an event for the persona's owner and the twin's owner. */
 export const recordDelegateEvent = (
   tx: Writer,
   type: EventType,

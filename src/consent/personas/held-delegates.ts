@@ -115,7 +115,6 @@ export interface Verification {
   readonly issueMax?: number | undefined
 }
 
-/** The first delegates that a verification finds. */
 interface FirstInstances {
   readonly persona: PersonaRow
   readonly hostname: string
@@ -124,7 +123,6 @@ interface FirstInstances {
   readonly next: number | undefined
 }
 
-/** Sorts after every hash. */
 const AFTER_HASHES = '~'
 
 /**
@@ -152,7 +150,6 @@ export async function verifyPersona(
 
 const isBearerDelegate = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
 
-/** The answer of a verification that found all at once. */
 export const showVerification = ({ persona, hostname, instances }: FirstInstances) => ({
   ...describeResult(persona, instances.length),
   hostname,

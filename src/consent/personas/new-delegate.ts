@@ -31,7 +31,6 @@ import { ownPersona, type PersonaRow, personas } from './persona.js'
 /** How many delegates one owner gives another in a day. Nobody asks the holder, so nobody fills what others hold. */
 const MOST_GIVEN = 100
 
-/** Counts a delegate that one owner gives another. Throws `too_many_new`. */
 async function countGiven(tx: Writer, { from, to, at }: { from: Owner; to: Owner; at: number }): Promise<void> {
   if (from === to) return
   const subject = `${await responsibleFor(tx, from)}>${to}`
@@ -90,9 +89,7 @@ export async function createDelegate(
 }
 
 interface NewDelegate {
-  /** The persona's hash. */
   readonly persona: string
-  /** The persona's owner. */
   readonly owner: Owner
   /** The twin that receives it. */
   readonly hostname: string
@@ -101,14 +98,8 @@ interface NewDelegate {
   readonly spend?: NewSpendingAuthority | null | undefined
 }
 
-/** A checked order for a delegate. */
-interface DelegatePlan {
-  readonly persona: PersonaRow
-  readonly twin: TwinRow
-  readonly spend: SpendingAuthority | null
-}
+type DelegatePlan = { readonly persona: PersonaRow; readonly twin: TwinRow; readonly spend: SpendingAuthority | null }
 
-/** Checks an order. Throws `not_found` for an unknown persona or twin, `not_owner`, and everything that `checkSpendingAuthority` throws. */
 async function planDelegate(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
   const persona = await ownPersona(tx, order.owner, order.persona)
   const twin = await twinByHostname(tx, order.hostname)
@@ -130,7 +121,6 @@ export async function awaitDelegateApproval(
   return { ...session, request: await awaitSecondFactor(service, asked) }
 }
 
-/** The second factor for a delegate: who may spend how much of the user's value. */
 async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, session: UserSession) {
   const { userId, sessionId } = session
   const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await authorityDetail(tx, spend))) }

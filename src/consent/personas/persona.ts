@@ -17,9 +17,7 @@ export interface PersonaRow {
   readonly name: string
   readonly description: string | null
   readonly twin_id: number
-  /** The twin's owner. */
   readonly owner: Owner
-  /** The twin's hostname. */
   readonly hostname: string
   /** How many delegates it has given so far, including revoked ones. */
   readonly issued: number
@@ -67,7 +65,6 @@ export async function createPersona(
   return showPersona(row)
 }
 
-/** The persona with this hash. Throws `not_found`. */
 export const personaOf = (tx: Reader, hash: string): Promise<PersonaRow> => getOrNotFound(tx, personas, hash)
 
 /** The owner's persona with this hash. Throws `not_found`, `not_owner`. */
@@ -85,7 +82,6 @@ export interface ShownPersona {
   created_at: number
 }
 
-/** What anybody may see of a persona. */
 export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow): ShownPersona => ({
   hash,
   name,

@@ -71,14 +71,16 @@ const Delegate = component('Delegate', {
 const isOwner = (principal: Principal): principal is AccountPrincipal | UserPrincipal =>
   principal.kind === 'account' || principal.kind === 'user'
 
+const secondFactorErrors = ['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const
+
+const owners = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'session'] } as const
+
 export const personaRoutes = defineRoutes('personas', {
   createPersona: route({
+    ...owners,
     summary: 'Create a persona that is anchored to one of your twins.',
-    evidence: 'designed',
     method: 'POST',
     path: '/persona',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     body: z.object({
       name: lineOf(64).check(z.trim(), z.minLength(1)),
       description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
@@ -188,16 +190,7 @@ export const personaRoutes = defineRoutes('personas', {
         created_at: UnixSeconds,
       }),
     ),
-    errors: [
-      'not_found',
-      'not_owner',
-      'dq_unknown',
-      'amount_invalid',
-      'rejected',
-      'approval_timeout',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: ['not_found', 'not_owner', 'dq_unknown', 'amount_invalid', ...secondFactorErrors],
     adds: 'delegates',
     idempotent: true,
     async handle({ params, body, principal, session, storeAnswer }, service) {
@@ -214,12 +207,10 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   listDelegates: route({
+    ...owners,
     summary: 'List the delegates of your persona, including revoked ones, newest first.',
-    evidence: 'designed',
     method: 'GET',
     path: '/persona/:hash/delegates',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: HashPath,
     query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
     result: z.object({ delegates: z.array(Delegate), next: z.nullable(z.string()) }),
@@ -229,12 +220,10 @@ export const personaRoutes = defineRoutes('personas', {
   }),
 
   deleteDelegate: route({
+    ...owners,
     summary: 'Revoke a delegate of your persona. It can no longer be verified or used to spend.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/persona/:hash/delegates/:delegate',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: z.object({ hash: ContentHash, delegate: z.secret(z.string()) }),
     status: 204,
     errors: ['not_found', 'not_owner'],

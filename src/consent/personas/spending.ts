@@ -58,15 +58,8 @@ export const delegateSpendings = collection<DelegateSpendingRow>()(
   },
 )
 
-/** Who wants to spend by which delegate. */
-interface AuthorityClaim {
-  /** The delegate's hash. */
-  readonly delegate: string
-  readonly party: Party
-  readonly at: number
-}
+type AuthorityClaim = { readonly delegate: string; readonly party: Party; readonly at: number }
 
-/** A spending authority that a party may use now. */
 export interface GrantedAuthority extends Pick<AuthorityClaim, 'delegate' | 'at'> {
   readonly spend: SpendingAuthority
   /** The persona's twin, which pays. */
@@ -125,7 +118,6 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
 const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
   persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
 
-/** The counter of the period that a time is in. */
 async function counterAt(
   tx: Reader,
   { delegate, spend: { period }, at }: Pick<GrantedAuthority, 'delegate' | 'spend' | 'at'>,
@@ -141,13 +133,11 @@ function putSpent(tx: Writer, counter: DelegateSpendingRow, spent: bigint): void
   tx.put(delegateSpendings, { ...counter, spent: String(spent) })
 }
 
-/** Days and months in ISO 8601. */
 function counterOf(delegate: string, period: SpendingPeriod | null, at: number): string {
   if (period === null) return `${delegate}:all`
   return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
 }
 
-/** When the calendar day or month of a time ends, in UTC. */
 function periodEnd(period: SpendingPeriod | null, at: number): number | undefined {
   if (period === null) return undefined
   const time = new Date(at)

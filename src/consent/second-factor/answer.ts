@@ -34,7 +34,6 @@ export interface DeviceAnswer {
   readonly answer: SecondFactorAnswer
   /** `X-Device-Token`. */
   readonly deviceToken: string | null
-  /** The caller's session, if there is one. */
   readonly sessionId: string | undefined
   readonly at: number
 }
@@ -64,12 +63,7 @@ export async function findAskedDevice(
   return device && device_ids.includes(device.id) ? device.id : undefined
 }
 
-export interface MailedLink {
-  readonly id: number
-  readonly token: string
-  /** The session of the browser that opened the link. */
-  readonly sessionId: string
-}
+export type MailedLink = { readonly id: number; readonly token: string; readonly sessionId: string }
 
 /** The request of a mailed link. Throws `not_found`, also for a wrong token, and `self_approval`. */
 export async function requestOfLink(
@@ -92,7 +86,6 @@ export async function answerMailedRequest(
   return 'id' in answered ? answered : problem('link_expired')
 }
 
-/** Throws `self_approval`. */
 function refuseSameSession({ session_digest }: AuthenticationRequestRow, sessionId: string | undefined): void {
   if (session_digest !== null && sessionId !== undefined && sameSecret(session_digest, digest(sessionId)))
     throw problem('self_approval')
@@ -175,7 +168,6 @@ async function paywallRequest(tx: Reader, userId: number, id: number | string): 
 
 type AuthorizationStatus = Exclude<RequestStatus, 'rejected'> | 'denied'
 
-/** Existing clients say `denied` for `rejected`. */
 const authorizationStatus = (request: AuthenticationRequestRow, at: number): AuthorizationStatus => {
   const status = requestStatus(request, at)
   return status === 'rejected' ? 'denied' : status

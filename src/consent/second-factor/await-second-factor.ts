@@ -28,18 +28,11 @@ interface AwaitedOrder extends Omit<SecondFactorOrder, 'at'> {
   readonly deniedAs?: 'rejected' | 'payment_denied' | undefined
 }
 
-/** A session whose user must approve with a second factor. */
-export interface UserSession {
-  readonly userId: number
-  readonly sessionId: string | undefined
-}
+export type UserSession = { readonly userId: number; readonly sessionId: string | undefined }
 
 type OrderSession = Pick<AwaitedOrder, 'userId' | 'sessionId'>
 
-/** A second factor that the user of a session approved. */
-export interface ApprovedSecondFactor extends UserSession {
-  readonly request: AuthenticationRequestRow
-}
+export type ApprovedSecondFactor = UserSession & { readonly request: AuthenticationRequestRow }
 
 /**
  * Asks a user to approve an action, and waits for the answer until the request expires.
@@ -69,11 +62,7 @@ const REPEAT_MS = 2000
  * Whether a browser repeats a call that just timed out. Browsers resend a request once, by themselves, when a reused
  * connection answers 408. The user must not be asked twice for that.
  */
-async function isRepeated(
-  tx: Writer,
-  { userId, action, detail, sessionId, deniedAs }: AwaitedOrder,
-  at: number,
-): Promise<boolean> {
+async function isRepeated(tx: Writer, { userId, action, detail, sessionId, deniedAs }: AwaitedOrder, at: number) {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
   const [last] = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
   const timedOutAt = last && endedWith408At(last, deniedAs)
@@ -96,11 +85,7 @@ function endedWith408At(
 }
 
 /** Waits until a request is answered or expires, or the service closes. Returns undefined if the request is deleted. */
-async function awaitAnswer(
-  id: number,
-  session: OrderSession,
-  service: ServiceContext,
-): Promise<AuthenticationRequestRow | undefined> {
+async function awaitAnswer(id: number, session: OrderSession, service: ServiceContext) {
   const { storage, clock, background } = service
   let expiresAt = Number.MAX_SAFE_INTEGER
   for (;;) {
@@ -118,14 +103,12 @@ async function awaitAnswer(
   }
 }
 
-/** Whether the session still belongs to the user. True if there is no session. */
 async function isStillSignedIn(tx: Reader, { sessionId, userId }: OrderSession, at: number): Promise<boolean> {
   if (sessionId === undefined) return true
   const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
   return session?.user_id === userId
 }
 
-/** Rejects the request of a session that has ended. Throws `sign_in_required`. */
 async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
   await storage.write(async (tx) => {
     const request = await findRequest(tx, id)
@@ -151,10 +134,7 @@ export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow,
 const MAX_REQUESTS = 50
 
 /** The last request and its current status. An `approved` request can be spent. */
-interface LastRequest {
-  readonly request: AuthenticationRequestRow
-  readonly status: RequestStatus
-}
+type LastRequest = { readonly request: AuthenticationRequestRow; readonly status: RequestStatus }
 
 /**
  * Finds the last request of this session for exactly this action, so that a page that reloads finds its own.

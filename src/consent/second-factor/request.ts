@@ -6,8 +6,7 @@ import { digest } from '../../base/secrets.js'
 import { isAhead, isCurrent, seconds } from '../../base/time.js'
 import type { ProvenUser, ServiceContext } from '../../http/context.js'
 import { refundMail, sendMail } from '../../identity/mail/send-mail.js'
-import { type UserRow, users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent, type UserRow, users } from '../../identity/users/user.js'
 import { postPush } from '../../jobs/outbox/outbox.js'
 import { refundRequest, spendRequest } from '../../jobs/outbox/request-limit.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
@@ -18,10 +17,8 @@ import { type Detail, requestMail, requestPush, type StandingTerms } from './wor
 
 const REQUEST_MS = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000
-/** How long after the approval the action can spend it. */
 const SPENDABLE_FOR = 5 * 60_000
 const MAX_PENDING = 5
-/** Seconds between polls. */
 const INTERVAL = 2
 /** How many milliseconds early a poll may come. Timers and networks are not exact. */
 const POLL_TOLERANCE = 250
@@ -42,9 +39,7 @@ export interface AuthenticationRequestRow {
   readonly pending_until: number | null
   /** Digest of the session that created the request. That session cannot answer it. */
   readonly session_digest: string | null
-  /** The devices that can answer. Empty if the request went out by mail. */
   readonly device_ids: readonly number[]
-  /** Digest of the token in the mailed link. */
   readonly link_digest: string | null
   readonly created_at: number
   readonly expires_at: number
@@ -167,7 +162,6 @@ export async function requireSecondFactor(
 const mailOf = (userId: number, to: string) =>
   ({ kind: 'authentication_request', to, owner: `user:${userId}` }) as const
 
-/** Throws `too_many_pending`. */
 async function checkPending(tx: Reader, user: UserRow, at: number): Promise<void> {
   const pending = await pendingIn(tx, user, at)
   const [first] = pending
@@ -195,7 +189,6 @@ export const requestStatus = (
   at: number,
 ): RequestStatus => (status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status)
 
-/** Whether it was approved too long ago to be spent. */
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
   request.status === 'approved' && !isCurrent(answeredAt(request) + SPENDABLE_FOR, SPENDABLE_FOR, at)
 
@@ -203,7 +196,6 @@ export const isStale = (request: AuthenticationRequestRow, at: number): boolean 
 export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
   required(answered_at, `the answer to authentication request ${id}`)
 
-/** Throws `link_expired` if the request is not pending. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {
   if (requestStatus(request, at) !== 'pending') throw problem('link_expired')
 }
@@ -233,13 +225,10 @@ export async function requestsNow(
 const isOpen = ({ status, spent_at }: AuthenticationRequestRow): boolean =>
   status === 'pending' || (status === 'approved' && spent_at === null)
 
-function requestNow(
-  request: AuthenticationRequestRow,
-  { generation, email_verified_at }: UserRow,
-): AuthenticationRequestRow {
+function requestNow(request: AuthenticationRequestRow, { generation, email_verified_at }: UserRow) {
   if (request.generation === generation || !isOpen(request)) return request
   const answered_at = email_verified_at ?? request.created_at
-  return { ...request, status: 'rejected', pending_until: null, spendable_until: null, answered_at }
+  return { ...request, status: 'rejected' as const, pending_until: null, spendable_until: null, answered_at }
 }
 
 /** A request of the user. Throws `not_found`, also for a request of a different user. */
@@ -329,20 +318,16 @@ const recordRequestEvent = (
   what: 'requested' | 'approved' | 'rejected' | 'expired',
   { at, by }: { at: number; by?: string },
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `second_factor.${what}`,
-    actor: what === 'expired' ? 'service' : `user:${user_id}`,
-    subject: `authentication_request:${id}`,
+  recordUserEvent(tx, user_id, {
+    ...{ type: `second_factor.${what}`, subject: `authentication_request:${id}`, at },
+    ...(what === 'expired' && { actor: 'service' }),
     data: { action, ...(by !== undefined && { by }) },
-    at,
   })
 
 /** The result of spending a second factor. It is `approved` only once. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
 export interface ApprovedAction {
-  /** The request's id. */
   readonly id: number
   readonly userId: number
   readonly action: string
@@ -373,7 +358,6 @@ export async function spendSecondFactor(
   return 'approved'
 }
 
-/** A request as its user sees it. */
 export interface ShownRequest {
   id: number
   status: RequestStatus

@@ -56,6 +56,19 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
 
 const answers: Readonly<Record<'approve' | 'reject', SecondFactorAnswer>> = { approve: 'approved', reject: 'rejected' }
 
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
+const mailedLink = {
+  evidence: 'designed',
+  versions: ['v4'],
+  auth: ['guest'],
+  params: IdPath,
+  path: '/authentication-requests/:id/answer',
+  produces: ['text/html'],
+  errors: ['not_found', 'self_approval', 'link_expired'],
+  refused: refusedBy(refusedAnswerPage),
+} as const
+
 const authorizationRoute = {
   evidence: { v3: 'observed' },
   path: '/paywall/authorizations',
@@ -75,13 +88,11 @@ const AnsweredAuthorization = component('AnsweredAuthorization', {
 
 export const secondFactorRoutes = defineRoutes('second factor', {
   createAuthenticationRequest: route({
+    ...users,
     summary:
       'Ask the user to approve an action with a second factor: on their devices, or with a mailed link if they have none.',
-    evidence: 'designed',
     method: 'POST',
     path: '/authentication-requests',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     body: z.object({
       action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case name')),
       detail: z.record(z.string(), z.unknown()),
@@ -99,13 +110,11 @@ export const secondFactorRoutes = defineRoutes('second factor', {
   }),
 
   readAuthenticationRequest: route({
+    ...users,
     summary:
       'Poll a request for its answer every `interval` seconds. A device that got the request may read it at any time.',
-    evidence: 'designed',
     method: 'GET',
     path: '/authentication-requests/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     deviceToken: 'optional',
     result: AuthenticationRequest,
@@ -126,17 +135,10 @@ export const secondFactorRoutes = defineRoutes('second factor', {
   rejectAuthenticationRequest: answeringRoute('reject', 'Reject a request from a device that got it (X-Device-Token).'),
 
   openMailedRequest: route({
+    ...mailedLink,
     summary: 'Open the page of a mailed link: the request, and the buttons Approve and Reject.',
-    evidence: 'designed',
     method: 'GET',
-    path: '/authentication-requests/:id/answer',
-    versions: ['v4'],
-    auth: ['guest'],
-    params: IdPath,
     query: z.object({ token: z.secret(z.string()) }),
-    produces: ['text/html'],
-    errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedAnswerPage),
     async read(tx, { params, query, session }, { clock }) {
       const at = clock.now()
       const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
@@ -146,17 +148,10 @@ export const secondFactorRoutes = defineRoutes('second factor', {
   }),
 
   answerMailedRequest: route({
+    ...mailedLink,
     summary: 'Answer a request through the mailed link. The link works once.',
-    evidence: 'designed',
     method: 'POST',
-    path: '/authentication-requests/:id/answer',
-    versions: ['v4'],
-    auth: ['guest'],
-    params: IdPath,
     body: z.object({ token: z.secret(z.string()), answer: z.enum(['approve', 'reject']) }),
-    produces: ['text/html'],
-    errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedAnswerPage),
     async write(tx, { params, body, session }, { clock }) {
       const link = { ...params, token: body.token, sessionId: session.id }
       const answered = await answerMailedRequest(tx, { ...link, answer: answers[body.answer], at: clock.now() })

@@ -65,11 +65,7 @@ export async function isApprovedBefore(
   return row !== undefined && BigInt(payment.amount) <= BigInt(row.amount) && isInForce(tx, row, at)
 }
 
-const isInForce = async (
-  tx: Reader,
-  { expires_at, user_id, generation }: StandingApprovalRow,
-  at: number,
-): Promise<boolean> =>
+const isInForce = async (tx: Reader, { expires_at, user_id, generation }: StandingApprovalRow, at: number) =>
   isCurrent(expires_at, STANDING_APPROVAL_MS, at) && generation === (await generationOf(tx, `user:${user_id}`))
 
 /** What stands since the user approved this request. Undefined if nothing does, or no longer. */

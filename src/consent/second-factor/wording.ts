@@ -92,7 +92,6 @@ export function checkDetail(detail: Detail): void {
 
 const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`
 
-/** Comes before text that a caller wrote. */
 export const CALLER_WARNING = 'A program that acts for you sent this request, and wrote this text:'
 
 export const requestPush = (request: DescribedRequest) => ({

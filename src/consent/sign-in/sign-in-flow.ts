@@ -27,7 +27,6 @@ import {
 } from '../second-factor/request.js'
 import type { Detail } from '../second-factor/wording.js'
 
-/** A sign-in in a session. */
 interface SigningIn {
   readonly sessionId: string
   /** What the sign-in is for. The device shows it next to the address. */
@@ -45,11 +44,8 @@ interface FilledCode extends SigningIn {
 type SignedIn = Awaited<ReturnType<typeof signIn>>
 
 /** The user has not approved this request on their device yet. */
-interface WaitingSignIn {
-  readonly waits: ReturnType<typeof showRequest>
-}
+type WaitingSignIn = { readonly waits: ReturnType<typeof showRequest> }
 
-/** The new session, the request that is pending, or why the sign-in failed. */
 type SignInOutcome = SignedIn | WaitingSignIn | Problem
 
 /**
@@ -70,11 +66,7 @@ export async function signInByCode(
 }
 
 /** Continues a sign-in that waits for the user's device. Returns undefined if none does, else the same as `signInByCode`. */
-async function continueSignIn(
-  tx: Writer,
-  signingIn: SigningIn,
-  service: ServiceContext,
-): Promise<SignInOutcome | undefined> {
+async function continueSignIn(tx: Writer, signingIn: SigningIn, service: ServiceContext) {
   const code = await waitingCode(tx, signingIn.sessionId)
   return code && finishSignIn(tx, code, signingIn, service)
 }
@@ -128,11 +120,7 @@ const isSessionOfUser = async (tx: Reader, sessionId: string, userId: number, at
   (await findSession(tx, sessionId, at))?.user_id === userId
 
 /** Spends an approved request and returns undefined. Otherwise says why it cannot be spent. */
-async function spendAnswer(
-  tx: Writer,
-  id: number,
-  { sessionId, at }: SigningIn,
-): Promise<WaitingSignIn | Problem | undefined> {
+async function spendAnswer(tx: Writer, id: number, { sessionId, at }: SigningIn) {
   const request = await findRequest(tx, id)
   if (!request) return problem('code_expired')
   const { user_id: userId, action, detail } = request
@@ -145,10 +133,7 @@ async function spendAnswer(
 const otherRequest = (): Problem =>
   fieldRefused('request_id', 'must be the id of the request that the first call with this code returned')
 
-/** Who asks for a code, and for which address. */
-interface AskedCode extends Pick<Visitor, 'sessionId' | 'source'> {
-  readonly email: string
-}
+type AskedCode = Pick<Visitor, 'sessionId' | 'source'> & { readonly email: string }
 
 /** Mails a code to an address. Returns the address, or a problem that the page shows: `field_invalid`, `too_many_codes`. */
 export async function mailCode(
@@ -178,7 +163,6 @@ interface FilledPageCode {
   readonly email?: string | undefined
   readonly code: string
   readonly sessionId: string
-  /** Shown on the device next to the address. */
   readonly detail?: Detail | undefined
 }
 
@@ -240,16 +224,12 @@ async function nextOf(sign: () => Promise<SignInOutcome>): Promise<Next | Proble
 const noCodeProblem = () =>
   problem('code_wrong', { detail: 'Request a new code. If this happens again, allow cookies for this site.' })
 
-/** The address of the last code, if the code still works. */
 async function awaitedEmail(tx: Reader, sessionId: string, at: number): Promise<string | undefined> {
   const code = await lastCode(tx, sessionId)
   return code && !code.used && isCodeCurrent(code, at) ? code.email : undefined
 }
 
-export interface FilledSignIn {
-  readonly email?: string | undefined
-  readonly code?: string | undefined
-}
+export type FilledSignIn = { readonly email?: string | undefined; readonly code?: string | undefined }
 
 /** What the buttons of the sign-in forms do. A flow adds them to its `answers`. */
 export const signInAnswers = {
@@ -261,7 +241,6 @@ export const signInAnswers = {
   switch: async () => new Next({ step: 'email' }),
 }
 
-/** The step that shows the form of an answer. */
 export const signInRefusedAt = (answer: string): SignInStep['step'] | undefined =>
   answer === 'verify' ? 'code' : answer === 'continue' ? 'email' : undefined
 

@@ -118,7 +118,6 @@ export async function isOwner(tx: Reader, accountId: number, userId: number): Pr
   return user !== undefined && isProven(user)
 }
 
-/** The accounts that a user may act for. */
 export async function ownedAccountIds(tx: Reader, userId: number): Promise<number[]> {
   const user = await tx.get(users, userId)
   if (!user || !isProven(user)) return []

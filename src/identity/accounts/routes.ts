@@ -30,6 +30,8 @@ const accountShape = {
 
 const Account = component('Account', accountShape)
 
+const own = { evidence: 'documented', path: '/account', versions: ['v4'], auth: ['account'] } as const
+
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({
     summary: 'Create an account. Only this answer shows its client z.secret.',
@@ -52,23 +54,17 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
 
   readAccount: route({
+    ...own,
     summary: "Read the caller's account, without its client z.secret.",
-    evidence: 'documented',
     method: 'GET',
-    path: '/account',
-    versions: ['v4'],
-    auth: ['account'],
     result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
     read: (tx, { principal }) => readAccount(tx, principal.id),
   }),
 
   updateAccount: route({
+    ...own,
     summary: "Set the account's names. Null clears a name. Omitted names stay unchanged.",
-    evidence: 'documented',
     method: 'PUT',
-    path: '/account',
-    versions: ['v4'],
-    auth: ['account'],
     body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
     result: z.object({
       id: z.Id,

@@ -12,7 +12,6 @@ import { provenUserByEmail } from '../users/user.js'
 /** What happens to a mail to an address that is not proven to be its owner's, once five of its class went there. */
 type Above = 'refuse' | 'drop' | 'counted'
 
-/** One kind of mail. */
 interface MailKind {
   /** Who causes it, in words. */
   readonly causedBy: string
@@ -23,71 +22,34 @@ interface MailKind {
   readonly class: 'code' | 'invitation' | 'letter' | 'security'
   /** `refuse`: the call fails with `too_many_mails`. `drop`: nobody gets it. `counted`: the feature counts it itself. */
   readonly above: Above
-  /** Whether its owner gets at most five in a quarter of an hour too. Notices about security have no such limit. */
-  readonly isLimitedForOwner: boolean
 }
 
-/** Every kind of mail that the service sends. */
 export const mailKinds = {
   sign_in_code: {
     causedBy: 'Anybody who enters the address at a sign-in. `limits.codes` limits the unused ones.',
     class: 'code',
     above: 'counted',
-    isLimitedForOwner: true,
   },
-  invitation: {
-    causedBy: 'Whoever sends value to an address.',
-    class: 'invitation',
-    above: 'refuse',
-    isLimitedForOwner: true,
-  },
-  invitation_expired: {
-    causedBy: 'The sender of an invitation that nobody claimed.',
-    class: 'letter',
-    above: 'drop',
-    isLimitedForOwner: true,
-  },
+  invitation: { class: 'invitation', above: 'refuse', causedBy: 'Whoever sends value to an address.' },
+  invitation_expired: { class: 'letter', above: 'drop', causedBy: 'The sender of an invitation that nobody claimed.' },
   authentication_request: {
     causedBy: 'Whoever acts as the user, and each page that the user signed in on. Each has a limit of its own too.',
     class: 'security',
     above: 'refuse',
-    isLimitedForOwner: false,
   },
-  device: {
-    causedBy: 'Whoever registers or removes a device of the user.',
-    class: 'security',
-    above: 'drop',
-    isLimitedForOwner: false,
-  },
-  client_credentials: {
-    causedBy: 'Whoever creates client credentials of the user.',
-    class: 'security',
-    above: 'drop',
-    isLimitedForOwner: false,
-  },
-  email_proven: {
-    causedBy: 'The reader of the address, who has just proven it.',
-    class: 'security',
-    above: 'drop',
-    isLimitedForOwner: false,
-  },
+  device: { class: 'security', above: 'drop', causedBy: 'Whoever registers or removes a device of the user.' },
+  client_credentials: { class: 'security', above: 'drop', causedBy: 'Whoever creates client credentials of the user.' },
+  email_proven: { class: 'security', above: 'drop', causedBy: 'The reader of the address, who has just proven it.' },
   billing: {
     causedBy: "The account, by its plan and its card, and the service when it charges the account's card.",
     class: 'letter',
     above: 'drop',
-    isLimitedForOwner: true,
   },
-  webhook_disabled: {
-    causedBy: 'The account, by its webhooks.',
-    class: 'letter',
-    above: 'drop',
-    isLimitedForOwner: true,
-  },
+  webhook_disabled: { class: 'letter', above: 'drop', causedBy: 'The account, by its webhooks.' },
   refund: {
     causedBy: 'The seller of what was refunded, and whoever wrote an address into the link.',
     class: 'letter',
     above: 'drop',
-    isLimitedForOwner: true,
   },
 } as const satisfies Record<string, MailKind>
 
@@ -144,19 +106,15 @@ export async function sendMail(tx: Writer, { kind, owner, causer, ownLinks, ...m
 
 type Recipient = Pick<NewMail, 'kind' | 'to' | 'owner'>
 
-/** The limit of a mail, and whom it counts. Undefined if there is none. */
-async function countedFor(
-  tx: Reader,
-  { kind, to, owner }: Recipient,
-): Promise<{ limit: RateLimit; subject: string } | undefined> {
-  const { class: mailClass, isLimitedForOwner } = mailKinds[kind]
+async function countedFor(tx: Reader, { kind, to, owner }: Recipient) {
+  const { class: mailClass } = mailKinds[kind]
   const address = normalEmail(to)
   if (owner === null || !(await isProvenAddressOf(tx, owner, address)))
     return { limit: toAddress(mailClass), subject: address }
-  return isLimitedForOwner ? { limit: toOwner(mailClass), subject: `${owner}>${address}` } : undefined
+  // Notices about security have no limit for their owner.
+  return mailClass === 'security' ? undefined : { limit: toOwner(mailClass), subject: `${owner}>${address}` }
 }
 
-/** Whether the address is the proven one of a user, or of an owner of an account. */
 async function isProvenAddressOf(tx: Reader, owner: Owner, address: string): Promise<boolean> {
   const reader = await provenUserByEmail(tx, address)
   const accountId = accountIdOf(owner)
@@ -164,7 +122,6 @@ async function isProvenAddressOf(tx: Reader, owner: Owner, address: string): Pro
   return accountId === undefined ? reader.id === userIdOf(owner) : isOwner(tx, accountId, reader.id)
 }
 
-/** Checks that one more mail of this kind may be sent. Throws `too_many_mails`. */
 export async function checkMail(tx: Reader, { at, ...recipient }: Recipient & { readonly at: number }): Promise<void> {
   const counted = await countedFor(tx, recipient)
   if (counted) await checkRate(tx, counted.limit, { subject: counted.subject, at })

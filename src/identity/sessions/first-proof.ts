@@ -98,11 +98,7 @@ async function revokeClients(tx: Writer, userId: number, at: number): Promise<nu
   return living.length
 }
 
-interface ProvenNews {
-  readonly ended: readonly string[]
-  readonly accounts: readonly number[]
-  readonly baseUrl: string
-}
+type ProvenNews = { readonly ended: readonly string[]; readonly accounts: readonly number[]; readonly baseUrl: string }
 
 function provenMail({ ended, accounts, baseUrl }: ProvenNews) {
   const parts = ['You signed in with a mailed code for the first time. This email address is now confirmed as yours.']

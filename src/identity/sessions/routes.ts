@@ -16,6 +16,10 @@ import { createPageSession } from './page-session.js'
 import { deleteSessionById, endSession, isSessionOf, listSessions, readSession, startSession } from './session.js'
 import { sendSessionCode } from './sign-in-code.js'
 
+const guests = { evidence: 'designed', versions: ['v4'], auth: ['guest'] } as const
+
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
 export const sessionRoutes = defineRoutes('sessions', {
   readSession: route({
     summary: "Read the caller's session. Issues a new one if the caller sends none.",
@@ -62,12 +66,10 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   sendSessionCode: route({
+    ...guests,
     summary: 'Mail a six-digit sign-in code that is valid for ten minutes. A new email address signs up with it.',
-    evidence: 'designed',
     method: 'POST',
     path: '/session/code',
-    versions: ['v4'],
-    auth: ['guest'],
     body: z.object({ email: Email }),
     status: 202,
     result: z.object({ expires_at: UnixSeconds }),
@@ -78,12 +80,10 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   deleteSession: route({
+    ...guests,
     summary: 'Sign out everywhere that this session is used.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/session',
-    versions: ['v4'],
-    auth: ['guest'],
     status: 204,
     async write(tx, { session }, { clock }) {
       await endSession(tx, session.id, clock.now())
@@ -92,12 +92,10 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   listSessions: route({
+    ...users,
     summary: "List the user's signed-in sessions, newest first. `current` marks the caller's own.",
-    evidence: 'designed',
     method: 'GET',
     path: '/sessions',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     query: PageQuery,
     result: pageOf(
       'sessions',
@@ -115,12 +113,10 @@ export const sessionRoutes = defineRoutes('sessions', {
   }),
 
   deleteSessionById: route({
+    ...users,
     summary: "Sign out one of the user's sessions, everywhere that it is used.",
-    evidence: 'designed',
     method: 'DELETE',
     path: '/sessions/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     status: 204,
     errors: ['not_found'],

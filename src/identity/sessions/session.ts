@@ -42,16 +42,13 @@ export interface SessionRow {
 }
 
 export interface PageOfSession {
-  /** The seller of the commodity in the embed. */
   readonly account_id: number
   readonly origin: string
   /** The user's own session that it was created from. It ends with that, and is removed later. */
   readonly session_id: number
 }
 
-export interface PageSessionRow extends SessionRow {
-  readonly page: PageOfSession
-}
+export type PageSessionRow = SessionRow & { readonly page: PageOfSession }
 
 export const sessions = collection<SessionRow>()(
   'sessions',
@@ -85,7 +82,6 @@ export async function findSession(tx: Reader, sessionId: string, at: number): Pr
   return row?.page ? undefined : row
 }
 
-/** Returns the page session with this id. Undefined if there is none, or if it has expired. */
 export async function findPageSession(tx: Reader, sessionId: string, at: number): Promise<PageSessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
   return row && isOfPage(row) ? row : undefined
@@ -114,7 +110,6 @@ async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<
 
 const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, SESSION_MS, at)
 
-/** Returns the session with this id, even if it has expired. */
 export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   return row
@@ -149,7 +144,6 @@ export async function signIn(
   return { session_id, user: showUser(user) }
 }
 
-/** The user of an address, after its first proof. */
 async function provenNow(
   tx: Writer,
   { known, email, at }: { readonly known: UserRow | undefined; readonly email: string; readonly at: number },
@@ -165,7 +159,6 @@ async function provenNow(
 interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
-  /** Of a page session. */
   readonly of?: { readonly page: PageOfSession; readonly expiresAt: number }
   /** The client credentials whose access token creates it. */
   readonly clientId?: string | null | undefined
@@ -202,7 +195,6 @@ export async function startSession(
   return { session_id, expires_at: seconds(expires_at) }
 }
 
-/** Ends the oldest session of a kind, if the user has as many as may be. */
 async function makeRoom(
   tx: Writer,
   { userId, by, at }: { readonly userId: number; readonly by: SessionRow['by']; readonly at: number },
@@ -236,7 +228,6 @@ async function hasSession(tx: Reader, userId: number, at: number): Promise<boole
   return false
 }
 
-/** As many as there are of one kind. */
 const LOOKED_AT = MOST_OF_KIND
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
@@ -245,11 +236,7 @@ async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   if (!isOver) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
-interface SessionEvent {
-  readonly at: number
-  readonly by?: string
-  readonly origin?: string
-}
+type SessionEvent = { readonly at: number; readonly by?: string; readonly origin?: string }
 
 const recordSessionEvent = (
   tx: Writer,

@@ -5,13 +5,12 @@ import { digest, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
-import { recordEvent } from '../../jobs/events/event.js'
 import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
 import { networkAt } from '../users/responsible.js'
-import { userByEmail } from '../users/user.js'
+import { recordUserEvent, userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
 const CODE_MS = 10 * 60_000
@@ -103,10 +102,8 @@ export async function sendSessionCode(
  */
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
 
-/** Limits the unused codes that one network asks for, whatever the addresses. */
 export const codesOfNetwork: RateLimit = { kind: 'network_codes', most: 50, windowMs: WINDOW, code: 'too_many_codes' }
 
-/** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
   kind: 'sign_in_code',
   most: limits.codes,
@@ -161,7 +158,6 @@ export async function checkCode(
   return problem('code_wrong')
 }
 
-/** Whether a code can still be entered. */
 export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, CODE_MS, at)
 
 /** Spends a code with which someone signs in. It no longer counts against the limits of unused ones. */
@@ -185,7 +181,6 @@ export async function waitingCode(tx: Reader, sessionId: string): Promise<SignIn
   return last && !last.used && last.request_id !== undefined ? last : undefined
 }
 
-/** Returns the last code that this session requested. */
 export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
   const prefix = [digest(sessionId)]
   const [last] = await tx.find(signInCodes, { index: 'latestOfSession', prefix, limit: 1, reverse: true })
@@ -195,15 +190,8 @@ export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCod
 /** Records a wrong code as an event of the email's user. Limited tries also limit these events. */
 async function recordFailure(tx: Writer, email: string, at: number): Promise<void> {
   const user = await userByEmail(tx, email)
-  if (!user) return
-  await recordEvent(tx, {
-    owners: [`user:${user.id}`],
-    type: 'sign_in_failed',
-    actor: 'service',
-    subject: null,
-    data: {},
-    at,
-  })
+  if (user)
+    await recordUserEvent(tx, user.id, { type: 'sign_in_failed', actor: 'service', subject: null, data: {}, at })
 }
 
 const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
@@ -219,7 +207,6 @@ const mac = (id: number, code: string, { keys }: CodeContext): string =>
 const fixedCode = (email: string, { sandbox }: Pick<CodeContext, 'sandbox'>): string | undefined =>
   sandbox && /\+code(\d{6})@/.exec(email)?.[1]
 
-/** Six digits. */
 function newCode(email: string, { random, sandbox }: CodeContext): string {
   const fixed = fixedCode(email, { sandbox })
   if (fixed !== undefined) return fixed

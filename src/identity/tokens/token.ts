@@ -53,12 +53,7 @@ export const tokens = collection<TokenRow>()(
 )
 
 /** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */
-export interface TokenPair {
-  access_token: string
-  expires_at: number
-  refresh_token: string
-  refresh_expires_at: number
-}
+export type TokenPair = { access_token: string; expires_at: number; refresh_token: string; refresh_expires_at: number }
 
 /**
  * How many token pairs of one client are valid, so that revoking a client ends few. Another one ends the oldest that was

@@ -43,7 +43,6 @@ export type ClientNetwork = `address:${string}`
 export const networkAt = (address: string | undefined): ClientNetwork | undefined =>
   address !== undefined && isPublicAddress(address) ? `address:${digest(networkOf(address))}` : undefined
 
-/** The name of the count. */
 const STORED_BYTES = 'stored_bytes'
 
 /** The answers up to this size, in bytes, are not counted, so that an ordinary call costs no read more. */

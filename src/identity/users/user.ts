@@ -4,6 +4,7 @@ import { required } from '../../base/required.js'
 import { normalEmail } from '../../base/text/email.js'
 import { secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { type NewEvent, recordEvent } from '../../jobs/events/event.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
@@ -17,7 +18,6 @@ export interface UserRow {
   readonly id: number
   /** In the form of `normalEmail`. */
   readonly email: string
-  /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
   /**
    * Rises when everything ends with which others could act for the user. What carries a lower number is dead wherever
@@ -40,6 +40,13 @@ export const users = collection<UserRow>()(
   { byEmail: { fields: ['email'], unique: true }, byMaker: { fields: ['made_by'] } },
   { growth: countedDaily('an account, by createUser'), retention: { forever: 'A user owns value.' } },
 )
+
+/** Records an event that the user sees. `actor`: default the user. */
+export const recordUserEvent = (
+  tx: Writer,
+  userId: number,
+  { actor = `user:${userId}`, ...event }: Omit<NewEvent, 'owners' | 'actor'> & { readonly actor?: string },
+): Promise<void> => recordEvent(tx, { owners: [`user:${userId}`], actor, ...event })
 
 /** The generation of an owner. 0 of an owner that is no user. */
 export async function generationOf(tx: Reader, owner: string): Promise<number> {

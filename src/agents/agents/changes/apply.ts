@@ -109,12 +109,7 @@ async function finish(tx: Writer, begun: Begun, service: ServiceContext): Promis
   return applied(tx, begun, made, service)
 }
 
-const applied = async (
-  tx: Reader,
-  { id, accountId, change }: Begun,
-  made: Made,
-  service: ServiceContext,
-): Promise<AppliedChange> => ({
+const applied = async (tx: Reader, { id, accountId, change }: Begun, made: Made, service: ServiceContext) => ({
   approval_id: id,
   change,
   result: await kindOf(change).result(tx, { accountId, change, made }, service),
@@ -138,12 +133,7 @@ async function breakOff(
   return told instanceof Problem ? told : problem('change_incomplete', { fields, cause: error })
 }
 
-/** Throws `change_impossible` if the current values are not those that the user saw. */
-async function checkUnchanged(
-  tx: Reader,
-  approval: ApprovalRow,
-  work: { accountId: number; change: AccountChange },
-): Promise<void> {
+async function checkUnchanged(tx: Reader, approval: ApprovalRow, work: { accountId: number; change: AccountChange }) {
   const { now } = await kindOf(work.change).view(tx, work)
   if (canonicalJson(now) === canonicalJson(approval.now ?? {})) return
   throw problem('change_impossible', {
@@ -151,7 +141,6 @@ async function checkUnchanged(
   })
 }
 
-/** Turns a refusal of an approved change into `change_impossible`. */
 async function possible<T>(make: () => Promise<T>): Promise<T> {
   try {
     return await make()

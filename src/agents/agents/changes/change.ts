@@ -4,9 +4,9 @@ import { quoted } from '../../../base/text/quotation.js'
 import type { Agent, ApprovalTerms } from '../../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { checkNoCardData } from '../../../http/fields/card-data.js'
-import { fieldProblem } from '../../../http/fields/field.js'
+import { fieldProblem, fieldRefused } from '../../../http/fields/field.js'
 import { AccountName, Descriptor, itemFields, profileFields, z } from '../../../http/fields/schema.js'
-import { type AccountRow, accountOf, sellerName, updateAccount } from '../../../identity/accounts/account.js'
+import { accountOf, sellerName, updateAccount } from '../../../identity/accounts/account.js'
 import { profileOf, updateBillingProfile } from '../../../market/billing/profile.js'
 import { createCatalogItem, ownItem, setArchived, showItem, updateCatalogItem } from '../../../market/catalog/item.js'
 import { commodityOf, showCommodity } from '../../../money/commodities/commodity.js'
@@ -27,6 +27,8 @@ import {
 
 const { business_name: _, ...addressFields } = profileFields
 
+const emptyChange = () => fieldRefused('change', 'needs at least one field to change')
+
 /** The names of `PUT /v4/account`, and the addresses of a billing profile. */
 const updateAccountSchema = z.strictObject({
   kind: z.literal('update_account'),
@@ -42,7 +44,6 @@ const updateAccountKind: ChangeKind<UpdateAccount> = {
   isWhole: true,
   steps: [
     {
-      name: 'name',
       async make(tx, { accountId, change: { name, businessName }, actor, at }) {
         if (name !== undefined || businessName !== undefined)
           await updateAccount(tx, accountId, { name, businessName, actor, at })
@@ -50,7 +51,6 @@ const updateAccountKind: ChangeKind<UpdateAccount> = {
       },
     },
     {
-      name: 'profile',
       async make(tx, { accountId, change: { kind: _, name: __, businessName: ___, ...profile }, actor, at }) {
         if (fieldsOf({ kind: '', ...profile }).length > 0) await updateBillingProfile(tx, accountId, profile, at, actor)
         return undefined
@@ -61,10 +61,7 @@ const updateAccountKind: ChangeKind<UpdateAccount> = {
   check(change) {
     checkNoCardData(change)
     if (fieldsOf(change).length > 0) return
-    throw problem('field_invalid', {
-      detail: '"change" needs at least one field to change.',
-      fields: { field: 'change' },
-    })
+    throw emptyChange()
   },
 
   async view(tx, { accountId, change }) {
@@ -78,7 +75,6 @@ const updateAccountKind: ChangeKind<UpdateAccount> = {
   }),
 }
 
-/** The current values of the changed fields. An agent reads nothing else of a business. */
 async function namedFields(tx: Reader, id: number, change: UpdateAccount): Promise<Readonly<Record<string, unknown>>> {
   const { name, business_name: businessName } = await accountOf(tx, id)
   const business: Record<string, unknown> = { name, businessName, ...(await profileOf(tx, id)) }
@@ -100,7 +96,6 @@ const renameWalletKind: ChangeKind<RenameWallet> = {
   isWhole: true,
   steps: [
     {
-      name: 'name',
       async make(tx, { accountId, change, actor, at }) {
         const twin = await ownTwin(tx, ownerOf(accountId), change.hostname)
         await nameTwin(tx, twin, { name: change.name, actor, at })
@@ -145,8 +140,7 @@ type UpdateItem = z.output<typeof updateItemSchema>
 
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
-const setArchive = (name: string, archived: boolean): ChangeStep<UpdateItem> => ({
-  name,
+const setArchive = (archived: boolean): ChangeStep<UpdateItem> => ({
   async make(tx, { accountId, change, actor, at }) {
     const id = change.catalog_item_id
     if (change.archived === archived) await setArchived(tx, { accountId, id, archived, actor, at })
@@ -159,9 +153,8 @@ const updateItemKind: ChangeKind<UpdateItem> = {
   isWhole: true,
   // An archived item cannot be changed, so it is restored first or archived last.
   steps: [
-    setArchive('restore', false),
+    setArchive(false),
     {
-      name: 'update',
       async make(tx, { accountId, change, actor, at }, service) {
         const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
         if (fieldsOf(change, NOT_CHANGED).length > 0)
@@ -169,16 +162,11 @@ const updateItemKind: ChangeKind<UpdateItem> = {
         return undefined
       },
     },
-    setArchive('archive', true),
+    setArchive(true),
   ],
 
   check(change) {
-    const isEmpty = fieldsOf(change, ['catalog_item_id']).length === 0
-    if (isEmpty)
-      throw problem('field_invalid', {
-        detail: '"change" needs at least one field to change.',
-        fields: { field: 'change' },
-      })
+    if (fieldsOf(change, ['catalog_item_id']).length === 0) throw emptyChange()
     if (change.archived === undefined || change.active !== true) return
     const detail = change.archived
       ? 'An archived item is inactive. Leave "active" out.'
@@ -208,7 +196,6 @@ const updateItemKind: ChangeKind<UpdateItem> = {
   result: (tx, { accountId, change }) => itemResult(tx, accountId, change.catalog_item_id),
 }
 
-/** Returns an item as an agent sees it, without its endpoint. */
 async function itemResult(tx: Reader, accountId: number, id: number) {
   const row = await ownItem(tx, accountId, id)
   return { item: await showItem(tx, row), commodity: await showCommodity(tx, await commodityOf(tx, row.hash)) }
@@ -237,14 +224,11 @@ const createItemKind: ChangeKind<CreateItem> = {
   isWhole: false,
   steps: [
     {
-      name: 'wallet',
       async make(tx, { accountId, change, at }, service) {
-        const owner = `account:${accountId}` as const
-        return { twin_id: (await createTwin(tx, { owner, dq: dqOf(change), at }, service)).id }
+        return { twin_id: (await createTwin(tx, { owner: ownerOf(accountId), dq: dqOf(change), at }, service)).id }
       },
     },
     {
-      name: 'item',
       async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
         const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
         return { item_id: (await createCatalogItem(tx, item, service)).id }
@@ -266,7 +250,6 @@ const createItemKind: ChangeKind<CreateItem> = {
   result: (tx, { accountId, made }) => itemResult(tx, accountId, required(made.item_id, 'the item that was made')),
 }
 
-/** The changes that an agent may propose. */
 const kinds: ReadonlyMap<string, ChangeKind<AccountChange>> = new Map<string, ChangeKind<AccountChange>>([
   ['update_item', updateItemKind],
   ['create_item', createItemKind],
@@ -279,14 +262,10 @@ const changeKinds = [...kinds.keys()]
 export const kindOf = ({ kind }: Pick<AccountChange, 'kind'>): ChangeKind<AccountChange> =>
   required(kinds.get(kind), `the kind of change ${kind}`)
 
-/** Checks the fields of a change. Throws `field_invalid` with the field, and `card_data_refused`. */
 function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
   const kind = sent.kind
   if (typeof kind !== 'string' || !kinds.has(kind))
-    throw problem('field_invalid', {
-      detail: `"change.kind" must be one of ${changeKinds.join(', ')}.`,
-      fields: { field: 'change.kind' },
-    })
+    throw fieldRefused('change.kind', `must be one of ${changeKinds.join(', ')}`)
   const { schema, check } = kindOf({ kind })
   const checked = schema.safeParse(sent)
   if (!checked.success) throw fieldProblem(schema, checked.error.issues, sent, 'change')
@@ -310,11 +289,9 @@ export async function accountChangeTerms(
   const change = (await kind.settle?.(tx, asked)) ?? asked
   const { about, now, summary } = await kind.view(tx, { accountId, change })
   await rehearseChange(tx, kind.steps, { accountId, change, made: {}, actor, at: service.clock.now() }, service)
-  const account = await accountOf(tx, accountId)
-  return { kind: 'account_change', detail: { account: accountFacts(account), ...about, change }, now, summary }
+  const account = { id: accountId, name: sellerName(await accountOf(tx, accountId)) }
+  return { kind: 'account_change', detail: { account, ...about, change }, now, summary }
 }
-
-const accountFacts = (account: AccountRow) => ({ id: account.id, name: sellerName(account) })
 
 /** Runs steps without storing anything. Throws what they throw. */
 export async function rehearseChange(

@@ -6,10 +6,7 @@ import { toUnits } from '../../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A change as the user approved it. */
-export interface AccountChange {
-  readonly kind: string
-  readonly [field: string]: unknown
-}
+export type AccountChange = { readonly kind: string; readonly [field: string]: unknown }
 
 /** Ids of created rows by kind. */
 export type Made = Readonly<Record<string, number>>
@@ -20,13 +17,11 @@ export interface Work<C> {
   readonly change: C
   /** Ids from the steps before. */
   readonly made: Made
-  /** Client id of the agent. */
   readonly actor: string
   readonly at: number
 }
 
 export interface ChangeStep<C> {
-  readonly name: string
   /** Returns the ids that it created. Throws what the changed feature throws. */
   make(tx: Writer, work: Work<C>, service: ServiceContext): Promise<Made | undefined>
 }
@@ -41,7 +36,6 @@ export interface ChangeView {
   }
   /** The current values of the fields. Only the user sees them. */
   readonly now: Readonly<Record<string, unknown>>
-  /** One line. */
   readonly summary: string
 }
 

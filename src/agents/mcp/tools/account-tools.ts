@@ -44,7 +44,6 @@ const fields = {
   input_schema: z.optional(ServiceSchema.check(z.describe('JSON Schema (2020-12) of the arguments, of type object.'))),
 }
 
-/** Renames the fields of a tool to those of an item. */
 const asItem = ({ price_per_call, service_url, input_schema, ...same }: Json): Json => ({
   ...same,
   price: price_per_call,

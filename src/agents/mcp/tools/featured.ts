@@ -1,4 +1,4 @@
-import { problem } from '../../../base/problem.js'
+import { fieldRefused } from '../../../http/fields/field.js'
 import { QuotedAmount, ReceiptShape, z } from '../../../http/fields/schema.js'
 import { readItemsTogether, showItem } from '../../../market/catalog/item.js'
 import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
@@ -65,21 +65,14 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
 function approvalIn(field: string, named: unknown): string | undefined {
   if (named === undefined || named === null) return undefined
   if (typeof named === 'string') return named
-  throw problem('field_invalid', {
-    detail: `"${field}" must be the id of an approval. Leave it out if you have none.`,
-    fields: { field },
-  })
+  throw fieldRefused(field, 'must be the id of an approval', ' Leave it out if you have none.')
 }
 
-/** Reads the quote among the arguments. Throws `field_invalid`. */
 function seenIn(field: string, named: unknown): PriceQuote | undefined {
   if (named === undefined || named === null) return undefined
   const { success, data } = Seen.safeParse(named)
   if (success) return data
-  throw problem('field_invalid', {
-    detail: `"${field}" must be the {price, dq} of this tool. Leave it out to pay any price.`,
-    fields: { field },
-  })
+  throw fieldRefused(field, 'must be the {price, dq} of this tool', ' Leave it out to pay any price.')
 }
 
 const Seen = z.object({ price: QuotedAmount, dq: z.string() })

@@ -18,7 +18,6 @@ export function countSales({ agent, within, service }: McpVisit): Admission {
   }
 }
 
-/** Hides the seller's plan and usage from buyers. */
 function forBuyers(error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'plan_limit_reached') return error
   const { of, resets_at } = error.fields

@@ -19,7 +19,6 @@ import { isScope, splitOnSpaces } from '../issuer.js'
 import { checkMetadata } from '../registration.js'
 import { Metadata } from '../schema.js'
 
-/** How long a document counts before it is fetched again. */
 const FRESH_FOR = 3_600_000
 const MOST_BYTES = 32_768
 const MOST_MS = 10_000

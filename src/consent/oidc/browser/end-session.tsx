@@ -10,20 +10,11 @@ import { clientById, type OidcClientRow, redirectOrigin, sameRedirectUri, withPa
 import { connectionOf } from '../connection.js'
 import { issuerOf } from '../issuer.js'
 import { signedClaims } from '../keys.js'
+import type { EndSessionRequest } from '../schema.js'
 import { hintedUser } from './authorization.js'
 
-/** A request to sign out (OpenID Connect RP-Initiated Logout 1.0 section 2). */
-interface EndSessionRequest {
-  readonly id_token_hint?: string | undefined
-  readonly client_id?: string | undefined
-  readonly post_logout_redirect_uri?: string | undefined
-  readonly state?: string | undefined
-}
-
-/** Where the browser goes after signing out. */
 interface PostLogoutRedirect {
   readonly location: string
-  /** The location in text for people. */
   readonly place: string
   /** Whether the user has the client connected. Anybody can register a client, so others get a link instead of a redirect. */
   readonly isTrusted: boolean
@@ -59,7 +50,6 @@ export async function endOidcSession(
   return { ended: true, onward }
 }
 
-/** The client of the request, and the user of its id token. */
 async function readClient(tx: Reader, { id_token_hint: hint, client_id }: EndSessionRequest, context: Context) {
   const audience = hint === undefined ? undefined : (await signedClaims(tx, hint, 'JWT'))?.aud
   const client = await clientById(tx, client_id ?? (typeof audience === 'string' ? audience : ''))
@@ -80,7 +70,6 @@ function checkPostLogoutUri(
   return { location: withParameters(asked, { state }), place: redirectOrigin(asked) }
 }
 
-/** The address that repeats the request by GET. */
 export const endSessionAddress = (
   { id_token_hint, client_id, post_logout_redirect_uri, state }: EndSessionRequest,
   context: Pick<ServiceContext, 'baseUrl'>,

@@ -39,7 +39,6 @@ const signInForms = ({ step, email }: At<ShownInteraction, 'email' | 'code'>, { 
   />
 )
 
-/** The pages that lead from an authorization request to a code. */
 export const interactionPages: Pages<ShownInteraction> = {
   email: (shown, view) => ({ title: 'Sign in', ...frame(shown), body: signInForms(shown, view) }),
   code: (shown, view) => ({ title: 'Enter your code', ...frame(shown), body: signInForms(shown, view) }),

@@ -14,10 +14,8 @@ export interface AuthorizationRequest {
   /** Null if a confidential client sent none. */
   readonly code_challenge: string | null
   readonly prompt: readonly string[]
-  /** In seconds. */
   readonly max_age: number | null
   readonly login_hint: string | null
-  /** The user of `id_token_hint`. */
   readonly hinted_user_id: number | null
   readonly resource: string | null
 }
@@ -33,7 +31,6 @@ export interface InteractionRow {
   readonly email: string | null
   /** Whether the session signed in during this interaction. `prompt=login` needs that. */
   readonly signed_in: boolean
-  /** Id of the authentication request. */
   readonly second_factor_id: number | null
   readonly second_factor_passed: boolean
   /** What is wrong with the request. Null if it is valid. */

@@ -30,7 +30,6 @@ import {
   oidcInteractions,
 } from './interaction-row.js'
 
-/** The next step of an authorization request. */
 type Step =
   | { readonly step: 'email'; readonly email: string }
   | { readonly step: 'code'; readonly email: string }
@@ -44,19 +43,14 @@ interface Consent {
   readonly email: string
   readonly scopes: readonly string[]
   readonly accounts: readonly { readonly id: number; readonly name: string }[]
-  /** The account that is granted now. */
   readonly accountId: number | null
 }
 
-/** What every page of an interaction shows. */
 interface InteractionFrame {
   readonly app: ShownApp
-  /** Where the answer goes, in text for people. */
   readonly origin: string
-  /** The scheme of the redirect URI. */
   readonly scheme: string
   readonly refused?: Problem | undefined
-  /** The session that signed in. */
   readonly session?: string
 }
 
@@ -64,10 +58,7 @@ export type ShownInteraction = InteractionFrame & Step
 
 type InteractionVisit = Visit<{ readonly id: string }>
 
-interface FilledInteraction extends FilledSignIn {
-  /** `none`, or the id of the account to grant. */
-  readonly account?: string | undefined
-}
+type FilledInteraction = FilledSignIn & { readonly account?: string | undefined }
 
 interface Interaction {
   readonly row: InteractionRow
@@ -77,7 +68,6 @@ interface Interaction {
   readonly session: SessionRow | undefined
 }
 
-/** Throws `interaction_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext): Promise<ShownInteraction | Next> {
   const interaction = await openInteraction(tx, visit, service)
   // A sign-in may be waiting for the user's device.
@@ -96,7 +86,6 @@ type AnswerHandler = (
   service: ServiceContext,
 ) => Promise<ShownInteraction | Next>
 
-/** Handles an answer. An invalid request takes none. */
 const answerWith =
   (take: AnswerHandler) =>
   async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
@@ -105,7 +94,6 @@ const answerWith =
     return take(tx, interaction, filled, service)
   }
 
-/** Handles an answer that changes the progress. */
 const answerByChange = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
   answerWith((tx, interaction, _, service) => changeAndProceed(tx, interaction, changes(interaction.row), service))
 
@@ -138,11 +126,7 @@ export const interactionFlow = formFlow({
 
 const NO_PROGRESS = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
 
-async function openInteraction(
-  tx: Writer,
-  { id, sessionId, source }: InteractionVisit,
-  { clock }: ServiceContext,
-): Promise<Interaction> {
+async function openInteraction(tx: Writer, { id, sessionId, source }: InteractionVisit, { clock }: ServiceContext) {
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
   if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, clock.now())) throw problem('interaction_expired')
@@ -227,12 +211,7 @@ async function mailInteractionCode(tx: Writer, interaction: Interaction, text: s
   return changeAndProceed(tx, interaction, { email: mailed }, service)
 }
 
-async function verify(
-  tx: Writer,
-  interaction: Interaction,
-  { code = '' }: FilledInteraction,
-  service: ServiceContext,
-): Promise<ShownInteraction | Next> {
+async function verify(tx: Writer, interaction: Interaction, { code = '' }: FilledInteraction, service: ServiceContext) {
   const { email } = interaction.row
   if (email === null) return changeAndProceed(tx, interaction, {}, service)
   const { sessionId } = interaction
@@ -260,7 +239,6 @@ async function proceedSignedIn(
   return shown instanceof Next ? shown.as(sessionId) : { ...shown, session: sessionId }
 }
 
-/** The app, as the user's device shows it. */
 const appDetail = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
   ...appFields(shownApp(client)),
   answer_goes_to: redirectOrigin(row.request.redirect_uri),
@@ -296,10 +274,7 @@ async function consentStep(
   { user_id }: SessionRow,
   connection: ConnectionRow | undefined,
 ): Promise<Consent> {
-  const accounts = (await grantableAccounts(tx, user_id)).map(({ id, name, business_name }) => ({
-    id,
-    name: business_name ?? name ?? `Account ${id}`,
-  }))
+  const accounts = await grantableAccounts(tx, user_id)
   const { email = '' } = (await tx.get(users, user_id)) ?? {}
   return { step: 'consent', email, scopes: request.scopes, accounts, accountId: connection?.account_id ?? null }
 }

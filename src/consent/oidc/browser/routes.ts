@@ -28,7 +28,6 @@ const authorization = {
   refused: pageRefusal,
 } as const
 
-/** Fetches the client's metadata first if its id is an address, and then starts the request. */
 async function startAuthorization(
   parameters: AuthorizationParameters,
   { headers, source }: Pick<Call, 'headers' | 'source'>,
@@ -57,6 +56,8 @@ const interactionPage = {
   redirects: true,
   refused: pageRefusal,
 } as const
+
+const codeErrors = ['too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'] as const
 
 export const oidcBrowserRoutes = defineRoutes('oidc', {
   authorizeOidc: route({
@@ -137,15 +138,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
-    errors: [
-      'interaction_expired',
-      'too_many_pending',
-      'too_many_mails',
-      'too_many_codes',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-    ],
+    errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', ...codeErrors],
     write: interactionFlow.answer,
   }),
 })

@@ -197,7 +197,6 @@ const unnamed = ({ id }: OidcClientRow): string =>
 /** Schemes of apps are reversed domain names (RFC 8252 section 7.1). Browsers use most schemes without a dot themselves. */
 const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
 
-/** Editors whose schemes have no dot. */
 const EDITORS: readonly string[] = [
   ...['cursor:', 'kiro:', 'trae:', 'vscode:', 'vscode-insiders:', 'vscodium:', 'windsurf:', 'zed:'],
 ]
@@ -217,7 +216,6 @@ export function isRedirectUri(uri: string): boolean {
   return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol) || EDITORS.includes(protocol)
 }
 
-/** Whether a path has dot segments, escaped or not, or escaped slashes. */
 function changesPath(uri: string): boolean {
   const [path = ''] = uri.replace(/^[^:]*:(\/\/[^/?]*)?/, '').split('?')
   return /(^|\/)(\.|%2e){1,2}(;|\/|$)/i.test(path) || /%(2f|5c|00)/i.test(path)
