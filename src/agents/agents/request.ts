@@ -87,10 +87,7 @@ export interface OfferedApproval extends ShownApproval {
   readonly isRepeated: boolean
 }
 
-/**
- * Returns the approval that the refusal of a call offers, or undefined if too many are pending. Throws `token_invalid`,
- * and what the call itself would throw before it changes anything.
- */
+/** The approval that a refusal offers, or undefined if too many are pending. Throws `token_invalid`, and what the call would throw. */
 export async function offerApproval(
   tx: Writer,
   agent: CallingAgent,
@@ -187,10 +184,7 @@ async function offeredApproval(
   return { row: await createPendingApproval(tx, agent, terms, { ...context, isOffer: true }), isRepeated: false }
 }
 
-/**
- * Turns an offer for exactly these terms into a request of the agent's own, so that the user is asked once. Returns
- * undefined if there is none.
- */
+/** Makes an offer for exactly these terms a request of the agent's own, so that the user is asked once. Undefined if there is none. */
 async function takeOffer(tx: Writer, agent: Agent, terms: ApprovalTerms, at: number): Promise<ApprovalRow | undefined> {
   const binding = bindingOf(agent, terms)
   const offer = (await offersTo(tx, agent, at)).find((row) => row.binding === binding)

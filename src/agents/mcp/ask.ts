@@ -37,20 +37,14 @@ export async function openState(visit: McpVisit, state: string): Promise<AskStat
 const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
   visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
 
-/**
- * Whether the client opens URLs for its user. Clients declare this with each request, from protocol version 2026-07-28
- * on.
- */
+/** Whether the client opens URLs for its user. Clients declare it with each request from protocol version 2026-07-28 on. */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
   return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
 }
 
 const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`
 
-/**
- * Returns the error that makes a client of 2025-11-25 open the approval's URL. Its user approves there, and the client
- * makes the same call again.
- */
+/** Makes a client of 2025-11-25 open the approval's URL, where its user approves, and call again. */
 export function urlRequired(
   { UrlElicitationRequiredError }: Sdk,
   { approval_id: elicitationId, url, summary }: ShownApproval,
@@ -63,10 +57,7 @@ export function urlRequired(
 /** The part of a tool call that its approval depends on. */
 export type AskedCall = { readonly name: string; readonly args: object }
 
-/**
- * Asks the user for approval and returns the result that makes the client open the URL and retry. Throws what
- * `requestApproval` throws.
- */
+/** Makes the client open the URL of a new approval and retry. Throws what `requestApproval` throws. */
 export async function ask(
   { inputRequired }: Sdk,
   visit: McpVisit,
@@ -106,10 +97,7 @@ export async function answeredApproval(
   return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
 }
 
-/**
- * Waits until the user answers, or for a while. Returns whether they did. Throws `token_invalid` if the agent's token
- * ends.
- */
+/** Whether the user answers within a while. Throws `token_invalid` if the agent's token ends. */
 export async function isDecided(
   { agent, service, isAuthenticated }: McpVisit,
   approvalId: string,

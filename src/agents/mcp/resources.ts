@@ -14,10 +14,7 @@ const ON_A_PAGE = 50
 
 const JSON_TYPE = { mimeType: 'application/json' }
 
-/**
- * Lists the catalog and the receipts of the user, newest first. `cursor`: from the previous page. Throws
- * `cursor_invalid`.
- */
+/** The catalog and the user's receipts, newest first. `cursor`: from the previous page. Throws `cursor_invalid`. */
 export async function listResources(
   tx: Reader,
   { agent, service }: McpVisit,

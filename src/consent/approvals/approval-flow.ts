@@ -153,10 +153,7 @@ const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided inst
 /** How long a code counts as a second factor. */
 const CODE_COUNTS_FOR = 5 * 60_000
 
-/**
- * Whether the visitor just signed in with a mailed code and has no device. Their second factor would be a mailed link, and
- * the code already proves that they read that mail.
- */
+/** Without a device, the second factor would be a mailed link, and a code that was just mailed already proves as much. */
 const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
   by === 'code' && at - created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, user_id))
 

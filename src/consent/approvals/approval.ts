@@ -131,10 +131,7 @@ export function approvalStatus({ status, expires_at }: ApprovalRow, at: number):
   return isCurrent(expires_at, status === 'pending' ? PENDING_FOR : SPENDABLE_FOR, at) ? status : 'expired'
 }
 
-/**
- * Creates an approval that waits for the agent's user. Throws `field_invalid`, and `too_many_pending` unless it is an
- * offer.
- */
+/** Creates an approval that waits for the agent's user. Throws `field_invalid`, and `too_many_pending` unless it is an offer. */
 export async function createPendingApproval(
   tx: Writer,
   agent: Agent,
@@ -225,10 +222,7 @@ export async function decideApproval(
   return decided
 }
 
-/**
- * Spends an approval of exactly these terms, in the transaction of the action that needs it.
- * Throws `token_invalid`, `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
- */
+/** Spends an approval of these terms where they act. Throws `token_invalid`, `not_found`, `approval_mismatch`, like `checkApproved`. */
 export async function spendApproval(
   tx: Writer,
   agent: Agent,
@@ -266,10 +260,7 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
 }
 
-/**
- * Expires the pending requests of a connection, and the last approved ones. Older ones expire by their timers: without
- * the connection nobody can spend them.
- */
+/** Expires a connection's pending requests and last approved ones. Timers expire older ones, which nobody can spend without it. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const status of ['pending', 'approved']) {
     const query = {

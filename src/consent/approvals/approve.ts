@@ -20,10 +20,7 @@ import {
 import { approvalAmountText, checkApprovedPrice } from './price-detail.js'
 import { isRaised, type NewThresholds, setThresholds } from './settings.js'
 
-/**
- * Approves what an agent requested. With a session it first waits for the user's second factor.
- * Throws `not_found`, `not_pending`, `price_changed`, and everything that `awaitSecondFactor` throws.
- */
+/** With a session it first waits for the second factor. Throws `not_found`, `not_pending`, `price_changed`, and like `awaitSecondFactor`. */
 export async function approveApproval(
   service: ServiceContext,
   { id, userId, session, seen }: { id: string; userId: number; session: UserSession | undefined; seen: PriceQuote },
@@ -54,10 +51,7 @@ export async function approveApproval(
   })
 }
 
-/**
- * Stores new thresholds. A session that raises one first waits for the user's second factor.
- * Throws like `setThresholds` and `awaitSecondFactor`.
- */
+/** Stores new thresholds. A session that raises one first waits for the second factor. Throws like `setThresholds`, `awaitSecondFactor`. */
 export async function updateAgentSettings(
   service: ServiceContext,
   { userId, thresholds, session }: { userId: number; thresholds: NewThresholds; session: UserSession | undefined },

@@ -16,10 +16,7 @@ export const approvalAmountText = ({ decimals, shortcode }: DigitalQuantityRow, 
 
 type PaidPart = { readonly amount: number; readonly dq: string; readonly quantity?: number }
 
-/**
- * The total that an approval lets an agent pay in a digital quantity. Default: the quantity of its first amount.
- * Returns undefined for a change of an account, which pays nothing.
- */
+/** The total that an approval lets an agent pay in `dq`. Default: the quantity of its first amount. Undefined if it pays nothing. */
 export async function approvedPrice(
   tx: Reader,
   { kind, detail }: ApprovalRow,

@@ -75,10 +75,7 @@ interface DeviceRegistration {
   readonly former: DeviceRow | undefined
 }
 
-/**
- * Prepares a registration without storing it. A new token always gets a new id, so that it cannot answer earlier requests.
- * Throws `too_many_devices`.
- */
+/** Plans a registration. A new token always gets a new id, so that it cannot answer earlier requests. Throws `too_many_devices`. */
 export async function planRegistration(
   tx: Writer,
   { userId, platform, token, name, deviceId, at }: NewDevice,

@@ -101,10 +101,7 @@ export const isInFamily = (
 export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<boolean> =>
   isInFamily(await findConnection(tx, member.connection_id), member)
 
-/**
- * Ends every token of one code, however many there are: they are dead wherever they are read, and the sweep removes them
- * later. After many families, all tokens of the connection end.
- */
+/** Ends every token of one code: all are dead at once, and swept later. After many families, the whole connection's tokens end. */
 export async function endFamily(
   tx: Writer,
   { connection_id, family_id }: FamilyMember,

@@ -65,10 +65,7 @@ export const presentedCredentials = (
   { grant_type, code, refresh_token }: TokenRequest,
 ): (string | undefined)[] => [authorization ?? undefined, client_id, client_secret, grant_type, code, refresh_token]
 
-/**
- * Checks that a stored answer can be sent again: its tokens must be unused and not revoked. Otherwise throws `invalid_grant`.
- * Throws problems of the client too.
- */
+/** Checks that the tokens of a stored answer are unused and not revoked. Throws `invalid_grant`, and problems of the client. */
 export async function checkTokenReplay(
   tx: Writer,
   { client: sent, issued }: { client: SentClient; issued: Parameters<typeof areTokensUnused>[1] },
@@ -118,10 +115,7 @@ const grantOf = ({
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
-/**
- * RFC 7636 section 4.6. A verifier without a challenge is wrong too: someone removed the challenge from the authorization
- * request (RFC 9700 section 2.1.1).
- */
+/** RFC 7636 section 4.6. A verifier without a challenge is wrong: someone removed the challenge (RFC 9700 section 2.1.1). */
 function matchesChallenge(verifier: string | undefined, { code_challenge }: OidcCodeRow): boolean {
   if (verifier === undefined || code_challenge === null) return verifier === undefined && code_challenge === null
   return (

@@ -16,10 +16,7 @@ export const isScope = (text: string): text is Scope => scopesSupported.some((sc
 /** The values of a space-separated list, without duplicates. */
 export const splitOnSpaces = (text: string): string[] => [...new Set(text.split(' ').filter((word) => word !== ''))]
 
-/**
- * The audience for a `resource` (RFC 8707): the interface, the issuer, the MCP server, or the MCP server of one account.
- * Returns undefined for anything else.
- */
+/** The audience for a `resource` (RFC 8707): the interface, the issuer, or an MCP server. Undefined for anything else. */
 export function audienceOf(resource: string, { baseUrl }: Address): string | undefined {
   const bare = withoutSlash(resource)
   const isKnown = isInterfaceAudience(bare, { baseUrl }) || isMcpAudience(bare, { baseUrl })
@@ -51,10 +48,7 @@ export const optionalEndpoints = {
 /** Grades of the scopes that no standard defines. */
 const scopeGrades: Partial<Record<Scope, Evidence>> = { twin: 'observed' }
 
-/**
- * The provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the
- * service's evidence mode.
- */
+/** Provider metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). It lists only what answers in the evidence mode. */
 export function discoveryDocument(context: Pick<ServiceContext, 'baseUrl' | 'options'>) {
   const issuer = issuerOf(context)
   const answers = (endpoint: keyof typeof optionalEndpoints) =>

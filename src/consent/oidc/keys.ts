@@ -41,10 +41,7 @@ export async function hasEveryKey(tx: Reader): Promise<boolean> {
   return signingAlgorithms.every((algorithm) => current.some((row) => algorithmOf(row) === algorithm))
 }
 
-/**
- * Returns the current key for an algorithm. Creates one if there is none, or if it cannot be decrypted because the state was
- * moved without its key.
- */
+/** The current key for an algorithm. Creates one if there is none, or if a moved state cannot decrypt it. */
 export async function ensureKey(
   tx: Writer,
   algorithm: SigningAlgorithm,

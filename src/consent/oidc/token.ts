@@ -121,10 +121,7 @@ export const oidcTokens = collection<OidcTokenRow>()(
 /** An agent sends the same access token many times. */
 const accessDigest = memoize(digest, 2 << 20)
 
-/**
- * Finds an access token that has not expired. Its family may have ended (`isInFamily`). The lookup uses the whole token,
- * so its signature does not matter.
- */
+/** Finds a current access token. Its family may have ended (`isInFamily`). The whole token is looked up, so its signature does not matter. */
 export async function findOidcAccessToken(
   tx: Reader,
   accessToken: string,
@@ -160,10 +157,7 @@ export async function areTokensUnused(
 export const revokeOidcAccessToken = (tx: Writer, row: OidcTokenRow): void =>
   tx.put(oidcTokens, { ...row, access_digest: null })
 
-/**
- * Finds the connection of an access token for the interface or for `resource`. Returns only the audience of a token that is for
- * something else, and undefined for an unknown or expired one.
- */
+/** The connection of an access token for the interface or `resource`. Only the audience of one for something else. Undefined if it ended. */
 export async function findAgentToken(
   tx: Reader,
   accessToken: string,
@@ -180,10 +174,7 @@ export async function findAgentToken(
   return { token, connection, accountId: await grantedAccountId(read, connection) }
 }
 
-/**
- * What a user currently grants an agent. A call that waited must read it again in the transaction in which it acts.
- * Throws `token_invalid` if the app is disconnected.
- */
+/** What a user grants an agent now. A call that waited must read it again where it acts. Throws `token_invalid` after a disconnect. */
 export async function currentGrant(
   tx: Reader,
   { connection_id }: { readonly connection_id: number },

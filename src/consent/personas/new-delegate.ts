@@ -44,10 +44,7 @@ async function countGiven(tx: Writer, { from, to, at }: { from: Owner; to: Owner
   })
 }
 
-/**
- * Gives a twin a delegate of a persona. Spends the second factor if there is one.
- * Throws like `planDelegate`, and `rejected`, `approval_timeout`, `too_many_new`.
- */
+/** Gives a twin a delegate. Spends the second factor, if any. Throws like `planDelegate`, and `rejected`, `approval_timeout`, `too_many_new`. */
 export async function createDelegate(
   tx: Writer,
   {

@@ -145,10 +145,7 @@ function periodEnd(period: SpendingPeriod | null, at: number): number | undefine
   return period === 'day' ? Date.UTC(year, month, time.getUTCDate() + 1) : Date.UTC(year, month + 1)
 }
 
-/**
- * Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. Throws an
- * Error if that much of that quantity was not counted.
- */
+/** Restores an amount that was counted `at` a time and not spent, for the period of that time. Throws an Error if it was not counted. */
 export async function restoreAuthority(
   tx: Writer,
   { delegate, dq, amount, at }: { delegate: string; at: number } & SpentAmount,

@@ -38,10 +38,7 @@ export interface DeviceAnswer {
   readonly at: number
 }
 
-/**
- * Stores the answer from a device that got the request.
- * Throws `not_found`, `self_approval`, `device_refused`. Returns `not_pending`.
- */
+/** Stores the answer from a device that got the request. Throws `not_found`, `self_approval`, `device_refused`. Returns `not_pending`. */
 export async function answerFromDevice(
   tx: Writer,
   { id, userId, answer, deviceToken, sessionId, at }: DeviceAnswer,
@@ -131,10 +128,7 @@ interface AuthorizationOrder {
   readonly at: number
 }
 
-/**
- * Stores the user's answer to an authorization. Throws `not_found`. Returns `authorization_answered`,
- * `authorization_expired`.
- */
+/** Stores the user's answer. Throws `not_found`. Returns `authorization_answered`, `authorization_expired`. */
 export async function answerAuthorization(
   tx: Writer,
   { userId, id, answer, at }: AuthorizationOrder & { readonly answer: SecondFactorAnswer },
@@ -143,10 +137,7 @@ export async function answerAuthorization(
   return request.status === 'pending' ? answerPending(tx, request, { answer, by: 'token', at }) : closed(request)
 }
 
-/**
- * Revokes an authorization: denies a pending one, takes an approved one back before it is used, and ends what it
- * approved for later payments. Throws `not_found`. Returns `authorization_answered`, `authorization_expired`.
- */
+/** Denies a pending authorization, takes back an approved one, and ends what it approved for later. Throws and returns the same. */
 export async function deleteAuthorization(tx: Writer, { userId, id, at }: AuthorizationOrder): Promise<Answered> {
   const request = await expireIfDue(tx, await paywallRequest(tx, userId, id), at)
   const standing = await standingOf(tx, request, at)

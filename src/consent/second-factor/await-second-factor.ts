@@ -58,10 +58,7 @@ export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrd
 /** How soon after a 408 a browser sends its request again. */
 const REPEAT_MS = 2000
 
-/**
- * Whether a browser repeats a call that just timed out. Browsers resend a request once, by themselves, when a reused
- * connection answers 408. The user must not be asked twice for that.
- */
+/** Browsers resend a request once by themselves when a reused connection answers 408. The user must not be asked twice for that. */
 async function isRepeated(tx: Writer, { userId, action, detail, sessionId, deniedAs }: AwaitedOrder, at: number) {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
   const [last] = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
@@ -136,10 +133,7 @@ const MAX_REQUESTS = 50
 /** The last request and its current status. An `approved` request can be spent. */
 type LastRequest = { readonly request: AuthenticationRequestRow; readonly status: RequestStatus }
 
-/**
- * Finds the last request of this session for exactly this action, so that a page that reloads finds its own.
- * Returns undefined if there is none, it is spent, or its approval is too old. Then make a new request.
- */
+/** The last request of this session for exactly this action, so that a reloaded page finds its own. Undefined if it can do nothing now. */
 export async function findLastRequest(
   tx: Reader,
   { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,

@@ -183,10 +183,7 @@ export async function verifyCode(
   return outcome instanceof Problem && outcome.code === 'session_required' ? noCodeProblem() : outcome
 }
 
-/**
- * Continues a sign-in that waits for the user's device. Leads on like `verifyCode`, or returns `rejected` or `code_expired`.
- * Returns undefined if no sign-in waits in this session.
- */
+/** Continues a sign-in that waits for a device: like `verifyCode`, or `rejected`, `code_expired`. Undefined if none waits. */
 export async function resumeCodeSignIn(
   tx: Writer,
   sessionId: string,

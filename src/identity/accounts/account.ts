@@ -108,10 +108,7 @@ export async function registerAccount(
   }
 }
 
-/**
- * Whether a user may act for an account. They must have proven their email, because anyone can register an account
- * with any address.
- */
+/** Whether a user may act for an account. Anyone can register an account with any address, so theirs must be proven. */
 export async function isOwner(tx: Reader, accountId: number, userId: number): Promise<boolean> {
   if (!(await tx.get(memberships, `${accountId}:${userId}`))) return false
   const user = await tx.get(users, userId)

@@ -15,10 +15,7 @@ type Above = 'refuse' | 'drop' | 'counted'
 interface MailKind {
   /** Who causes it, in words. */
   readonly causedBy: string
-  /**
-   * Kinds of one class share their count for an address, whoever causes them. Classes are apart, so that invitations by
-   * strangers suppress no bill and no notice about security.
-   */
+  /** Kinds of one class share their count for an address. So invitations by strangers suppress no bill and no notice about security. */
   readonly class: 'code' | 'invitation' | 'letter' | 'security'
   /** `refuse`: the call fails with `too_many_mails`. `drop`: nobody gets it. `counted`: the feature counts it itself. */
   readonly above: Above
@@ -68,10 +65,7 @@ const toOwner = (mailClass: MailKind['class']): RateLimit => ({ kind: `own_mail_
 interface NewMail {
   readonly kind: MailKindName
   readonly to: string
-  /**
-   * Whose address it is, if it is proven: that of the user, or of an owner of the account. Null: whoever causes the mail
-   * named the address, and it may be anybody's.
-   */
+  /** Whose proven address it is: a user's, or an owner's of an account. Null: whoever causes the mail named it, and it may be anybody's. */
   readonly owner: Owner | null
   /** Whose share of the places for deliveries it takes. Default: that of its address. */
   readonly causer?: Owner | ClientNetwork | undefined
@@ -84,10 +78,7 @@ interface NewMail {
   readonly at: number
 }
 
-/**
- * Writes a mail, unless too many of its class went to its address. Returns whether it was written. Throws
- * `too_many_mails` for kinds whose callers must know.
- */
+/** Writes a mail, unless too many of its class went to its address: then it returns false, or throws `too_many_mails`. */
 export async function sendMail(tx: Writer, { kind, owner, causer, ownLinks, ...mail }: NewMail): Promise<boolean> {
   const { to, at } = mail
   const { above } = mailKinds[kind]

@@ -57,10 +57,7 @@ export async function proveEmail(
   return now
 }
 
-/**
- * Ends everything with which someone else could still act for the user. Returns descriptions such as "2 devices", and
- * "all sessions" of what nobody counts: sessions, and what a timer goes on to remove.
- */
+/** Ends all with which someone else could act for the user. Returns what ended, such as "2 devices", or "all sessions" if uncounted. */
 async function endWhatOthersMade(
   tx: Writer,
   { id: userId, generation }: UserRow,

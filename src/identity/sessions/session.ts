@@ -16,10 +16,7 @@ import { createUser, isProven, showUser, type UserRow, userByEmail, users } from
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const SESSION_MS = 24 * 3_600_000
-/**
- * How many sessions of one kind a user may have. Another one ends the oldest of its kind, so programs and pages end no
- * session of someone who signed in by a code.
- */
+/** Another session ends the oldest of its kind, so programs and pages end none that was signed in by a code. */
 const MOST_OF_KIND = 100
 
 /** A signed-in session. A session without a user is not stored. */
@@ -94,10 +91,7 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
   return row && (await isSessionValid(tx, row, at)) ? row : undefined
 }
 
-/**
- * Whether a session has ended neither by itself, nor with its user's generation, nor with what it was made from: a session,
- * or client credentials.
- */
+/** Whether a session has ended neither by itself, nor with its user's generation, nor with the session or credentials it came from. */
 async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<boolean> {
   if (!isSessionCurrent(row, at)) return false
   if ((await tx.get(users, row.user_id))?.generation !== row.generation) return false

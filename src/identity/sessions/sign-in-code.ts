@@ -67,10 +67,7 @@ interface AskedSessionCode {
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
-/**
- * Mails a code to an email, whether or not a user has it. `expires_at` is in Unix seconds. Throws `too_many_codes`, and
- * `too_many_tries` while no code of this address can be entered.
- */
+/** Mails a code, whether or not a user has the address. Throws `too_many_codes`, and `too_many_tries` while none can be entered. */
 export async function sendSessionCode(
   tx: Writer,
   { email, sessionId, source, at }: AskedSessionCode,
@@ -96,10 +93,7 @@ export async function sendSessionCode(
   return { expires_at: seconds(expires_at) }
 }
 
-/**
- * Limits the guesses at the codes of one address in a day. Twenty of a million codes: a year of guessing every day succeeds
- * in one case of 140.
- */
+/** Limits the guesses at the codes of one address in a day: guessing for a year succeeds in one case of 140. */
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
 
 export const codesOfNetwork: RateLimit = { kind: 'network_codes', most: 50, windowMs: WINDOW, code: 'too_many_codes' }

@@ -37,10 +37,7 @@ export interface NewClient {
   readonly clientSecret?: string | undefined
 }
 
-/**
- * Creates client credentials. An account's secret is random and shown only once. A user's secret is derived and can
- * be shown again.
- */
+/** Creates client credentials. An account's secret is random and shown once. A user's is derived and can be shown again. */
 export async function createClient(
   tx: Writer,
   { kind, id, at, clientId, clientSecret }: NewClient,

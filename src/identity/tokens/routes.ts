@@ -60,9 +60,7 @@ async function exchange(tx: Writer, { principal, body }: TokenCall, service: Ser
   return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
 }
 
-/**
- * A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none.
- */
+/** A pair that was revoked or used since is not given again: credentials get another, a refresh token none. */
 async function isStillValid(tx: Writer, { principal }: TokenCall, answer: unknown, { clock }: ServiceContext) {
   const at = clock.now()
   const { data: pair } = TokenPair.safeParse(answer)

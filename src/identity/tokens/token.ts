@@ -55,18 +55,12 @@ export const tokens = collection<TokenRow>()(
 /** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */
 export type TokenPair = { access_token: string; expires_at: number; refresh_token: string; refresh_expires_at: number }
 
-/**
- * How many token pairs of one client are valid, so that revoking a client ends few. Another one ends the oldest that was
- * refreshed, or else the oldest.
- */
+/** Valid token pairs of one client, so that revoking it ends few. One more ends the oldest refreshed one, or else the oldest. */
 const MOST_PAIRS = 50
 
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
-/**
- * Returns the client's last token pair if its access token has at least five minutes left. Default: issues a new
- * pair.
- */
+/** The client's last token pair, if its access token has five minutes left. Otherwise a new one. */
 export async function tokenForClient(
   tx: Writer,
   client: ClientRow,

@@ -7,10 +7,7 @@ import { addDaily, countDaily, type DailyLimit, waitOfDaily, waitText } from '..
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isProven, users } from './user.js'
 
-/**
- * The owner whose limits count what `owner` causes: `account:1` or `user:2`. An account can create any number of users,
- * so they count against it until their address is proven.
- */
+/** The owner whose limits count what `owner` causes. An account makes any number of users, so unproven ones count against it. */
 export async function responsibleFor<O extends string>(tx: Reader, owner: O): Promise<O | `account:${number}`> {
   const id = userIdOf(owner)
   const user = id === undefined ? undefined : await tx.get(users, id)
@@ -29,10 +26,7 @@ export async function countNew(
     await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() }, { sandbox })
 }
 
-/**
- * Whom a daily limit counts. Undefined for a private address: those are of proxies and of this machine, behind which are
- * many.
- */
+/** Whom a daily limit counts. Undefined for a private address: many are behind those of proxies and of this machine. */
 const countedOwner = async (tx: Reader, { owner, address }: Maker): Promise<string | undefined> =>
   owner === undefined ? networkAt(address) : responsibleFor(tx, owner)
 
@@ -50,10 +44,7 @@ const SMALL = 8192
 
 type Limited = Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>
 
-/**
- * Counts the bytes of a large answer that is to be stored for its maker. False if they have reached
- * `limits.storedBytesPerDay`, so that it should not be stored.
- */
+/** Counts the bytes of a large answer to store for its maker. False if that would exceed `limits.storedBytesPerDay`. */
 export async function countStored(tx: Writer, bytes: number, maker: Maker, service: Limited): Promise<boolean> {
   if (bytes <= SMALL) return true
   const limit = await limitOf(tx, maker, service)

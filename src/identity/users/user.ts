@@ -19,10 +19,7 @@ export interface UserRow {
   /** In the form of `normalEmail`. */
   readonly email: string
   readonly made_by: number | null
-  /**
-   * Rises when everything ends with which others could act for the user. What carries a lower number is dead wherever
-   * it is read, and the sweep removes it later.
-   */
+  /** Rises when all ends with which others could act for the user. What has a lower one is dead, and swept later. */
   readonly generation: number
   /** When a code that was mailed to the email was first entered; null until then. */
   readonly email_verified_at: number | null
@@ -56,10 +53,7 @@ export async function generationOf(tx: Reader, owner: string): Promise<number> {
 /** Whether the user has proven their email. */
 export const isProven = ({ email_verified_at }: UserRow): boolean => email_verified_at !== null
 
-/**
- * What identifies the user to apps (`sub`). The first proof of the email gives the user a new one, so that an app which knew
- * whoever used the user before does not take the owner for them.
- */
+/** The `sub` of apps. The first proof of the email changes it, so that no app takes the owner for whoever used the user before. */
 export const subjectOf = ({ id, subject = String(id) }: UserRow): string => subject
 
 /** The subject of a user from their first proof on. */
@@ -84,10 +78,7 @@ export interface NewUser {
   readonly hostname?: string | undefined
 }
 
-/**
- * Creates a user, their client credentials, and their primary twin in the service's first digital quantity. Throws
- * `email_taken`.
- */
+/** Creates a user, their client credentials, and a primary twin in the first digital quantity. Throws `email_taken`. */
 export async function createUser(
   tx: Writer,
   { email, at, madeBy, proven = false, credentials = true, clientId, hostname }: NewUser,
@@ -155,10 +146,7 @@ export const showNewUser = async (tx: Reader, user: UserRow, context: Pick<Servi
   secrets: showSecrets(await clientsOf(tx, 'user', user.id), context),
 })
 
-/**
- * Returns a user with their client secrets, for a program of that user. Secrets of credentials that are newer than its own
- * are null, so that whoever stole credentials loses the wallet when its user makes new ones.
- */
+/** The user for a program of theirs. Secrets of newer credentials are null, so that whoever stole old ones cannot follow. */
 export async function readOwnUser(
   tx: Reader,
   { id, clientId }: { readonly id: number; readonly clientId: string | undefined },

@@ -273,10 +273,7 @@ function changeOf(sent: Readonly<Record<string, unknown>>): AccountChange {
   return checked.data
 }
 
-/**
- * Returns what the user is asked to approve. Rehearses the change first. Throws `account_not_granted`, `field_invalid`,
- * `card_data_refused`, and what the steps throw.
- */
+/** What the user is asked to approve. Throws `account_not_granted`, `field_invalid`, `card_data_refused`, and what the steps throw. */
 export async function accountChangeTerms(
   tx: Writer,
   { account_id: accountId, client_id: actor }: Pick<Agent, 'account_id' | 'client_id'>,

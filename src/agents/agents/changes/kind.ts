@@ -48,9 +48,7 @@ export interface ChangeKind<C extends AccountChange> {
   settle?(tx: Reader, change: C): Promise<C>
   view(tx: Reader, work: Pick<Work<C>, 'accountId' | 'change'>): Promise<ChangeView>
   readonly steps: readonly ChangeStep<C>[]
-  /**
-   * Whether all steps run in one transaction. Otherwise each has its own, and earlier steps stay if a later one fails.
-   */
+  /** Whether all steps run in one transaction. Otherwise earlier ones stay if a later one fails. */
   readonly isWhole: boolean
   result(
     tx: Reader,
@@ -78,8 +76,6 @@ export function listed(fields: readonly string[]): string {
   return names.length > 0 ? `${names.join(', ')} and ${last}` : last
 }
 
-/**
- * Writes a price for people. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`.
- */
+/** Writes a price for people: a string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
   approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

@@ -58,10 +58,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   }
 }
 
-/**
- * Reads the approval id among the arguments. Null counts as missing, because many clients send it. Throws
- * `field_invalid`.
- */
+/** Null counts as missing, because many clients send it. Throws `field_invalid`. */
 function approvalIn(field: string, named: unknown): string | undefined {
   if (named === undefined || named === null) return undefined
   if (typeof named === 'string') return named
@@ -77,10 +74,7 @@ function seenIn(field: string, named: unknown): PriceQuote | undefined {
 
 const Seen = z.object({ price: QuotedAmount, dq: z.string() })
 
-/**
- * Price at the end of a description, which clients parse: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least
- * three decimals.
- */
+/** Clients parse it: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least three decimals. */
 function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
   const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
   const shown = formatAmount(units, Math.max(3, decimals))

@@ -49,10 +49,7 @@ export const ToolChange = z.object({
 type Seller = Omit<ItemSeller, 'actor'>
 type ToolFields = z.output<typeof NewTool>
 
-/**
- * Creates a tool. Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different
- * account.
- */
+/** Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different account. */
 export async function createTool(
   tx: Writer,
   { accountId, at, provider, ...fields }: ToolFields & Seller,

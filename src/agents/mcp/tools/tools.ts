@@ -15,10 +15,7 @@ export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
 
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
-/**
- * Returns the tools that a visitor sees: seller tools only with a granted account, and at an account's own server its
- * featured items.
- */
+/** The tools that a visitor sees: seller tools only with a granted account, and an own server's featured items. */
 export async function offeredTools(tx: Reader, { agent, within }: McpVisit): Promise<Tool[]> {
   const own = agent.account_id === null ? buyerTools : [...buyerTools, ...sellerTools]
   return [...own, ...(within === undefined ? [] : await featuredTools(tx, within))]

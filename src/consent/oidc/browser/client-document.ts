@@ -129,10 +129,7 @@ async function fetchDocument(clientId: string, hops: number, service: ServiceCon
   }
 }
 
-/**
- * The metadata of a document. It is written for many servers, so what this one does not support is left out where
- * something remains. Throws problems of metadata.
- */
+/** A document is written for many servers, so what this one does not support is left out. Throws problems of metadata. */
 function readDocument(clientId: string, document: unknown): ClientMetadata {
   if (!isObject(document)) throw wrong('It must be a JSON object.')
   if (document.client_id !== clientId) throw wrong('Its `client_id` must be its own address.')

@@ -178,10 +178,7 @@ async function proceed(tx: Writer, interaction: Interaction, service: ServiceCon
   return finishWithCode(tx, passed, session, connection, service)
 }
 
-/**
- * Redirects an error to a client that the user has connected. Anybody can register a client, so for any other the page shows
- * a link instead (RFC 9700 section 4.11.2).
- */
+/** Redirects an error to a connected client. Anybody can register one, so any other gets a link instead (RFC 9700 section 4.11.2). */
 async function refuseRequest(
   tx: Writer,
   { row, client, session }: Interaction,
@@ -193,10 +190,7 @@ async function refuseRequest(
   return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
 }
 
-/**
- * Whether the answer can only reach this client: it authenticates, or has a web site of its own. Other apps on a device could
- * take its place, so then the user must consent each time (RFC 8252 section 8.6).
- */
+/** Whether only this client can get the answer. Apps on a device could take its place, so they ask each time (RFC 8252 section 8.6). */
 const isKnownReceiver = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
   secret_digest !== null || request.redirect_uri.startsWith('https:')
 

@@ -150,10 +150,7 @@ export const isClientDeleted = ({ deleted_at }: OidcClientRow): boolean => delet
 
 const LONGEST_DOCUMENT_ID = 1024
 
-/**
- * Whether a client id is the address of the client's metadata (OAuth Client ID Metadata Document, section 3): an https
- * URL with a path, and without user, fragment or dot segments, spelled as a browser would.
- */
+/** Whether a client id is the https address of a metadata document (OAuth Client ID Metadata Document, section 3), as a browser spells it. */
 export function isDocumentId(clientId: string): boolean {
   const url =
     clientId.startsWith('https://') && clientId.length <= LONGEST_DOCUMENT_ID ? parsedUrl(clientId) : undefined
@@ -162,10 +159,7 @@ export function isDocumentId(clientId: string): boolean {
   return href === clientId && username === '' && password === '' && pathname !== '/' && !clientId.includes('#')
 }
 
-/**
- * An app as people see it. Anybody may choose any name, also one that looks like a host, so the name is in quotation
- * marks that it cannot close, and the host is apart from it.
- */
+/** An app as people see it. Anybody may choose any name, so it is in quotation marks that it cannot close, apart from the host. */
 export interface ShownApp {
   /** The name in quotation marks, or words of the service for an app without a name. */
   readonly title: string
@@ -203,10 +197,7 @@ const EDITORS: readonly string[] = [
 
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)*localhost))(?::\d{1,5})?(?=[/?]|$)/
 
-/**
- * Whether a client can register a URI: https, http on this computer, or the app's own scheme. The URI has no fragment,
- * user, wildcard, or path segment that a server would resolve to a different path.
- */
+/** Whether a client can register a URI: https, http on this computer, or its own scheme, without fragment, user, wildcard or dot segment. */
 export function isRedirectUri(uri: string): boolean {
   const url = /^[\x21-\x7e]{1,2048}$/.test(uri) && !uri.includes('#') ? parsedUrl(uri) : undefined
   if (!url) return false
