@@ -12,12 +12,7 @@ const REJECTED = { detail: 'The user rejected it. To ask again, request an appro
  * if no approval can be offered.
  * `within`: the account whose own server the agent calls.
  */
-export async function withOffer(
-  refusal: Problem,
-  agent: CallingAgent,
-  service: ServiceContext,
-  within?: number,
-): Promise<{ refusal: Problem; approval: OfferedApproval | undefined }> {
+export async function withOffer(refusal: Problem, agent: CallingAgent, service: ServiceContext, within?: number) {
   const { approval: wish } = refusal.fields
   if (refusal.code !== 'approval_required' || !isObject(wish)) return { refusal, approval: undefined }
   const approval = await offered(wish as Parameters<typeof wishOf>[0], agent, service, within)
@@ -57,8 +52,5 @@ export function withUrl(refusal: Problem, service: Pick<ServiceContext, 'baseUrl
   return problem('approval_not_given', { detail, fields: { ...refusal.fields, url }, cause: refusal })
 }
 
-export const completeRefusal = async (
-  refusal: Problem,
-  agent: CallingAgent,
-  service: ServiceContext,
-): Promise<Problem> => (await withOffer(withUrl(refusal, service), agent, service)).refusal
+export const completeRefusal = async (refusal: Problem, agent: CallingAgent, service: ServiceContext) =>
+  (await withOffer(withUrl(refusal, service), agent, service)).refusal

@@ -143,9 +143,7 @@ const needed = {
 export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
 
 /** Checks that a request has the fields of its kind. Throws `field_invalid`. */
-export function wishOf(
-  fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>,
-): ApprovalWish {
+export function wishOf(fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>) {
   for (const field of needed[fields.kind])
     if (fields[field] === undefined) throw fieldRefused(field, `is missing: a ${fields.kind} needs it`)
   return wishFields.parse(fields)

@@ -5,9 +5,7 @@ import { applyAccountChange } from './changes/apply.js'
 import { readApproval, requestApproval, wishKinds, wishOf } from './request.js'
 
 const parameters = z.record(z.string(), z.unknown())
-
 const choicePage = { ...choiceFlow.page, params: LinkPath, redirects: true } as const
-
 const purchaseErrors = ['not_found', 'item_inactive', 'price_changed', 'arguments_refused', 'schema_refused'] as const
 const paymentErrors = ['dq_unknown', 'amount_invalid', 'destination_unknown', 'same_twin', 'upstream_refused'] as const
 const cartErrors = ['cart_empty', 'cart_closed'] as const
@@ -15,7 +13,6 @@ const itemErrors = ['not_owner', 'item_archived', 'item_not_archived', 'plan_lim
 const changeErrors = ['account_not_granted', ...itemErrors] as const
 const approvalErrors = ['not_found', 'approval_mismatch', 'approval_not_given', 'approval_spent'] as const
 const codeErrors = ['too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'] as const
-
 const agents = { versions: ['v4'], auth: ['agent'] } as const
 
 export const agentRoutes = defineRoutes('agents', {

@@ -29,7 +29,6 @@ async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnL
 }
 
 const digestOf = (value: unknown): string => digest(JSON.stringify(value))
-
 const pauseOf = ({ service }: McpVisit): number => (service.storage.exclusive ? LONG_PAUSE_MS : PAUSE_MS)
 
 /** The catalog of each server, as long as it is watched, by the streams of its process. */

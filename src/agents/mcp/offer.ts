@@ -4,7 +4,6 @@ import { Problem, problemSentence } from '../../base/problem.js'
 import type { Json } from './tools/tool.js'
 
 export type Sdk = typeof import('./sdk.js')
-
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
 export interface McpOffer {

@@ -21,7 +21,6 @@ const server = {
 } as const
 
 type MessageCall = Call<unknown, unknown, z.output<typeof JsonRpcMessageShape>, 'agent'>
-
 type Service = Parameters<typeof offerTo>[0]['service']
 
 const metadata = {
@@ -39,7 +38,6 @@ const metadata = {
 } as const
 
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
-
 const Tool = component('ToolAnswer', { tool: designed(ToolShape) })
 
 const refusals = [

@@ -25,7 +25,6 @@ const sentences: Partial<Record<ProblemCode, string>> = {
 }
 
 export const approvalSentence = ({ code }: Problem): string | undefined => sentences[code]
-
 const signInTitles = { email: 'Sign in to answer', code: 'Enter your code', device: 'Approve on your device' }
 
 const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll, ...view }: View): FormPage => ({

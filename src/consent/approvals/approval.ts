@@ -47,8 +47,6 @@ export type ApprovalTerms = {
   | { readonly kind: 'account_change'; readonly detail: ChangeDetail }
 )
 
-export type ApprovalKind = ApprovalTerms['kind']
-
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
 type Price = { readonly price: string; readonly amount: number; readonly dq: string }
 
@@ -189,18 +187,12 @@ export const approvalOfUser = (tx: Reader, userId: number, id: string): Promise<
 export async function listApprovals(
   tx: Reader,
   userId: number,
-  {
-    status,
-    limit,
-    after,
-  }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
+  { status, ...page }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
   context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
 ) {
-  const place =
-    status === undefined
-      ? ({ index: 'byUser', prefix: [userId] } as const)
-      : ({ index: 'byUserStatus', prefix: [userId, status] } as const)
-  const { rows, next } = await newestFirst(tx, approvals, { ...place, prefix: [...place.prefix], limit, after })
+  const index = status === undefined ? 'byUser' : 'byUserStatus'
+  const prefix = status === undefined ? [userId] : [userId, status]
+  const { rows, next } = await newestFirst(tx, approvals, { index, prefix, ...page })
   return { approvals: rows.map((row) => showToUser(row, context)), next }
 }
 
@@ -211,11 +203,8 @@ export async function decideApproval(
   { decision, at }: { decision: 'approved' | 'rejected'; at: number },
 ): Promise<ApprovalRow | Problem> {
   if (approvalStatus(row, at) !== 'pending') return problem('not_pending')
-  const decided: ApprovalRow = {
-    ...row,
-    status: decision,
-    expires_at: decision === 'approved' ? at + SPENDABLE_FOR : row.expires_at,
-  }
+  const expires_at = decision === 'approved' ? at + SPENDABLE_FOR : row.expires_at
+  const decided: ApprovalRow = { ...row, status: decision, expires_at }
   tx.put(approvals, decided)
   if (decision === 'approved') await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: decided.expires_at })
   await recordApprovalEvent(tx, decided, { act: decision, actor: `user:${row.user_id}`, at })
@@ -263,13 +252,8 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
 /** Expires a connection's pending requests and last approved ones. Timers expire older ones, which nobody can spend without it. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const status of ['pending', 'approved']) {
-    const query = {
-      index: 'byConnection',
-      prefix: [connectionId, status],
-      limit: 4 * MAX_PENDING,
-      reverse: true,
-    } as const
-    for (const row of await tx.find(approvals, query)) await expire(tx, row, at)
+    const query = { index: 'byConnection', prefix: [connectionId, status], limit: 4 * MAX_PENDING } as const
+    for (const row of await tx.find(approvals, { ...query, reverse: true })) await expire(tx, row, at)
   }
 }
 
@@ -279,30 +263,14 @@ async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
   await recordApprovalEvent(tx, expired, { act: 'expired', actor: 'service', at })
 }
 
-export interface ShownApproval {
-  approval_id: string
-  kind: ApprovalKind
-  status: ApprovalStatus
-  detail: Record<string, unknown>
-  summary: string
-  url: string
-  expires_at: number
-  created_at: number
-  spent_at: number | null
-}
-
 /** An approval as its agent sees it. Times are Unix seconds. */
-export function showApproval(
-  row: ApprovalRow,
-  { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
-): ShownApproval {
-  const { id, kind, detail, summary, expires_at, created_at, spent_at } = row
+export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+  const { id, kind, summary, expires_at, created_at, spent_at } = row
+  const detail: Record<string, unknown> = row.detail
   return {
     approval_id: id,
-    kind,
+    ...{ kind, detail, summary },
     status: approvalStatus(row, clock.now()),
-    detail,
-    summary,
     url: approvalUrl(id, { baseUrl }),
     expires_at: seconds(expires_at),
     created_at: seconds(created_at),
@@ -311,10 +279,12 @@ export function showApproval(
 }
 
 /** An approval as its user sees it: with the current values that it would replace. */
-export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
+export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
   const shown = showApproval(row, context)
   return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown
 }
+
+export type ShownApproval = ReturnType<typeof showApproval>
 
 export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
   `${baseUrl}/approvals/${id}`

@@ -1,4 +1,4 @@
-import { type CurrentPrice, checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
+import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
@@ -17,11 +17,7 @@ export const approvalAmountText = ({ decimals, shortcode }: DigitalQuantityRow, 
 type PaidPart = { readonly amount: number; readonly dq: string; readonly quantity?: number }
 
 /** The total that an approval lets an agent pay in `dq`. Default: the quantity of its first amount. Undefined if it pays nothing. */
-export async function approvedPrice(
-  tx: Reader,
-  { kind, detail }: ApprovalRow,
-  dq?: string,
-): Promise<CurrentPrice | undefined> {
+export async function approvedPrice(tx: Reader, { kind, detail }: ApprovalRow, dq?: string) {
   if (kind === 'account_change') return undefined
   const parts: readonly PaidPart[] = kind === 'cart' ? detail.lines : [{ amount: detail.amount, dq: detail.dq }]
   const pricedPart = parts.find((part) => part.dq === dq) ?? parts[0]

@@ -6,7 +6,6 @@ import { approveApproval, updateAgentSettings } from './approve.js'
 import { readAgentSettings } from './settings.js'
 
 const ApprovalPath = z.object({ id: z.TextId })
-
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
 type Caller = Pick<Call<unknown, unknown, unknown, 'user' | 'session'>, 'principal' | 'session'>
@@ -15,11 +14,9 @@ const sessionOf = ({ principal, session }: Caller) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
 const AgentSettings = component('AgentSettings', { approval_threshold: z.record(z.string(), Amount) })
-
 const decisionErrors = ['not_found', 'not_pending', 'price_changed'] as const
 const codeErrors = ['too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'] as const
 const secondFactorErrors = ['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const
-
 const approvalPage = { ...approvalFlow.page, params: ApprovalPath, redirects: true } as const
 
 export const approvalRoutes = defineRoutes('approvals', {

@@ -23,10 +23,7 @@ const secondFactorOrderOf = ({ userId, sessionId }: UserSession) => ({
   detail: { request: 'Create new client credentials, with which programs can use your wallet' },
 })
 
-export const awaitSecretsApproval = async (
-  service: ServiceContext,
-  session: UserSession,
-): Promise<ApprovedSecondFactor> => ({
+export const awaitSecretsApproval = async (service: ServiceContext, session: UserSession) => ({
   ...session,
   request: await awaitSecondFactor(service, secondFactorOrderOf(session)),
 })

@@ -7,7 +7,7 @@ import { sendMail } from '../../identity/mail/send-mail.js'
 import { users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** `mobile`: a phone whose app names no system, as existing clients register. */
@@ -175,11 +175,7 @@ async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> 
 export const ownDevice = (tx: Reader, userId: number, id: number): Promise<DeviceRow> =>
   getOrNotFound(tx, devices, id, { user_id: userId })
 
-export async function listRegistrations(
-  tx: Reader,
-  userId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listRegistrations(tx: Reader, userId: number, page: PageBounds) {
   const { rows, next } = await newestFirst(tx, devices, { index: 'byUser', prefix: [userId], ...page })
   const shown = rows.map((row) => ({ ...showDevice(row), ...(!isActive(row) && { active: false as const }) }))
   return { registrations: shown, next }

@@ -41,11 +41,7 @@ type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
  * Registers a device. It is active at once if it is the user's first, or if an active device registers it. Otherwise an active
  * device or a mailed link must confirm it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
  */
-export async function createRegistration(
-  tx: Writer,
-  order: NewDevice & DeviceChanger,
-  context: Context,
-): Promise<DeviceRow> {
+export async function createRegistration(tx: Writer, order: NewDevice & DeviceChanger, context: Context) {
   const registration = await planRegistration(tx, order, context)
   const { row, isKnown, former } = registration
   if (isKnown || !(await needsConfirmation(tx, order)))
@@ -88,10 +84,7 @@ async function awaitConfirmation(
 }
 
 /** The device of a mailed link, and the change that it confirms. Throws `not_found`, also for a wrong token, and `link_expired`. */
-export async function changeOfLink(
-  tx: Reader,
-  { id, token, at }: { id: number; token: string; at: number },
-): Promise<DeviceRow & { readonly change: DeviceChange }> {
+export async function changeOfLink(tx: Reader, { id, token, at }: { id: number; token: string; at: number }) {
   const device = await tx.get(devices, id)
   const { change } = device ?? {}
   if (!device || !change || !sameSecret(change.link_digest, digest(token))) throw problem('not_found')

@@ -76,10 +76,7 @@ export interface FamilyMember {
   readonly family_id: string | null
 }
 
-export const isConnectionValid = async (
-  tx: Reader,
-  { user_id, user_generation, client_id }: ConnectionRow,
-): Promise<boolean> =>
+export const isConnectionValid = async (tx: Reader, { user_id, user_generation, client_id }: ConnectionRow) =>
   user_generation === (await generationOf(tx, `user:${user_id}`)) && (await clientById(tx, client_id)) !== undefined
 
 /** Returns a connection that is valid. */
@@ -102,11 +99,7 @@ export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<b
   isInFamily(await findConnection(tx, member.connection_id), member)
 
 /** Ends every token of one code: all are dead at once, and swept later. After many families, the whole connection's tokens end. */
-export async function endFamily(
-  tx: Writer,
-  { connection_id, family_id }: FamilyMember,
-  ended_at: number,
-): Promise<void> {
+export async function endFamily(tx: Writer, { connection_id, family_id }: FamilyMember, ended_at: number) {
   const connection = await tx.get(oidcConnections, connection_id)
   if (!connection || family_id === null) return
   const alive = connection.ended_families.filter((family) => family.ended_at > ended_at - FAMILY_MS)

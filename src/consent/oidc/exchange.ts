@@ -38,7 +38,6 @@ import {
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
 type TokenRequest = z.output<typeof TokenBody>
 type TokenResponse = z.output<typeof Tokens>
-
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'options'>
 
 /**

@@ -34,7 +34,6 @@ const managed = {
 } as const
 
 const own = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
-
 const metadataErrors = ['invalid_redirect_uri', 'invalid_client_metadata'] as const
 
 const sentClient = ({

@@ -121,7 +121,6 @@ export const Authorization = component('AuthorizationRequest', {
 })
 
 export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
-
 const clientFields = { client_id: z.optional(z.TextId), client_secret: z.secret(z.optional(z.string())) }
 
 export const TokenBody = z.object({

@@ -122,11 +122,7 @@ export const oidcTokens = collection<OidcTokenRow>()(
 const accessDigest = memoize(digest, 2 << 20)
 
 /** Finds a current access token. Its family may have ended (`isInFamily`). The whole token is looked up, so its signature does not matter. */
-export async function findOidcAccessToken(
-  tx: Reader,
-  accessToken: string,
-  at: number,
-): Promise<OidcTokenRow | undefined> {
+export async function findOidcAccessToken(tx: Reader, accessToken: string, at: number) {
   const [row] = await tx.find(oidcTokens, { index: 'byAccess', prefix: [accessDigest(accessToken)], limit: 1 })
   return row && isOidcAccessCurrent(row, at) ? row : undefined
 }
@@ -175,10 +171,7 @@ export async function findAgentToken(
 }
 
 /** What a user grants an agent now. A call that waited must read it again where it acts. Throws `token_invalid` after a disconnect. */
-export async function currentGrant(
-  tx: Reader,
-  { connection_id }: { readonly connection_id: number },
-): Promise<{ account_id: number | null }> {
+export async function currentGrant(tx: Reader, { connection_id }: { readonly connection_id: number }) {
   const read = new ReadOnce(tx)
   const connection = await findConnection(read, connection_id)
   if (!connection)

@@ -46,11 +46,7 @@ export interface NewSpendingAuthority {
 }
 
 /** Returns the spending authority to store. Throws `field_invalid` for an unknown party or a past time, `dq_unknown`, `amount_invalid`. */
-export async function checkSpendingAuthority(
-  tx: Reader,
-  spend: NewSpendingAuthority,
-  at: number,
-): Promise<SpendingAuthority> {
+export async function checkSpendingAuthority(tx: Reader, spend: NewSpendingAuthority, at: number) {
   const party = await namedParty(tx, spend.party)
   const { decimals } = await quantityOf(tx, spend.dq)
   const limit = toUnits(spend.limit, decimals)
@@ -127,20 +123,12 @@ export const delegates = collection<DelegateRow>()(
 
 type DelegateIdentity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
 
-export const delegateHash = (
-  { persona, issue, salt, spend, created_at }: DelegateIdentity,
-  { address }: TwinRow,
-): string => contentHash({ persona, twin: address, issue, salt, spend, created_at })
+export const delegateHash = ({ persona, issue, salt, spend, created_at }: DelegateIdentity, { address }: TwinRow) =>
+  contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
 export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
-export const recordDelegateEvent = (
-  tx: Writer,
-  type: EventType,
-  row: DelegateRow,
-  twin: TwinRow,
-  at: number,
-): Promise<void> =>
+export const recordDelegateEvent = (tx: Writer, type: EventType, row: DelegateRow, twin: TwinRow, at: number) =>
   recordEvent(tx, {
     owners: [row.persona_owner, twin.owner],
     type,
@@ -168,10 +156,8 @@ async function revoke(tx: Writer, row: DelegateRow, at: number): Promise<void> {
 }
 
 /** Whether a delegate has ended neither by itself nor with its persona owner's generation. */
-export const isDelegateValid = async (
-  tx: Reader,
-  { revoked_at, generation, persona_owner }: DelegateRow,
-): Promise<boolean> => revoked_at === null && generation === (await generationOf(tx, persona_owner))
+export const isDelegateValid = async (tx: Reader, { revoked_at, generation, persona_owner }: DelegateRow) =>
+  revoked_at === null && generation === (await generationOf(tx, persona_owner))
 
 /** Revokes delegates of a user's former generations. Returns how many. */
 export async function revokeDelegatesOf(tx: Writer, { userId, generation, most, at }: ProvenUser): Promise<number> {

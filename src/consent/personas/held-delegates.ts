@@ -72,10 +72,7 @@ export async function heldByOwner(tx: Reader, owner: Owner, from?: HeldPlace): P
 }
 
 /** The hashes of delegates by persona, oldest first (Micro Payment Service Interface, section 2). */
-export function mappingOf(
-  rows: readonly DelegateRow[],
-  mapping: Map<string, string[]> = new Map(),
-): Map<string, string[]> {
+export function mappingOf(rows: readonly DelegateRow[], mapping: Map<string, string[]> = new Map()) {
   for (const { persona, id } of rows) {
     const known = mapping.get(persona)
     if (known) known.push(id)

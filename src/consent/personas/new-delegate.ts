@@ -105,11 +105,7 @@ async function planDelegate(tx: Reader, order: NewDelegate, at: number): Promise
 }
 
 /** Waits until the user approves a delegate that lets others spend. Other delegates need no approval. Throws like `planDelegate` and `awaitSecondFactor`. */
-export async function awaitDelegateApproval(
-  service: ServiceContext,
-  order: NewDelegate,
-  session: UserSession,
-): Promise<ApprovedSecondFactor | undefined> {
+export async function awaitDelegateApproval(service: ServiceContext, order: NewDelegate, session: UserSession) {
   if (!order.spend) return undefined
   const { storage, clock } = service
   const asked = await storage.read(async (tx) =>

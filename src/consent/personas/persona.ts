@@ -47,7 +47,7 @@ export async function createPersona(
   tx: Writer,
   { owner, name, description, twinId, at }: NewPersona,
   { random }: Pick<ServiceContext, 'random'>,
-): Promise<ShownPersona> {
+) {
   const twin = await tx.get(twins, twinId)
   if (twin?.owner !== owner) throw problem('twin_unknown')
   const row: PersonaRow = {
@@ -74,15 +74,7 @@ export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promis
   return row
 }
 
-export interface ShownPersona {
-  hash: string
-  name: string
-  description: string | null
-  hostname: string
-  created_at: number
-}
-
-export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow): ShownPersona => ({
+export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow) => ({
   hash,
   name,
   description,

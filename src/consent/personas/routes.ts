@@ -37,7 +37,6 @@ const Persona = component('Persona', {
 })
 
 const PartyName = component('SpendingParty', { client_id: z.optional(z.TextId), public_secret: z.optional(z.string()) })
-
 const period = z.enum(['day', 'month'])
 
 const NewSpend = z.object({
@@ -72,7 +71,6 @@ const isOwner = (principal: Principal): principal is AccountPrincipal | UserPrin
   principal.kind === 'account' || principal.kind === 'user'
 
 const secondFactorErrors = ['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const
-
 const owners = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'session'] } as const
 
 export const personaRoutes = defineRoutes('personas', {

@@ -39,10 +39,7 @@ export interface DeviceAnswer {
 }
 
 /** Stores the answer from a device that got the request. Throws `not_found`, `self_approval`, `device_refused`. Returns `not_pending`. */
-export async function answerFromDevice(
-  tx: Writer,
-  { id, userId, answer, deviceToken, sessionId, at }: DeviceAnswer,
-): Promise<Answered> {
+export async function answerFromDevice(tx: Writer, { id, userId, answer, deviceToken, sessionId, at }: DeviceAnswer) {
   const request = await requestOf(tx, userId, id)
   refuseSameSession(request, sessionId)
   const device = await findAskedDevice(tx, request, deviceToken)
@@ -63,10 +60,7 @@ export async function findAskedDevice(
 export type MailedLink = { readonly id: number; readonly token: string; readonly sessionId: string }
 
 /** The request of a mailed link. Throws `not_found`, also for a wrong token, and `self_approval`. */
-export async function requestOfLink(
-  tx: Reader,
-  { id, token, sessionId }: MailedLink,
-): Promise<AuthenticationRequestRow> {
+export async function requestOfLink(tx: Reader, { id, token, sessionId }: MailedLink) {
   const request = await findRequest(tx, id)
   if (!request || request.link_digest === null || !sameSecret(request.link_digest, digest(token)))
     throw problem('not_found')
@@ -113,8 +107,8 @@ export const answerAsPhone: TimerJob = async (tx, subject, { sandbox, clock }) =
 const ACTION = 'paywall'
 
 export async function listAuthorizations(tx: Reader, userId: number, { at, ...page }: PageBounds & { at: number }) {
-  const query = { index: 'byUser', prefix: [userId, ACTION], ...page } as const
-  const { rows, next } = await newestFirst(tx, authenticationRequests, { ...query, prefix: [...query.prefix] })
+  const query = { index: 'byUser' as const, prefix: [userId, ACTION], ...page }
+  const { rows, next } = await newestFirst(tx, authenticationRequests, query)
   const authorizations = []
   for (const request of await requestsNow(tx, userId, rows))
     authorizations.push(await showAuthorization(tx, request, at))

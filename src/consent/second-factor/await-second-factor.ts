@@ -29,9 +29,7 @@ interface AwaitedOrder extends Omit<SecondFactorOrder, 'at'> {
 }
 
 export type UserSession = { readonly userId: number; readonly sessionId: string | undefined }
-
 type OrderSession = Pick<AwaitedOrder, 'userId' | 'sessionId'>
-
 export type ApprovedSecondFactor = UserSession & { readonly request: AuthenticationRequestRow }
 
 /**
@@ -139,8 +137,7 @@ export async function findLastRequest(
   { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
 ): Promise<LastRequest | undefined> {
   const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
-  const found = await tx.find(authenticationRequests, { ...query, prefix: [...query.prefix] })
-  const asked = await requestsNow(tx, userId, found)
+  const asked = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
   const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
   const request = asked.find(
     (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,

@@ -163,10 +163,9 @@ const mailOf = (userId: number, to: string) =>
   ({ kind: 'authentication_request', to, owner: `user:${userId}` }) as const
 
 async function checkPending(tx: Reader, user: UserRow, at: number): Promise<void> {
-  const pending = await pendingIn(tx, user, at)
-  const [first] = pending
-  if (!first || pending.length < MAX_PENDING) return
-  throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
+  const [first, ...others] = await pendingIn(tx, user, at)
+  if (first && others.length + 1 >= MAX_PENDING)
+    throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
 }
 
 /** The user's pending requests, ordered by when they expire. */
@@ -176,18 +175,15 @@ export async function pendingOf(tx: Reader, userId: number, at: number): Promise
 }
 
 async function pendingIn(tx: Reader, { id, generation }: UserRow, at: number): Promise<AuthenticationRequestRow[]> {
-  const prefix = [id, generation]
-  const after = [...prefix, at, Number.MAX_SAFE_INTEGER]
-  const query = { index: 'pending', prefix, after, limit: MAX_PENDING } as const
+  const after = [id, generation, at, Number.MAX_SAFE_INTEGER]
+  const query = { index: 'pending', prefix: [id, generation], after, limit: MAX_PENDING } as const
   // Those from ahead of the clock expire last, so they hide no other.
   return (await tx.find(authenticationRequests, query)).filter((row) => requestStatus(row, at) === 'pending')
 }
 
 /** The status of a request at a time, in Unix milliseconds. */
-export const requestStatus = (
-  { status, created_at, expires_at }: AuthenticationRequestRow,
-  at: number,
-): RequestStatus => (status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status)
+export const requestStatus = ({ status, created_at, expires_at }: AuthenticationRequestRow, at: number) =>
+  status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status
 
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
   request.status === 'approved' && !isCurrent(answeredAt(request) + SPENDABLE_FOR, SPENDABLE_FOR, at)
@@ -212,11 +208,7 @@ async function readNow(tx: Reader, request: AuthenticationRequestRow): Promise<A
 }
 
 /** The same, of requests of one user that are read already. */
-export async function requestsNow(
-  tx: Reader,
-  userId: number,
-  requests: readonly AuthenticationRequestRow[],
-): Promise<AuthenticationRequestRow[]> {
+export async function requestsNow(tx: Reader, userId: number, requests: readonly AuthenticationRequestRow[]) {
   const user = requests.some(isOpen) ? await getExisting(tx, users, userId) : undefined
   return requests.map((request) => (user ? requestNow(request, user) : request))
 }
@@ -236,11 +228,7 @@ export const requestOf = async (tx: Reader, userId: number, id: number): Promise
   readNow(tx, await getOrNotFound(tx, authenticationRequests, id, { user_id: userId }))
 
 /** Records a poll for the answer. Throws `slow_down` if it comes too soon after the last one. */
-export async function pollRequest(
-  tx: Writer,
-  request: AuthenticationRequestRow,
-  at: number,
-): Promise<AuthenticationRequestRow> {
+export async function pollRequest(tx: Writer, request: AuthenticationRequestRow, at: number) {
   const seen = await expireIfDue(tx, request, at)
   if (seen.status !== 'pending') return seen
   const polledAt = seen.polled_at ?? 0
@@ -255,11 +243,7 @@ export async function pollRequest(
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) })
 
 /** Stores that a request has expired, if it is still stored as pending. */
-export async function expireIfDue(
-  tx: Writer,
-  request: AuthenticationRequestRow,
-  at: number,
-): Promise<AuthenticationRequestRow> {
+export async function expireIfDue(tx: Writer, request: AuthenticationRequestRow, at: number) {
   if (request.status !== 'pending' || requestStatus(request, at) === 'pending') return request
   const expired: AuthenticationRequestRow = { ...request, status: 'expired', pending_until: null }
   tx.put(authenticationRequests, expired)
@@ -279,8 +263,7 @@ export async function recordAnswer(
   request: AuthenticationRequestRow,
   { status, by, at }: { status: 'approved' | 'rejected'; by: string; at: number },
 ): Promise<AuthenticationRequestRow> {
-  const spendable_until = status === 'approved' ? at + SPENDABLE_FOR : null
-  const ends = { pending_until: null, spendable_until }
+  const ends = { pending_until: null, spendable_until: status === 'approved' ? at + SPENDABLE_FOR : null }
   const answered: AuthenticationRequestRow = { ...request, status, ...ends, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
@@ -324,6 +307,8 @@ const recordRequestEvent = (
     data: { action, ...(by !== undefined && { by }) },
   })
 
+export type ShownRequest = ReturnType<typeof showRequest>
+
 /** The result of spending a second factor. It is `approved` only once. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
@@ -358,17 +343,7 @@ export async function spendSecondFactor(
   return 'approved'
 }
 
-export interface ShownRequest {
-  id: number
-  status: RequestStatus
-  action: string
-  detail: Readonly<Record<string, unknown>>
-  interval: number
-  expires_at: number
-  created_at: number
-}
-
-export const showRequest = (request: AuthenticationRequestRow, at: number): ShownRequest => ({
+export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
   id: request.id,
   status: requestStatus(request, at),
   action: request.action,

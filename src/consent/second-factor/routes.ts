@@ -55,7 +55,6 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
   })
 
 const answers: Readonly<Record<'approve' | 'reject', SecondFactorAnswer>> = { approve: 'approved', reject: 'rejected' }
-
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
 const mailedLink = {
@@ -76,7 +75,6 @@ const authorizationRoute = {
 } as const
 
 const AuthorizationStatus = z.enum(['pending', 'approved', 'denied', 'expired'])
-
 const AuthorizationId = z.union([z.int(), z.string()])
 
 const AnsweredAuthorization = component('AnsweredAuthorization', {

@@ -55,12 +55,7 @@ export function createStandingApproval(
 }
 
 /** Whether the user has approved such a payment before. Read it in the transaction that pays. */
-export async function isApprovedBefore(
-  tx: Reader,
-  userId: number,
-  payment: StandingTerms,
-  at: number,
-): Promise<boolean> {
+export async function isApprovedBefore(tx: Reader, userId: number, payment: StandingTerms, at: number) {
   const row = await tx.get(standingApprovals, idOf(userId, payment))
   return row !== undefined && BigInt(payment.amount) <= BigInt(row.amount) && isInForce(tx, row, at)
 }
@@ -69,11 +64,7 @@ const isInForce = async (tx: Reader, { expires_at, user_id, generation }: Standi
   isCurrent(expires_at, STANDING_APPROVAL_MS, at) && generation === (await generationOf(tx, `user:${user_id}`))
 
 /** What stands since the user approved this request. Undefined if nothing does, or no longer. */
-export async function standingOf(
-  tx: Reader,
-  { id, user_id, standing }: AuthenticationRequestRow,
-  at: number,
-): Promise<StandingApprovalRow | undefined> {
+export async function standingOf(tx: Reader, { id, user_id, standing }: AuthenticationRequestRow, at: number) {
   const row = standing && (await tx.get(standingApprovals, idOf(user_id, standing)))
   return row?.request_id === id && (await isInForce(tx, row, at)) ? row : undefined
 }

@@ -91,7 +91,6 @@ export function checkDetail(detail: Detail): void {
 }
 
 const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`
-
 export const CALLER_WARNING = 'A program that acts for you sent this request, and wrote this text:'
 
 export const requestPush = (request: DescribedRequest) => ({

@@ -54,11 +54,7 @@ type SignInOutcome = SignedIn | WaitingSignIn | Problem
  * Returns `code_wrong`, `code_expired`, `too_many_tries` and `rejected`, so that the transaction keeps the failed try.
  * Throws `field_invalid` for a wrong `requestId`, `too_many_pending`, `too_many_mails`.
  */
-export async function signInByCode(
-  tx: Writer,
-  { requestId, ...filled }: FilledCode,
-  service: ServiceContext,
-): Promise<SignInOutcome> {
+export async function signInByCode(tx: Writer, { requestId, ...filled }: FilledCode, service: ServiceContext) {
   const code = await checkCode(tx, filled, service)
   if (code instanceof Problem) return code
   if (requestId !== undefined && requestId !== code.request_id) throw otherRequest()
@@ -136,11 +132,7 @@ const otherRequest = (): Problem =>
 type AskedCode = Pick<Visitor, 'sessionId' | 'source'> & { readonly email: string }
 
 /** Mails a code to an address. Returns the address, or a problem that the page shows: `field_invalid`, `too_many_codes`. */
-export async function mailCode(
-  tx: Writer,
-  { email, sessionId, source }: AskedCode,
-  service: ServiceContext,
-): Promise<string | Problem> {
+export async function mailCode(tx: Writer, { email, sessionId, source }: AskedCode, service: ServiceContext) {
   const checked = z.safeParse(Email, email)
   if (!checked.success) return fieldRefused('email', 'must be an email address')
   try {
@@ -170,11 +162,7 @@ interface FilledPageCode {
  * Signs in with the code that was mailed in this session. Leads on with the new session, or to the step `device` if the user
  * must approve there. Returns `code_wrong`, `code_expired`, `too_many_tries`, `too_many_pending`, `too_many_mails`.
  */
-export async function verifyCode(
-  tx: Writer,
-  { email, ...filled }: FilledPageCode,
-  service: ServiceContext,
-): Promise<Next | Problem> {
+export async function verifyCode(tx: Writer, { email, ...filled }: FilledPageCode, service: ServiceContext) {
   // The code was entered already. The step `device` shows what happens next.
   if (await waitingCode(tx, filled.sessionId)) return new Next({ step: 'device' })
   const address = email ?? (await lastCode(tx, filled.sessionId))?.email
@@ -184,11 +172,7 @@ export async function verifyCode(
 }
 
 /** Continues a sign-in that waits for a device: like `verifyCode`, or `rejected`, `code_expired`. Undefined if none waits. */
-export async function resumeCodeSignIn(
-  tx: Writer,
-  sessionId: string,
-  service: ServiceContext,
-): Promise<Next | Problem | undefined> {
+export async function resumeCodeSignIn(tx: Writer, sessionId: string, service: ServiceContext) {
   if (!(await waitingCode(tx, sessionId))) return undefined
   return nextOf(async () => {
     const outcome = await continueSignIn(tx, { sessionId, at: service.clock.now() }, service)
@@ -197,11 +181,7 @@ export async function resumeCodeSignIn(
 }
 
 /** Continues the sign-in of a page at its step `device`. Returns undefined while the device has not answered. */
-export async function resumePageSignIn(
-  tx: Writer,
-  { sessionId, step }: Visitor,
-  service: ServiceContext,
-): Promise<Next | Problem | undefined> {
+export async function resumePageSignIn(tx: Writer, { sessionId, step }: Visitor, service: ServiceContext) {
   const since = step === 'device' ? await resumeCodeSignIn(tx, sessionId, service) : undefined
   return since instanceof Next && since.session === undefined ? undefined : since
 }

@@ -192,10 +192,7 @@ const recordAccountEvent = (
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
 
 /** The name of a seller or payee for people. Default: the twin's hostname. */
-export async function sellerOf(
-  tx: Reader,
-  { owner, hostname }: { readonly owner: Owner; readonly hostname: string },
-): Promise<string> {
+export async function sellerOf(tx: Reader, { owner, hostname }: { readonly owner: Owner; readonly hostname: string }) {
   const id = accountIdOf(owner)
   const account = id === undefined ? undefined : await tx.get(accounts, id)
   return (account && sellerName(account)) || hostname

@@ -29,7 +29,6 @@ const accountShape = {
 }
 
 const Account = component('Account', accountShape)
-
 const own = { evidence: 'documented', path: '/account', versions: ['v4'], auth: ['account'] } as const
 
 export const accountRoutes = defineRoutes('accounts', {

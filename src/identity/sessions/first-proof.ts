@@ -30,12 +30,7 @@ const ENDED_LATER = 20
  * the user gets a mail. What is dead is removed in slices. A sandbox ends nothing, because tests create users through the
  * interface and then sign them in.
  */
-export async function proveEmail(
-  tx: Writer,
-  user: UserRow,
-  { hasSessions, at }: Proof,
-  context: ProofContext,
-): Promise<UserRow> {
+export async function proveEmail(tx: Writer, user: UserRow, { hasSessions, at }: Proof, context: ProofContext) {
   const { baseUrl, sandbox } = context
   const proven: UserRow = {
     ...{ ...user, email_verified_at: at, updated_at: at },

@@ -17,7 +17,6 @@ import { deleteSessionById, endSession, isSessionOf, listSessions, readSession, 
 import { sendSessionCode } from './sign-in-code.js'
 
 const guests = { evidence: 'designed', versions: ['v4'], auth: ['guest'] } as const
-
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
 export const sessionRoutes = defineRoutes('sessions', {

@@ -205,10 +205,7 @@ export async function endSession(tx: Writer, sessionId: string, at: number): Pro
 }
 
 /** Ends one of the user's sessions, by the id that `listSessions` shows. Throws `not_found`, also for a different user's session. */
-export async function deleteSessionById(
-  tx: Writer,
-  { userId, id, at }: { userId: number; id: number; at: number },
-): Promise<SessionRow> {
+export async function deleteSessionById(tx: Writer, { userId, id, at }: { userId: number; id: number; at: number }) {
   const row = await getOrNotFound(tx, sessions, id, { user_id: userId })
   if (!(await isSessionValid(tx, row, at))) throw problem('not_found')
   await end(tx, row, at)
@@ -244,10 +241,7 @@ export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boo
   sessionId !== undefined && row.digest === digest(sessionId)
 
 /** Lists the user's sessions, newest first. `current` marks the caller's own. */
-export async function listSessions(
-  tx: Reader,
-  { userId, sessionId, at, ...page }: SessionsQuery,
-): Promise<{ sessions: ShownSession[]; next: number | null }> {
+export async function listSessions(tx: Reader, { userId, sessionId, at, ...page }: SessionsQuery) {
   const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
   const read = new ReadOnce(tx)
   await read.getMany(
@@ -277,15 +271,6 @@ interface SessionsQuery {
   readonly limit?: number | undefined
   readonly after?: number | undefined
   readonly at: number
-}
-
-interface ShownSession {
-  id: number
-  current: boolean
-  /** The origin of a page session's page. Null for the user's own session. */
-  origin: string | null
-  created_at: number
-  expires_at: number
 }
 
 /** Returns the session as its caller sees it. `user` is null while nobody is signed in. */

@@ -1,5 +1,5 @@
 import { hexOf } from '../../base/encoding.js'
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
@@ -81,11 +81,7 @@ export const clientFailures: RateLimit = {
  * Returns the client of these credentials, or `client_unknown`: the client id is unknown or revoked, or the secret is wrong.
  * It does not throw the problem, because a wrong secret must count. Throws `too_many_failures`.
  */
-export async function checkClient(
-  tx: Writer,
-  sent: { client_id: string; client_secret: string },
-  at: number,
-): Promise<ClientRow | Problem> {
+export async function checkClient(tx: Writer, sent: { client_id: string; client_secret: string }, at: number) {
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
   if (!client) return problem('client_unknown')

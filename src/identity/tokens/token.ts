@@ -61,12 +61,7 @@ const MOST_PAIRS = 50
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
 /** The client's last token pair, if its access token has five minutes left. Otherwise a new one. */
-export async function tokenForClient(
-  tx: Writer,
-  client: ClientRow,
-  at: number,
-  context: TokenContext,
-): Promise<TokenPair> {
+export async function tokenForClient(tx: Writer, client: ClientRow, at: number, context: TokenContext) {
   const newest = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 20, reverse: true })
   // Tokens that were issued ahead of the clock are useless, and would hide later ones.
   const isUseless = ({ access_expires_at }: TokenRow) => isAhead(access_expires_at - ACCESS_LIFETIME, at)

@@ -26,7 +26,6 @@ import {
 } from './kind.js'
 
 const { business_name: _, ...addressFields } = profileFields
-
 const emptyChange = () => fieldRefused('change', 'needs at least one field to change')
 
 /** The names of `PUT /v4/account`, and the addresses of a billing profile. */

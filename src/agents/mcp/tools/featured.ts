@@ -88,10 +88,7 @@ const inTail = (name: string): string => withoutPriceLookalikes(plainLine(name).
  * such an argument itself, they are `purchase_approval_id` and `purchase_quote`, with underscores in front until they
  * are free.
  */
-export function withPayment(
-  own: SellerSchema,
-  { price, dq }: { readonly price: number; readonly dq: string },
-): { schema: Json; approval: string; quote: string } {
+export function withPayment(own: SellerSchema, { price, dq }: { readonly price: number; readonly dq: string }) {
   const schema = plainSchema(own)
   const properties = isObject(schema.properties) ? schema.properties : {}
   const approval = freeName('approval_id', properties)

@@ -123,11 +123,7 @@ export async function deleteTool(tx: Writer, { accountId, at, id }: Seller & { i
 const MOST_READ = 1000
 
 /** Returns an account's tools, newest first. A page may have fewer before the last. Throws `cursor_invalid`. */
-export async function listTools(
-  tx: Reader,
-  accountId: number,
-  { limit = 20, ...place }: PageBounds,
-): Promise<{ tools: ShownTool[]; next: number | null }> {
+export async function listTools(tx: Reader, accountId: number, { limit = 20, ...place }: PageBounds) {
   const found: CatalogItemRow[] = []
   let [read, last]: [number, number | null] = [0, null]
   for await (const row of newestOwn(tx, accountId, place)) {

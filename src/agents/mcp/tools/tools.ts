@@ -10,9 +10,7 @@ import type { McpVisit } from './visit.js'
 import walletTools from './wallet-tools.js'
 
 export const buyerTools: readonly Tool[] = [...walletTools, ...catalogTools, ...approvalTools, ...cartTools]
-
 export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
-
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
 /** The tools that a visitor sees: seller tools only with a granted account, and an own server's featured items. */

@@ -22,7 +22,6 @@ import { Metadata } from '../schema.js'
 const FRESH_FOR = 3_600_000
 const MOST_BYTES = 32_768
 const MOST_MS = 10_000
-
 const aMinute = { windowMs: 60_000, code: 'too_many_fetches' } as const
 
 /** Anybody can name any host. So each is called only so often for one network, and for all: nobody stops its apps alone. */

@@ -68,10 +68,7 @@ export function mustSignIn({ request, signed_in }: InteractionRow, session: Sess
  * The email address that the sign-in form starts with. Whoever opens the page reads it, and that may be the app's server. So
  * the address of the user of `id_token_hint` is filled in only for an app that may read it now.
  */
-export async function emailHint(
-  tx: Reader,
-  { client_id, hinted_user_id, login_hint }: AuthorizationRequest,
-): Promise<string> {
+export async function emailHint(tx: Reader, { client_id, hinted_user_id, login_hint }: AuthorizationRequest) {
   const connection = hinted_user_id === null ? undefined : await connectionOf(tx, hinted_user_id, client_id)
   const hinted = connection?.scopes.includes('email') ? await tx.get(users, connection.user_id) : undefined
   return hinted?.email ?? login_hint ?? ''

@@ -55,9 +55,7 @@ interface InteractionFrame {
 }
 
 export type ShownInteraction = InteractionFrame & Step
-
 type InteractionVisit = Visit<{ readonly id: string }>
-
 type FilledInteraction = FilledSignIn & { readonly account?: string | undefined }
 
 interface Interaction {

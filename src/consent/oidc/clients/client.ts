@@ -73,11 +73,7 @@ export const oidcClients = collection<OidcClientRow>()(
 export const CLIENT_DELETED = 'client_deleted'
 
 /** Stores since when no user has a client connected. Unused clients are removed later. */
-export async function setUnusedSince(
-  tx: Writer,
-  id: string,
-  { unusedSince }: { unusedSince: number | null },
-): Promise<void> {
+export async function setUnusedSince(tx: Writer, id: string, { unusedSince }: { unusedSince: number | null }) {
   const client = await tx.get(oidcClients, id)
   if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
 }
@@ -147,7 +143,6 @@ export async function clientById(tx: Reader, id: string): Promise<OidcClientRow 
 }
 
 export const isClientDeleted = ({ deleted_at }: OidcClientRow): boolean => deleted_at !== undefined
-
 const LONGEST_DOCUMENT_ID = 1024
 
 /** Whether a client id is the https address of a metadata document (OAuth Client ID Metadata Document, section 3), as a browser spells it. */
