@@ -29,7 +29,6 @@ export const agentRoutes = defineRoutes('agents', {
     }),
     read: (tx, { principal }) => grantedAccount(tx, principal),
   }),
-
   createAccountChoice: route({
     ...agents,
     summary: "Create a link at which the user chooses the agent's business account. It works once, within 15 minutes.",
@@ -43,7 +42,6 @@ export const agentRoutes = defineRoutes('agents', {
     idempotent: true,
     write: (tx, { principal }, service) => offerAccountChoice(tx, principal, service),
   }),
-
   createApproval: route({
     ...agents,
     summary:
@@ -80,7 +78,6 @@ export const agentRoutes = defineRoutes('agents', {
     idempotent: true,
     write: (tx, { body, principal }, service) => requestApproval(tx, principal, wishOf(body), service),
   }),
-
   readApproval: route({
     summary: 'Read an approval as its agent or its user.',
     evidence: 'designed',
@@ -93,7 +90,6 @@ export const agentRoutes = defineRoutes('agents', {
     errors: ['not_found'],
     read: (tx, { params, principal }, service) => readApproval(tx, principal, params.id, service),
   }),
-
   applyAccountChange: route({
     ...agents,
     summary: 'Apply an approved change of the granted account, once and exactly as the user approved it.',
@@ -107,7 +103,6 @@ export const agentRoutes = defineRoutes('agents', {
     handle: ({ body, principal, storeAnswer }, service) =>
       applyAccountChange(principal, body.approval_id, service, storeAnswer),
   }),
-
   openAccountChoice: route({
     ...choicePage,
     summary: 'Open the page at which a user chooses the business account for an agent.',
@@ -115,7 +110,6 @@ export const agentRoutes = defineRoutes('agents', {
     errors: ['not_found', 'link_expired', 'too_many_pending', 'too_many_mails', 'rejected', 'code_expired'],
     write: choiceFlow.open,
   }),
-
   answerAccountChoice: route({
     ...choicePage,
     summary: 'Send a form of the account choice page: sign in by a mailed code, or choose an account.',

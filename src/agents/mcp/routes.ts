@@ -53,7 +53,6 @@ export const mcpRoutes = defineRoutes('mcp', {
     errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service),
   }),
-
   callAccountMcp: route({
     ...server,
     summary:
@@ -63,21 +62,18 @@ export const mcpRoutes = defineRoutes('mcp', {
     errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service, call.params.id),
   }),
-
   readProtectedResource: route({
     ...metadata,
     summary: "Read which issuer's tokens the interface accepts (RFC 9728).",
     path: '/.well-known/oauth-protected-resource',
     read: async (_tx, _call, service) => protectedResource(service, ''),
   }),
-
   readMcpResource: route({
     ...metadata,
     summary: "Read which issuer's tokens the master MCP server accepts.",
     path: '/.well-known/oauth-protected-resource/mcp',
     read: async (_tx, _call, service) => protectedResource(service, '/mcp'),
   }),
-
   readAccountMcpResource: route({
     ...metadata,
     summary: "Read which issuer's tokens an account's own MCP server accepts.",
@@ -85,7 +81,6 @@ export const mcpRoutes = defineRoutes('mcp', {
     params: IdPath,
     read: async (_tx, { params }, service) => protectedResource(service, `/mcp/${params.id}`),
   }),
-
   createTool: route({
     ...registry,
     summary:
@@ -102,7 +97,6 @@ export const mcpRoutes = defineRoutes('mcp', {
       tool: await createTool(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
     }),
   }),
-
   listTools: route({
     ...registry,
     summary: "List the account's tools, newest first.",
@@ -114,7 +108,6 @@ export const mcpRoutes = defineRoutes('mcp', {
     wholeList: 'tools',
     read: (tx, { query, principal }) => listTools(tx, principal.id, query),
   }),
-
   updateTool: route({
     ...registry,
     summary: 'Change a tool, or whether it is active.',
@@ -128,7 +121,6 @@ export const mcpRoutes = defineRoutes('mcp', {
       tool: await updateTool(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
     }),
   }),
-
   deleteTool: route({
     ...registry,
     summary: 'Delete a tool. Its item is archived and can be restored.',

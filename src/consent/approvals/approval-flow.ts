@@ -1,4 +1,4 @@
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { minuteText } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
@@ -8,7 +8,6 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
-import type { ShownApp } from '../oidc/clients/client.js'
 import { findLastRequest } from '../second-factor/await-second-factor.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
@@ -24,19 +23,8 @@ import { approvalPages, approvalSentence } from './approval-page.js'
 import { appOf, secondFactorDetail } from './approve.js'
 import { approvedPrice, checkApprovedPrice } from './price-detail.js'
 
-export interface AskedApproval {
-  readonly app: ShownApp
-  readonly kind: ApprovalRow['kind']
-  readonly summary: string
-  readonly detail: Readonly<Record<string, unknown>>
-  /** The current values that an account change replaces. */
-  readonly now: Readonly<Record<string, unknown>> | undefined
-  /** The total price, in the digital quantity. Undefined if nothing is paid. */
-  readonly quote: { readonly price: number; readonly dq: string } | undefined
-  readonly email: string
-  /** In UTC, to the minute. */
-  readonly until: string
-}
+/** What an agent wants to do, as the page shows it. `now`: the current values that a change of an account replaces. */
+export type AskedApproval = Awaited<ReturnType<typeof describeApproval>>
 
 export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
@@ -79,8 +67,9 @@ async function findOwnApproval(tx: Reader, id: string, session: SessionRow): Pro
   return row?.user_id === session.user_id ? row : undefined
 }
 
-async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Promise<AskedApproval> {
-  const { kind, summary, detail, now, expires_at } = row
+async function describeApproval(tx: Reader, row: ApprovalRow, email: string) {
+  const { kind, summary, now, expires_at } = row
+  const detail: Readonly<Record<string, unknown>> = row.detail
   const price = await approvedPrice(tx, row)
   const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
   return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
@@ -128,24 +117,15 @@ async function approve(tx: Writer, visit: ApprovalVisit, seen: FilledApproval, s
   const found = await findDecidable(tx, visit, at)
   if (found instanceof Problem) return found
   const { session, row } = found
-  const changed = await problemOf(checkApprovedPrice(tx, row, seen))
-  if (changed) return changed
+  const changed = await problemOr(checkApprovedPrice(tx, row, seen))
+  if (changed instanceof Problem) return changed
   const known = await readSecondFactor(tx, { row, sessionId }, at)
   if (known === 'device' || known === 'mail') return new Next({ step: 'wait' })
   const isShown = known === 'approved' || (await isJustSignedIn(tx, session, at))
   if (isShown) return leadOn(await decideApproval(tx, row, { decision: 'approved', at }))
   const order = { ...(await orderOf(tx, { row, sessionId })), at }
-  return (await problemOf(requireSecondFactor(tx, order, service))) ?? new Next({ step: 'wait' })
-}
-
-async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
-  try {
-    await step
-    return undefined
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const asked = await problemOr(requireSecondFactor(tx, order, service))
+  return asked instanceof Problem ? asked : new Next({ step: 'wait' })
 }
 
 const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())

@@ -34,7 +34,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listApprovals(tx, principal.id, query, service),
   }),
-
   approveApproval: route({
     ...users,
     summary:
@@ -50,7 +49,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     handle: ({ params, principal, body: seen, session }, service) =>
       approveApproval(service, { ...params, userId: principal.id, session: sessionOf({ principal, session }), seen }),
   }),
-
   rejectApproval: route({
     ...users,
     summary: 'Reject what an agent requested.',
@@ -66,7 +64,6 @@ export const approvalRoutes = defineRoutes('approvals', {
       return 'id' in decided ? showToUser(decided, service) : decided
     },
   }),
-
   readAgentSettings: route({
     ...users,
     summary: "Read how much the user's agents may pay without an approval, by digital quantity. Default: 0.",
@@ -75,7 +72,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     result: AgentSettings,
     read: (tx, { principal }) => readAgentSettings(tx, principal.id),
   }),
-
   updateAgentSettings: route({
     ...users,
     summary:
@@ -88,7 +84,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     handle: ({ principal, body: { approval_threshold: thresholds }, session }, service) =>
       updateAgentSettings(service, { userId: principal.id, thresholds, session: sessionOf({ principal, session }) }),
   }),
-
   openApproval: route({
     ...approvalPage,
     summary: 'Open the page on which a user signs in, reads what an agent requested, and answers it.',
@@ -96,7 +91,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     errors: ['not_found', 'rejected', 'approval_timeout', 'code_expired'],
     write: approvalFlow.open,
   }),
-
   answerApproval: route({
     ...approvalPage,
     summary: 'Send a form of this page: sign in with a mailed code, approve, or reject.',

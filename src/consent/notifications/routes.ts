@@ -67,7 +67,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       return showDevice(await createRegistration(tx, { ...call.body, ...changerOf(call, service) }, service))
     },
   }),
-
   listRegistrations: route({
     ...users,
     summary: "List the user's devices, newest first. Devices that nobody has confirmed have `active: false`.",
@@ -78,7 +77,6 @@ export const notificationRoutes = defineRoutes('notifications', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listRegistrations(tx, principal.id, query),
   }),
-
   deleteRegistration: route({
     ...users,
     summary:
@@ -94,7 +92,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       return noContent()
     },
   }),
-
   registerPushToken: route({
     summary: 'Register a device by its FCM token. This replaces the token that the device registered before.',
     evidence: 'observed',
@@ -126,7 +123,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       }
     },
   }),
-
   openDeviceLink: route({
     ...link,
     summary: 'Open the page of a mailed link: the device to add or remove, and the buttons Confirm and Reject.',
@@ -138,7 +134,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       return confirmPage(await changeOfLink(tx, { ...params, token, at }), token, at)
     },
   }),
-
   answerDeviceLink: route({
     ...link,
     summary: 'Reject a change of devices through the mailed link, or confirm it after 24 hours.',

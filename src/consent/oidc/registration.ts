@@ -8,7 +8,6 @@ import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
-  type AuthMethod,
   authMethods,
   type ClientMetadata,
   clientById,
@@ -16,7 +15,6 @@ import {
   isRedirectUri,
   type OidcClientRow,
   oidcClients,
-  type SigningAlgorithm,
   signingAlgorithms,
 } from './clients/client.js'
 import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
@@ -112,7 +110,7 @@ const metadataProblem = (detail: string, ...fields: string[]) =>
 
 /** Checks metadata and fills in what is missing. Throws like `registerOidcClient`. */
 export function checkMetadata(sent: SentMetadata): ClientMetadata {
-  const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
+  const { subject_type, jwks, id_token_signed_response_alg: _, ...rest } = sent
   if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.', 'subject_type')
   if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.', 'jwks', 'jwks_uri')
   const redirect_uris = checkRedirects(sent)
@@ -122,11 +120,11 @@ export function checkMetadata(sent: SentMetadata): ClientMetadata {
   const metadata = {
     ...withoutUndefined(rest),
     redirect_uris,
-    token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
+    token_endpoint_auth_method: oneOf(authMethods, 'token_endpoint_auth_method', sent, 'client_secret_basic'),
     ...checkGrants(sent),
     ...(jwks && { jwks: checkKeys(jwks) }),
     scope: checkScope(sent.scope),
-    id_token_signed_response_alg: checkAlgorithm(id_token_signed_response_alg),
+    id_token_signed_response_alg: oneOf(signingAlgorithms, 'id_token_signed_response_alg', sent, signingAlgorithms[0]),
   }
   if (JSON.stringify(metadata).length > MAX_CHARACTERS)
     throw metadataProblem(
@@ -156,22 +154,10 @@ function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: 
   })
 }
 
-function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
-  const known = authMethods.find((each) => each === method)
-  if (known) return known
-  throw metadataProblem(
-    `\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`,
-    'token_endpoint_auth_method',
-  )
-}
-
-function checkAlgorithm(algorithm: string = signingAlgorithms[0]): SigningAlgorithm {
-  const known = signingAlgorithms.find((each) => each === algorithm)
-  if (known) return known
-  throw metadataProblem(
-    `\`id_token_signed_response_alg\` must be one of ${signingAlgorithms.join(', ')}.`,
-    'id_token_signed_response_alg',
-  )
+function oneOf<K extends string>(known: readonly K[], field: keyof SentMetadata, sent: SentMetadata, absent: K): K {
+  const found = sent[field] === undefined ? absent : known.find((each) => each === sent[field])
+  if (found) return found
+  throw metadataProblem(`\`${field}\` must be one of ${known.join(', ')}.`, field)
 }
 
 function checkGrants({

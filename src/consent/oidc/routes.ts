@@ -72,7 +72,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/.well-known/openid-configuration',
     versions: ['v4'],
   }),
-
   readAuthorizationServer: route({
     ...discovery,
     summary: 'Read the same as OAuth authorization server metadata.',
@@ -80,21 +79,18 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/.well-known/oauth-authorization-server',
     versions: ['v4'],
   }),
-
   readInsertedAuthorizationServer: route({
     ...discovery,
     summary: "Read the same before the issuer's path (RFC 8414 section 3.1).",
     evidence: 'designed',
     path: '/.well-known/oauth-authorization-server/v4/oidc',
   }),
-
   readInsertedOpenidConfiguration: route({
     ...discovery,
     summary: "Read the OpenID Connect provider metadata before the issuer's path.",
     evidence: 'designed',
     path: '/.well-known/openid-configuration/v4/oidc',
   }),
-
   readJwks: route({
     summary: 'Read the public keys that verify tokens. A rotated key stays listed for a day.',
     evidence: 'documented',
@@ -115,7 +111,6 @@ export const oidcRoutes = defineRoutes('oidc', {
       })
     },
   }),
-
   registerOidcClient: route({
     ...open,
     summary: 'Register an app, public or confidential (RFC 7591).',
@@ -134,7 +129,6 @@ export const oidcRoutes = defineRoutes('oidc', {
       (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
     write: (tx, { body }, service) => registerOidcClient(tx, body, service),
   }),
-
   readOidcClient: route({
     ...managed,
     summary: "Read an app's registration with its registration access token (RFC 7592).",
@@ -144,7 +138,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     read: async (tx, { params, headers }, service) =>
       showClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
   }),
-
   updateOidcClient: route({
     ...managed,
     summary: "Replace an app's metadata with its registration access token (RFC 7592).",
@@ -158,7 +151,6 @@ export const oidcRoutes = defineRoutes('oidc', {
       return updateOidcClient(tx, client, body, service)
     },
   }),
-
   deleteOidcClient: route({
     ...managed,
     summary: 'Delete an app and its connections with its registration access token (RFC 7592).',
@@ -171,7 +163,6 @@ export const oidcRoutes = defineRoutes('oidc', {
       return noContent()
     },
   }),
-
   createOidcToken: route({
     ...open,
     summary: 'Exchange a code (with PKCE) or a refresh token for tokens. Each works once.',
@@ -189,7 +180,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     },
     write: (tx, call, service) => createOidcToken(tx, { client: sentClient(call), request: call.body }, service),
   }),
-
   introspectOidcToken: route({
     ...open,
     summary: 'Describe a token to the confidential client that owns it (RFC 7662).',
@@ -202,7 +192,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     write: (tx, call, service) =>
       introspectOidcToken(tx, { client: sentClient(call), token: call.body.token }, service),
   }),
-
   revokeOidcToken: route({
     ...open,
     summary: 'Revoke an access token, or a refresh token and every token of the same code (RFC 7009).',
@@ -215,14 +204,12 @@ export const oidcRoutes = defineRoutes('oidc', {
     write: async (tx, call, service) =>
       (await revokeOidcToken(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
   }),
-
   readUserinfo: route({
     ...userinfo,
     summary: "Read the claims about the user that the access token's scopes allow.",
     method: 'GET',
     read: readClaims,
   }),
-
   readUserinfoByForm: route({
     ...userinfo,
     summary: 'Read the same claims with the access token in the header or in a form.',
@@ -231,7 +218,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: ['invalid_request'],
     read: readClaims,
   }),
-
   listConnections: route({
     ...own,
     summary: 'List the apps that the user connected, newest first.',
@@ -254,7 +240,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: ['cursor_invalid'],
     read: (tx, { principal, query }) => listConnections(tx, principal.id, query),
   }),
-
   deleteConnection: route({
     ...own,
     summary: 'Disconnect an app. Its tokens stop working at once, and its approvals expire.',

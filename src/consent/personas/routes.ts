@@ -92,7 +92,6 @@ export const personaRoutes = defineRoutes('personas', {
     write: (tx, { body: { twin_id, ...body }, principal }, service) =>
       createPersona(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
   }),
-
   listDelegateMapping: route({
     summary: "List the delegates that the caller's twins hold now, by persona.",
     evidence: 'documented',
@@ -107,7 +106,6 @@ export const personaRoutes = defineRoutes('personas', {
       return Object.fromEntries(mappingOf(first.part))
     },
   }),
-
   readPersona: route({
     summary: 'Read a persona.',
     evidence: 'observed',
@@ -122,7 +120,6 @@ export const personaRoutes = defineRoutes('personas', {
     errors: ['not_found'],
     read: async (tx, { params }) => showPersona(await personaOf(tx, params.hash)),
   }),
-
   verifyPersona: route({
     summary: 'Check whether a twin holds delegates of a persona. If it holds none, `status` in the answer is 404.',
     evidence: 'documented',
@@ -162,7 +159,6 @@ export const personaRoutes = defineRoutes('personas', {
       return new Reply({ text: () => verificationText(first, verification, service) })
     },
   }),
-
   createDelegate: route({
     summary:
       'Give a twin a delegate of your persona. With `spend`, a party can spend from the twin of the persona. Then a request with a session waits for the user’s second factor.',
@@ -203,7 +199,6 @@ export const personaRoutes = defineRoutes('personas', {
       )
     },
   }),
-
   listDelegates: route({
     ...owners,
     summary: 'List the delegates of your persona, including revoked ones, newest first.',
@@ -216,7 +211,6 @@ export const personaRoutes = defineRoutes('personas', {
     read: (tx, { params, query, principal }) =>
       listDelegates(tx, { persona: params.hash, owner: principal.owner, ...query }),
   }),
-
   deleteDelegate: route({
     ...owners,
     summary: 'Revoke a delegate of your persona. It can no longer be verified or used to spend.',

@@ -106,7 +106,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return showRequest(await requireSecondFactor(tx, order, service), at)
     },
   }),
-
   readAuthenticationRequest: route({
     ...users,
     summary:
@@ -124,14 +123,12 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return showRequest(await (isDevice ? expireIfDue : pollRequest)(tx, request, at), at)
     },
   }),
-
   approveAuthenticationRequest: answeringRoute(
     'approve',
     'Approve a request from a device that got it (X-Device-Token).',
   ),
 
   rejectAuthenticationRequest: answeringRoute('reject', 'Reject a request from a device that got it (X-Device-Token).'),
-
   openMailedRequest: route({
     ...mailedLink,
     summary: 'Open the page of a mailed link: the request, and the buttons Approve and Reject.',
@@ -144,7 +141,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return answerPage(request, query.token, at)
     },
   }),
-
   answerMailedRequest: route({
     ...mailedLink,
     summary: 'Answer a request through the mailed link. The link works once.',
@@ -156,7 +152,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return answered instanceof Problem ? answered : answeredPage(answered)
     },
   }),
-
   listAuthorizations: route({
     ...authorizationRoute,
     summary:
@@ -185,7 +180,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     wholeList: 'authorizations',
     read: (tx, { query, principal }, { clock }) => listAuthorizations(tx, principal.id, { ...query, at: clock.now() }),
   }),
-
   answerAuthorization: route({
     ...authorizationRoute,
     summary: 'Approve or deny a payment for a paywall.',
@@ -201,7 +195,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return answered instanceof Problem ? answered : showAnsweredAuthorization(answered, body.authorizationId, at)
     },
   }),
-
   deleteAuthorization: route({
     ...authorizationRoute,
     summary:

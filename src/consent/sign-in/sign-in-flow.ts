@@ -1,4 +1,4 @@
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
@@ -135,13 +135,9 @@ type AskedCode = Pick<Visitor, 'sessionId' | 'source'> & { readonly email: strin
 export async function mailCode(tx: Writer, { email, sessionId, source }: AskedCode, service: ServiceContext) {
   const checked = z.safeParse(Email, email)
   if (!checked.success) return fieldRefused('email', 'must be an email address')
-  try {
-    await sendSessionCode(tx, { email: checked.data, sessionId, source, at: service.clock.now() }, service)
-    return checked.data
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const code = { email: checked.data, sessionId, source, at: service.clock.now() }
+  const sent = await problemOr(sendSessionCode(tx, code, service))
+  return sent instanceof Problem ? sent : checked.data
 }
 
 /** Mails a code and leads to the step `code`. Returns the same problems as `mailCode`. */
@@ -187,14 +183,9 @@ export async function resumePageSignIn(tx: Writer, { sessionId, step }: Visitor,
 }
 
 async function nextOf(sign: () => Promise<SignInOutcome>): Promise<Next | Problem> {
-  try {
-    const outcome = await sign()
-    if (outcome instanceof Problem) return outcome
-    return new Next('waits' in outcome ? { step: 'device' } : { session: outcome.session_id })
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const outcome = await problemOr(sign())
+  if (outcome instanceof Problem) return outcome
+  return new Next('waits' in outcome ? { step: 'device' } : { session: outcome.session_id })
 }
 
 /** Without a session there is no code: programs read about headers elsewhere, people about cookies. */

@@ -51,7 +51,6 @@ export const accountRoutes = defineRoutes('accounts', {
       return showAccount(account, client, client_secret)
     },
   }),
-
   readAccount: route({
     ...own,
     summary: "Read the caller's account, without its client z.secret.",
@@ -59,7 +58,6 @@ export const accountRoutes = defineRoutes('accounts', {
     result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
     read: (tx, { principal }) => readAccount(tx, principal.id),
   }),
-
   updateAccount: route({
     ...own,
     summary: "Set the account's names. Null clears a name. Omitted names stay unchanged.",
@@ -80,7 +78,6 @@ export const accountRoutes = defineRoutes('accounts', {
       return updateAccount(tx, principal.id, { ...body, at: clock.now() })
     },
   }),
-
   registerAccount: route({
     summary: 'Create an account, its primary twin and the user who owns it, in one step.',
     evidence: 'documented',

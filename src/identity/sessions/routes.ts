@@ -30,7 +30,6 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: z.object({ session_id: z.secret(z.string()), user: z.nullable(UserShape), expires_at: UnixSeconds }),
     read: (tx, { session }, { clock }) => readSession(tx, session.id, clock.now()),
   }),
-
   createSession: route({
     summary: "Create a signed-in session for the access token's user.",
     evidence: 'observed',
@@ -47,7 +46,6 @@ export const sessionRoutes = defineRoutes('sessions', {
       return reply({ status: 201, value, session: value.session_id })
     },
   }),
-
   createPageSession: route({
     summary: 'Create a session for the page around an embed. It can only read itself and ask the paywall for payments.',
     evidence: 'designed',
@@ -63,7 +61,6 @@ export const sessionRoutes = defineRoutes('sessions', {
     write: (tx, { body, session }, service) =>
       createPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
   }),
-
   sendSessionCode: route({
     ...guests,
     summary: 'Mail a six-digit sign-in code that is valid for ten minutes. A new email address signs up with it.',
@@ -77,7 +74,6 @@ export const sessionRoutes = defineRoutes('sessions', {
     write: (tx, { body, session, source }, service) =>
       sendSessionCode(tx, { email: body.email, sessionId: session.id, source, at: service.clock.now() }, service),
   }),
-
   deleteSession: route({
     ...guests,
     summary: 'Sign out everywhere that this session is used.',
@@ -89,7 +85,6 @@ export const sessionRoutes = defineRoutes('sessions', {
       return reply({ status: 204, body: null, session: null })
     },
   }),
-
   listSessions: route({
     ...users,
     summary: "List the user's signed-in sessions, newest first. `current` marks the caller's own.",
@@ -110,7 +105,6 @@ export const sessionRoutes = defineRoutes('sessions', {
     read: (tx, { query, principal, session }, { clock }) =>
       listSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
   }),
-
   deleteSessionById: route({
     ...users,
     summary: "Sign out one of the user's sessions, everywhere that it is used.",

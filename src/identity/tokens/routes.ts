@@ -41,7 +41,6 @@ export const tokenRoutes = defineRoutes('tokens', {
     summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
     path: '/account/oauth/token',
   }),
-
   createUserToken: route({
     ...tokenEndpoint,
     summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",

@@ -42,18 +42,14 @@ const updateAccountKind: ChangeKind<UpdateAccount> = {
   schema: updateAccountSchema,
   isWhole: true,
   steps: [
-    {
-      async make(tx, { accountId, change: { name, businessName }, actor, at }) {
-        if (name !== undefined || businessName !== undefined)
-          await updateAccount(tx, accountId, { name, businessName, actor, at })
-        return undefined
-      },
+    async (tx, { accountId, change: { name, businessName }, actor, at }) => {
+      if (name !== undefined || businessName !== undefined)
+        await updateAccount(tx, accountId, { name, businessName, actor, at })
+      return undefined
     },
-    {
-      async make(tx, { accountId, change: { kind: _, name: __, businessName: ___, ...profile }, actor, at }) {
-        if (fieldsOf({ kind: '', ...profile }).length > 0) await updateBillingProfile(tx, accountId, profile, at, actor)
-        return undefined
-      },
+    async (tx, { accountId, change: { kind: _, name: __, businessName: ___, ...profile }, actor, at }) => {
+      if (fieldsOf({ kind: '', ...profile }).length > 0) await updateBillingProfile(tx, accountId, profile, at, actor)
+      return undefined
     },
   ],
 
@@ -94,12 +90,10 @@ const renameWalletKind: ChangeKind<RenameWallet> = {
   schema: renameWalletSchema,
   isWhole: true,
   steps: [
-    {
-      async make(tx, { accountId, change, actor, at }) {
-        const twin = await ownTwin(tx, ownerOf(accountId), change.hostname)
-        await nameTwin(tx, twin, { name: change.name, actor, at })
-        return undefined
-      },
+    async (tx, { accountId, change, actor, at }) => {
+      const twin = await ownTwin(tx, ownerOf(accountId), change.hostname)
+      await nameTwin(tx, twin, { name: change.name, actor, at })
+      return undefined
     },
   ],
 
@@ -139,13 +133,13 @@ type UpdateItem = z.output<typeof updateItemSchema>
 
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
-const setArchive = (archived: boolean): ChangeStep<UpdateItem> => ({
-  async make(tx, { accountId, change, actor, at }) {
+const setArchive =
+  (archived: boolean): ChangeStep<UpdateItem> =>
+  async (tx, { accountId, change, actor, at }) => {
     const id = change.catalog_item_id
     if (change.archived === archived) await setArchived(tx, { accountId, id, archived, actor, at })
     return undefined
-  },
-})
+  }
 
 const updateItemKind: ChangeKind<UpdateItem> = {
   schema: updateItemSchema,
@@ -153,13 +147,11 @@ const updateItemKind: ChangeKind<UpdateItem> = {
   // An archived item cannot be changed, so it is restored first or archived last.
   steps: [
     setArchive(false),
-    {
-      async make(tx, { accountId, change, actor, at }, service) {
-        const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
-        if (fieldsOf(change, NOT_CHANGED).length > 0)
-          await updateCatalogItem(tx, { ...fields, accountId, id, actor, at }, service)
-        return undefined
-      },
+    async (tx, { accountId, change, actor, at }, service) => {
+      const { catalog_item_id: id, kind: _, archived: __, ...fields } = change
+      if (fieldsOf(change, NOT_CHANGED).length > 0)
+        await updateCatalogItem(tx, { ...fields, accountId, id, actor, at }, service)
+      return undefined
     },
     setArchive(true),
   ],
@@ -222,16 +214,12 @@ const createItemKind: ChangeKind<CreateItem> = {
   schema: createItemSchema,
   isWhole: false,
   steps: [
-    {
-      async make(tx, { accountId, change, at }, service) {
-        return { twin_id: (await createTwin(tx, { owner: ownerOf(accountId), dq: dqOf(change), at }, service)).id }
-      },
+    async (tx, { accountId, change, at }, service) => {
+      return { twin_id: (await createTwin(tx, { owner: ownerOf(accountId), dq: dqOf(change), at }, service)).id }
     },
-    {
-      async make(tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) {
-        const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
-        return { item_id: (await createCatalogItem(tx, item, service)).id }
-      },
+    async (tx, { accountId, change: { kind: _, ...fields }, made, actor, at }, service) => {
+      const item = { ...fields, twin_id: made.twin_id, accountId, actor, at }
+      return { item_id: (await createCatalogItem(tx, item, service)).id }
     },
   ],
 
@@ -307,6 +295,6 @@ export async function makeSteps(
   service: ServiceContext,
 ): Promise<Made> {
   let { made } = work
-  for (const step of steps) made = { ...made, ...(await step.make(tx, { ...work, made }, service)) }
+  for (const step of steps) made = { ...made, ...(await step(tx, { ...work, made }, service)) }
   return made
 }

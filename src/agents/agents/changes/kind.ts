@@ -21,10 +21,10 @@ export interface Work<C> {
   readonly at: number
 }
 
-export interface ChangeStep<C> {
-  /** Returns the ids that it created. Throws what the changed feature throws. */
+/** Returns the ids that it created. Throws what the changed feature throws. A method, so that steps of each kind are steps. */
+export type ChangeStep<C> = {
   make(tx: Writer, work: Work<C>, service: ServiceContext): Promise<Made | undefined>
-}
+}['make']
 
 /** What the user sees of a change apart from its fields. */
 export interface ChangeView {

@@ -68,7 +68,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     query: shape.Authorization,
     handle: ({ query, ...call }, service) => startAuthorization(query, call, service),
   }),
-
   authorizeOidcByForm: route({
     ...authorization,
     summary: 'Send the same request in a form.',
@@ -77,7 +76,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     body: shape.Authorization,
     handle: ({ body, ...call }, service) => startAuthorization(body, call, service),
   }),
-
   endOidcSession: route({
     ...endSessionRoute,
     summary: 'Sign out. A client that the user has connected can send their id token to skip the confirmation.',
@@ -90,7 +88,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       return ended.ended ? signedOutReply(ended.onward) : signOutPage(ended, query)
     },
   }),
-
   endOidcSessionByForm: route({
     summary:
       'Send the same request in a form. It redirects to GET, because browsers send no session cookie with a form of a different site.',
@@ -105,7 +102,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     refused: pageRefusal,
     handle: async ({ body }, service) => seeOther(endSessionAddress(body, service)),
   }),
-
   confirmEndOidcSession: route({
     ...endSessionRoute,
     summary: 'Confirm or cancel signing out.',
@@ -119,7 +115,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       return signedOutReply(ended.onward)
     },
   }),
-
   readInteraction: route({
     ...interactionPage,
     summary: 'Open the pages of sign-in, second factor and consent. The last one leads back to the client.',
@@ -127,7 +122,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', 'code_expired'],
     write: interactionFlow.open,
   }),
-
   answerInteraction: route({
     ...interactionPage,
     summary: 'Send a form of a sign-in or consent page.',
