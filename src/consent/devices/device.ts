@@ -4,8 +4,7 @@ import { quoted, unlinked } from '../../base/text/quotation.js'
 import { minuteText, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
-import { users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent, users } from '../../identity/users/user.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -138,11 +137,7 @@ export async function settleChange(
 ): Promise<void> {
   if (!change) return
   const device: DeviceRow = { ...rest, change: null }
-  if (change.kind === 'remove') {
-    if (confirmed) return removeDevice(tx, device, at)
-    tx.put(devices, device)
-    return
-  }
+  if (change.kind === 'remove') return confirmed ? removeDevice(tx, device, at) : tx.put(devices, device)
   if (!confirmed) {
     tx.remove(devices, device.id)
     return recordDeviceEvent(tx, 'device_refused', device, at)
@@ -227,14 +222,7 @@ const recordDeviceEvent = (
   { id, user_id, platform, name }: DeviceRow,
   at: number,
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `second_factor.${what}`,
-    actor: `user:${user_id}`,
-    subject: `device:${id}`,
-    data: { platform, name },
-    at,
-  })
+  recordUserEvent(tx, user_id, { type: `second_factor.${what}`, subject: `device:${id}`, data: { platform, name }, at })
 
 /** Whoever has proven the address gets every mail about their security. */
 async function mailUser(tx: Writer, device: DeviceRow, letter: DeviceMail, at: number): Promise<void> {
@@ -251,7 +239,7 @@ export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
   created_at: seconds(created_at),
 })
 
-type NamedDevice = { readonly platform: 'ios' | 'android' | 'web' | 'mobile'; readonly name: string | null }
+type NamedDevice = Pick<DeviceRow, 'platform' | 'name'>
 
 const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
 

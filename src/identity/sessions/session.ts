@@ -172,16 +172,8 @@ export async function startSession(
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
   const { generation } = await getExisting(tx, users, userId)
-  const made = {
-    user_id: userId,
-    generation,
-    created_at: at,
-    expires_at,
-    by,
-    page,
-    client_id: clientId,
-    previous_digest,
-  }
+  const times = { created_at: at, expires_at }
+  const made = { user_id: userId, generation, ...times, by, page, client_id: clientId, previous_digest }
   await makeRoom(tx, { userId, by, at })
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
@@ -214,12 +206,10 @@ export async function deleteSessionById(tx: Writer, { userId, id, at }: { userId
 
 /** Whether one of the user's newest sessions has not ended. The last may have ended, and not be removed yet. */
 async function hasSession(tx: Reader, userId: number, at: number): Promise<boolean> {
-  const newest = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: LOOKED_AT, reverse: true })
+  const newest = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: MOST_OF_KIND, reverse: true })
   for (const session of newest) if (await isSessionValid(tx, session, at)) return true
   return false
 }
-
-const LOOKED_AT = MOST_OF_KIND
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   const isOver = !(await isSessionValid(tx, session, at))
