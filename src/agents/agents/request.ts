@@ -142,8 +142,11 @@ const needed = {
 /** Kinds that move value. */
 export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
 
+/** A request whose fields are not checked yet. */
+export type SentWish = { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>
+
 /** Checks that a request has the fields of its kind. Throws `field_invalid`. */
-export function wishOf(fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>) {
+export function wishOf(fields: SentWish) {
   for (const field of needed[fields.kind])
     if (fields[field] === undefined) throw fieldRefused(field, `is missing: a ${fields.kind} needs it`)
   return wishFields.parse(fields)
@@ -168,18 +171,13 @@ const MAX_OFFERS = 10
  * if the user has just rejected it, or a new one. Returns undefined if the user has too many to read already. Throws
  * `field_invalid`.
  */
-async function offeredApproval(
-  tx: Writer,
-  agent: Agent,
-  terms: ApprovalTerms,
-  context: Pick<ServiceContext, 'random' | 'clock'>,
-): Promise<{ readonly row: ApprovalRow; readonly isRepeated: boolean } | undefined> {
-  const offers = await offersTo(tx, agent, context.clock.now())
+async function offeredApproval(tx: Writer, agent: Agent, terms: ApprovalTerms, service: ServiceContext) {
+  const offers = await offersTo(tx, agent, service.clock.now())
   const binding = bindingOf(agent, terms)
   const same = offers.find((row) => row.binding === binding)
   if (same) return { row: same, isRepeated: true }
   if (offers.filter(({ status }) => status === 'pending').length >= MAX_OFFERS) return undefined
-  return { row: await createPendingApproval(tx, agent, terms, { ...context, isOffer: true }), isRepeated: false }
+  return { row: await createPendingApproval(tx, agent, terms, { ...service, isOffer: true }), isRepeated: false }
 }
 
 /** Makes an offer for exactly these terms a request of the agent's own, so that the user is asked once. Undefined if there is none. */

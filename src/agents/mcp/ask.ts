@@ -6,17 +6,13 @@ import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
-import { readApproval, requestApproval, wishOf } from '../agents/request.js'
+import { readApproval, requestApproval, type SentWish, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
 /** What a client stores while its user is asked. Encrypted for this user, app and call. */
-const AskState = z.object({
-  approval_id: z.string(),
-  call: z.string(),
-  waits: z.int(),
-})
+const AskState = z.object({ approval_id: z.string(), call: z.string(), waits: z.int() })
 type AskState = Readonly<z.output<typeof AskState>>
 
 /** How long one round waits for the user, and how many rounds there are before the agent gets a refusal. */
@@ -58,12 +54,7 @@ export function urlRequired(
 export type AskedCall = { readonly name: string; readonly args: object }
 
 /** Makes the client open the URL of a new approval and retry. Throws what `requestApproval` throws. */
-export async function ask(
-  { inputRequired }: Sdk,
-  visit: McpVisit,
-  call: AskedCall,
-  wish: Parameters<typeof wishOf>[0],
-): Promise<sdk.InputRequiredResult> {
+export async function ask({ inputRequired }: Sdk, visit: McpVisit, call: AskedCall, wish: SentWish) {
   const { agent, within, service } = visit
   const asked = await service.storage.write((tx) => requestApproval(tx, agent, wishOf(wish), service, within))
   const { approval_id, url, summary } = asked
@@ -98,11 +89,7 @@ export async function answeredApproval(
 }
 
 /** Whether the user answers within a while. Throws `token_invalid` if the agent's token ends. */
-export async function isDecided(
-  { agent, service, isAuthenticated }: McpVisit,
-  approvalId: string,
-  signal: AbortSignal,
-): Promise<boolean> {
+export async function isDecided({ agent, service, isAuthenticated }: McpVisit, id: string, signal: AbortSignal) {
   const { storage, background } = service
   const ended = new AbortController()
   const end = () => ended.abort()
@@ -110,14 +97,12 @@ export async function isDecided(
   const stop = service.alarm.set(WAIT_MS, end)
   const look = async (tx: Reader) => {
     if (!(await isAuthenticated(tx))) throw problem('token_invalid')
-    return (await readApproval(tx, agent, approvalId, service)).status
+    return (await readApproval(tx, agent, id, service)).status
   }
   try {
     for (;;) {
-      const { value: status, changed } = await background.watch(
-        { ms: WAIT_MS / 10, ending: ended.signal, storage },
-        look,
-      )
+      const how = { ms: WAIT_MS / 10, ending: ended.signal, storage }
+      const { value: status, changed } = await background.watch(how, look)
       if (status !== 'pending') return true
       if (!(await changed)) return false
     }

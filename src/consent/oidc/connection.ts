@@ -120,12 +120,10 @@ async function connectionEver(tx: Reader, userId: number, clientId: string): Pro
   return row
 }
 
+type Ending = { readonly actor: string; readonly at: number }
+
 /** Removes a connection. Its tokens and codes are dead without it, and the sweep removes them later. */
-export async function removeConnection(
-  tx: Writer,
-  { id, user_id, client_id }: ConnectionRow,
-  { actor, at }: { actor: string; at: number },
-): Promise<void> {
+export async function removeConnection(tx: Writer, { id, user_id, client_id }: ConnectionRow, { actor, at }: Ending) {
   tx.remove(oidcConnections, id)
   const event = { type: 'connection.deleted', subject: `connection:${id}`, data: { client_id } } as const
   await recordUserEvent(tx, user_id, { ...event, actor, at })
@@ -222,20 +220,16 @@ export async function grantableAccounts(tx: Reader, userId: number): Promise<Nam
   return found
 }
 
+type Granted = Pick<ConnectionRow, 'account_id' | 'user_id'>
+
 /** The account that a connection grants. Null also if the user no longer owns it. */
-export async function grantedAccountId(
-  tx: Reader,
-  { account_id, user_id }: Pick<ConnectionRow, 'account_id' | 'user_id'>,
-): Promise<number | null> {
+export async function grantedAccountId(tx: Reader, { account_id, user_id }: Granted) {
   if (account_id === null) return null
   return (await isOwner(tx, account_id, user_id)) ? account_id : null
 }
 
 /** The granted account, and whether the user has any to grant (Micro Payment Service Interface, section 4.7). */
-export async function grantedAccount(
-  tx: Reader,
-  { user_id, account_id }: { user_id: number; account_id: number | null },
-): Promise<{ account: { id: number; name: string | null } | null; choosable: boolean }> {
+export async function grantedAccount(tx: Reader, { user_id, account_id }: Granted) {
   const account = account_id === null ? undefined : await tx.get(accounts, account_id)
   const owned = await ownedAccountIds(tx, user_id)
   return { account: account ? { id: account.id, name: account.name } : null, choosable: owned.length > 0 }

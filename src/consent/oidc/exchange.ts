@@ -10,13 +10,7 @@ import { recordUserEvent, subjectOf, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
-import {
-  authenticateClient,
-  idTokenAlgorithm,
-  type OidcClientRow,
-  type SentClient,
-  type SigningAlgorithm,
-} from './clients/client.js'
+import { authenticateClient, idTokenAlgorithm, type OidcClientRow, type SentClient } from './clients/client.js'
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
@@ -49,12 +43,14 @@ export async function createOidcToken(
   { client: sent, request }: { client: SentClient; request: TokenRequest },
   context: Context,
 ): Promise<TokenResponse | Problem> {
-  const client = await authenticateClient(tx, sent, context.clock.now())
+  const at = context.clock.now()
+  const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) return client
   const { grant_type } = request
   if (grant_type === undefined) throw problem('invalid_request', { detail: 'Send `grant_type`.' })
-  if (grant_type === 'authorization_code') return exchangeCode(tx, client, request, context)
-  if (grant_type === 'refresh_token') return refresh(tx, client, request, context)
+  const exchange = { tx, client, request, at, context }
+  if (grant_type === 'authorization_code') return exchangeCode(exchange)
+  if (grant_type === 'refresh_token') return refresh(exchange)
   throw problem('unsupported_grant_type')
 }
 
@@ -76,13 +72,17 @@ export async function checkTokenReplay(
   if (!(await areTokensUnused(tx, issued, at))) throw problem('invalid_grant')
 }
 
-async function exchangeCode(
-  tx: Writer,
-  client: OidcClientRow,
-  { code, code_verifier, redirect_uri, resource }: TokenRequest,
-  context: Context,
-): Promise<TokenResponse | Problem> {
-  const at = context.clock.now()
+interface Exchange {
+  readonly tx: Writer
+  readonly client: OidcClientRow
+  readonly request: TokenRequest
+  readonly at: number
+  readonly context: Context
+}
+
+async function exchangeCode(exchange: Exchange): Promise<TokenResponse | Problem> {
+  const { tx, client, request, at, context } = exchange
+  const { code, code_verifier, redirect_uri, resource } = request
   if (code === undefined) throw problem('invalid_request', { detail: 'Send `code`.' })
   if (code_verifier === undefined && client.secret_digest === null)
     throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
@@ -99,18 +99,13 @@ async function exchangeCode(
   spendAuthorizationCode(tx, row, family_id)
   const scopes = mayRefresh(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
   const grant = { ...grantOf(row), family_id, scopes, audience: chooseAudience(row.resource, resource, context) }
-  return tokenResponse(tx, client, grant, { scopes, nonce: row.nonce }, context)
+  return tokenResponse(exchange, grant, { scopes, nonce: row.nonce })
 }
 
-const grantOf = ({
-  connection_id,
-  generation,
-  client_id,
-  user_id,
-  resource,
-  auth_time,
-  amr,
-}: OidcCodeRow | OidcTokenRow) => ({ ...{ connection_id, generation, client_id, user_id, resource, auth_time, amr } })
+const grantOf = (row: OidcCodeRow | OidcTokenRow) => {
+  const { connection_id, generation, client_id, user_id, resource, auth_time, amr } = row
+  return { connection_id, generation, client_id, user_id, resource, auth_time, amr }
+}
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
@@ -122,13 +117,9 @@ function matchesChallenge(verifier: string | undefined, { code_challenge }: Oidc
   )
 }
 
-async function refresh(
-  tx: Writer,
-  client: OidcClientRow,
-  { refresh_token, scope, resource }: TokenRequest,
-  context: Context,
-): Promise<TokenResponse | Problem> {
-  const at = context.clock.now()
+async function refresh(exchange: Exchange): Promise<TokenResponse | Problem> {
+  const { tx, client, request, at, context } = exchange
+  const { refresh_token, scope, resource } = request
   if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Send `refresh_token`.' })
   if (!mayRefresh(client)) throw problem('unauthorized_client')
   const row = await findOidcRefreshToken(tx, refresh_token)
@@ -137,14 +128,10 @@ async function refresh(
   if (!isOidcRefreshCurrent(row, at)) throw problem('invalid_grant')
   const scopes = narrowScopes(row, scope)
   const { family_id } = row
-  const grant = {
-    ...grantOf(row),
-    family_id,
-    scopes: row.scopes,
-    audience: chooseAudience(row.resource, resource, context),
-  }
+  const audience = chooseAudience(row.resource, resource, context)
+  const grant = { ...grantOf(row), family_id, scopes: row.scopes, audience }
   tx.put(oidcTokens, { ...row, refresh_used: true })
-  return tokenResponse(tx, client, grant, { scopes, nonce: null }, context)
+  return tokenResponse(exchange, grant, { scopes, nonce: null })
 }
 
 function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
@@ -175,38 +162,25 @@ async function revokeReused(
   return problem('invalid_grant')
 }
 
-async function tokenResponse(
-  tx: Writer,
-  client: OidcClientRow,
-  grant: Grant,
-  { scopes, nonce }: { scopes: readonly string[]; nonce: string | null },
-  context: Context,
-): Promise<TokenResponse> {
-  const at = context.clock.now()
-  const issued = await issueTokens(tx, grant, { scopes, at }, context)
-  const order = { scopes, nonce, at, accessToken: issued.access_token, algorithm: idTokenAlgorithm(client) }
+type IssuedScopes = { readonly scopes: readonly string[]; readonly nonce: string | null }
+
+async function tokenResponse(exchange: Exchange, grant: Grant, issued: IssuedScopes): Promise<TokenResponse> {
+  const { tx, at, context } = exchange
+  const { scopes } = issued
+  const tokens = await issueTokens(tx, grant, { scopes, at }, context)
   return {
-    ...issued,
+    ...tokens,
     token_type: 'Bearer',
     expires_in: ACCESS_LIFETIME / 1000,
     scope: scopes.join(' '),
-    ...(scopes.includes('openid') && { id_token: await idToken(tx, grant, order, context) }),
+    ...(scopes.includes('openid') && { id_token: await idToken(exchange, grant, issued, tokens.access_token) }),
   }
 }
 
 /** OpenID Connect Core 1.0 sections 2 and 3.1.3.6. */
-async function idToken(
-  tx: Writer,
-  { user_id, client_id, auth_time, amr }: Grant,
-  {
-    scopes,
-    nonce,
-    at,
-    accessToken,
-    algorithm,
-  }: { scopes: readonly string[]; nonce: string | null; at: number; accessToken: string; algorithm: SigningAlgorithm },
-  context: Context,
-): Promise<string> {
+async function idToken(exchange: Exchange, grant: Grant, { scopes, nonce }: IssuedScopes, accessToken: string) {
+  const { tx, client, at, context } = exchange
+  const { user_id: userId, client_id, auth_time, amr } = grant
   const claims = {
     iss: issuerOf(context),
     aud: client_id,
@@ -216,9 +190,9 @@ async function idToken(
     amr,
     ...(nonce !== null && { nonce }),
     at_hash: base64url(sha256(utf8ToBytes(accessToken)).subarray(0, 16)),
-    ...(await claimsOf(tx, { userId: user_id, scopes }, context)),
+    ...(await claimsOf(tx, { userId, scopes }, context)),
   }
-  return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
+  return sign(tx, { claims, type: 'JWT', algorithm: idTokenAlgorithm(client), at }, context)
 }
 
 type Grant = Pick<

@@ -17,6 +17,7 @@ import {
 } from './token.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'options'>
+type SentToken = { readonly client: SentClient; readonly token: string }
 
 /** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
 type Introspection = z.output<typeof Introspected>
@@ -25,11 +26,7 @@ type Introspection = z.output<typeof Introspected>
  * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
  * Returns `invalid_client`, so that a wrong secret counts. Throws it for a public client, and `too_many_failures`.
  */
-export async function introspectOidcToken(
-  tx: Writer,
-  { client: sent, token }: { client: SentClient; token: string },
-  context: Context,
-): Promise<Introspection | Problem> {
+export async function introspectOidcToken(tx: Writer, { client: sent, token }: SentToken, context: Context) {
   const at = context.clock.now()
   const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) return client
@@ -71,11 +68,7 @@ async function describe(tx: Reader, { row, kind }: Found, context: Context): Pro
  * Revokes a token (RFC 7009). A refresh token also revokes every token of the same code. An unknown token counts as revoked.
  * Returns problems like `introspectOidcToken`. Throws `unauthorized_client` for a token of a different client.
  */
-export async function revokeOidcToken(
-  tx: Writer,
-  { client: sent, token }: { client: SentClient; token: string },
-  { clock }: Pick<Context, 'clock'>,
-): Promise<Problem | undefined> {
+export async function revokeOidcToken(tx: Writer, { client: sent, token }: SentToken, { clock }: Context) {
   const client = await authenticateClient(tx, sent, clock.now())
   if (client instanceof Problem) return client
   const access = await findOidcAccessToken(tx, token, clock.now())

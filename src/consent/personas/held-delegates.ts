@@ -26,10 +26,7 @@ interface HeldPlace {
 }
 
 /** The delegates that a twin holds now, oldest first, in slices between which other calls run. */
-export async function* delegatesHeld(
-  { storage }: Pick<ServiceContext, 'storage'>,
-  twinId: number,
-): AsyncGenerator<DelegateRow[]> {
+export async function* delegatesHeld({ storage }: Pick<ServiceContext, 'storage'>, twinId: number) {
   for (let place: HeldPlace | undefined = { twinId, after: undefined }; place; await letOthersRun()) {
     const from: HeldPlace = place
     const { part, next }: Slice<DelegateRow[]> = await storage.read(async (tx) => {

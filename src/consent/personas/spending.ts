@@ -86,14 +86,11 @@ export async function grantedAuthority(tx: Reader, { delegate, party, at }: Auth
 }
 
 /** Counts an amount against a spending authority, in the transaction that pays it. Throws `delegate_refused`. */
-export async function countSpending(
-  tx: Writer,
-  { delegate, spend, at }: GrantedAuthority,
-  { dq, amount }: SpentAmount,
-): Promise<void> {
+export async function countSpending(tx: Writer, granted: GrantedAuthority, { dq, amount }: SpentAmount) {
+  const { spend } = granted
   if (spend.dq !== dq) throw delegateRefused('The spending authority is for a different digital quantity.')
   if (amount === 0n) return
-  const counter = await counterAt(tx, { delegate, spend, at })
+  const counter = await counterAt(tx, granted)
   const left = BigInt(spend.limit) - BigInt(counter.spent)
   if (amount > left) {
     const { decimals, shortcode } = await quantityOf(tx, spend.dq)
@@ -118,10 +115,7 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
 const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
   persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
 
-async function counterAt(
-  tx: Reader,
-  { delegate, spend: { period }, at }: Pick<GrantedAuthority, 'delegate' | 'spend' | 'at'>,
-): Promise<DelegateSpendingRow> {
+async function counterAt(tx: Reader, { delegate, spend: { period }, at }: GrantedAuthority) {
   const id = counterOf(delegate, period, at)
   const period_ends_at = periodEnd(period, at)
   return (await tx.get(delegateSpendings, id)) ?? { id, spent: '0', ...(period_ends_at && { period_ends_at }) }

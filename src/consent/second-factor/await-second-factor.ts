@@ -11,7 +11,6 @@ import {
   expireIfDue,
   findRequest,
   isStale,
-  type RequestStatus,
   recordAnswer,
   requestStatus,
   requestsNow,
@@ -128,14 +127,8 @@ export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow,
 /** More than a session can make for one action before the first of them expires. */
 const MAX_REQUESTS = 50
 
-/** The last request and its current status. An `approved` request can be spent. */
-type LastRequest = { readonly request: AuthenticationRequestRow; readonly status: RequestStatus }
-
 /** The last request of this session for exactly this action, so that a reloaded page finds its own. Undefined if it can do nothing now. */
-export async function findLastRequest(
-  tx: Reader,
-  { userId, action, detail, sessionId = '', at }: Omit<SecondFactorOrder, 'lifetimeMs'>,
-): Promise<LastRequest | undefined> {
+export async function findLastRequest(tx: Reader, { userId, action, detail, sessionId = '', at }: SecondFactorOrder) {
   const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
   const asked = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
   const [session, wanted] = [digest(sessionId), canonicalJson(detail)]

@@ -67,26 +67,19 @@ async function continueSignIn(tx: Writer, signingIn: SigningIn, service: Service
   return code && finishSignIn(tx, code, signingIn, service)
 }
 
-async function finishSignIn(
-  tx: Writer,
-  code: SignInCodeRow,
-  { sessionId, detail, at }: SigningIn,
-  service: ServiceContext,
-): Promise<SignInOutcome> {
-  const { email } = code
-  const waits =
-    code.request_id === undefined
-      ? await requestDeviceApproval(tx, code, { sessionId, detail, at }, service)
-      : undefined
+async function finishSignIn(tx: Writer, code: SignInCodeRow, signingIn: SigningIn, service: ServiceContext) {
+  const { sessionId: previousSessionId, at } = signingIn
+  const { email, request_id } = code
+  const waits = request_id === undefined ? await requestDeviceApproval(tx, code, signingIn, service) : undefined
   if (waits) return { waits: showRequest(waits, at) }
-  const answered = code.request_id === undefined ? undefined : await spendAnswer(tx, code.request_id, { sessionId, at })
+  const answered = request_id === undefined ? undefined : await spendAnswer(tx, request_id, signingIn)
   if (answered && 'waits' in answered) return answered
   if (answered instanceof Problem) {
     endCode(tx, code)
     return answered
   }
   await spendCode(tx, code, service)
-  return signIn(tx, { email, previousSessionId: sessionId, at }, service)
+  return signIn(tx, { email, previousSessionId, at }, service)
 }
 
 /** Sends a request to the user's devices. Returns undefined if the user has none, or this is already their session. */
@@ -98,22 +91,14 @@ async function requestDeviceApproval(
 ): Promise<AuthenticationRequestRow | undefined> {
   const user = await userByEmail(tx, code.email)
   // Until the address is proven, the device may belong to someone who does not read its mail.
-  if (
-    !user ||
-    !isProven(user) ||
-    !(await hasDevice(tx, user.id)) ||
-    (await isSessionOfUser(tx, sessionId, user.id, at))
-  )
-    return undefined
+  if (!user || !isProven(user) || !(await hasDevice(tx, user.id))) return undefined
+  if ((await findSession(tx, sessionId, at))?.user_id === user.id) return undefined
   // Counts separately, so that someone who reads the user's mail cannot use up the user's own requests.
   const order = { userId: user.id, action: 'sign_in', asker: 'sign_in', sessionId, at }
   const request = await requireSecondFactor(tx, { ...order, detail: { email: code.email, ...detail } }, service)
   bindCode(tx, code, request.id)
   return request
 }
-
-const isSessionOfUser = async (tx: Reader, sessionId: string, userId: number, at: number): Promise<boolean> =>
-  (await findSession(tx, sessionId, at))?.user_id === userId
 
 /** Spends an approved request and returns undefined. Otherwise says why it cannot be spent. */
 async function spendAnswer(tx: Writer, id: number, { sessionId, at }: SigningIn) {

@@ -181,10 +181,7 @@ export async function startSession(
   return { session_id, expires_at: seconds(expires_at) }
 }
 
-async function makeRoom(
-  tx: Writer,
-  { userId, by, at }: { readonly userId: number; readonly by: SessionRow['by']; readonly at: number },
-): Promise<void> {
+async function makeRoom(tx: Writer, { userId, by, at }: Pick<NewSession, 'userId' | 'by' | 'at'>) {
   const kept = await tx.find(sessions, { index: 'byKind', prefix: [userId, by], limit: MOST_OF_KIND })
   const [oldest] = kept
   if (oldest && kept.length === MOST_OF_KIND) await end(tx, oldest, at)

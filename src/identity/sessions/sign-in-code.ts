@@ -58,7 +58,7 @@ export const signInCodes = collection<SignInCodeRow>()(
   },
 )
 
-interface AskedSessionCode {
+interface AskedCode {
   readonly email: string
   readonly sessionId: string
   readonly source: CallSource
@@ -68,11 +68,7 @@ interface AskedSessionCode {
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
 /** Mails a code, whether or not a user has the address. Throws `too_many_codes`, and `too_many_tries` while none can be entered. */
-export async function sendSessionCode(
-  tx: Writer,
-  { email, sessionId, source, at }: AskedSessionCode,
-  context: CodeContext,
-): Promise<{ expires_at: number }> {
+export async function sendSessionCode(tx: Writer, { email, sessionId, source, at }: AskedCode, context: CodeContext) {
   const to = normalEmail(email)
   const counted = await countedFor(tx, { email: to, sessionId, source, at }, context)
   // Others in the network must not stop whoever has proven the address before.
@@ -109,11 +105,7 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
  * Returns whose limits a new code counts against. All sessions share the limits of an address. A browser or a session in
  * which its user signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
  */
-async function countedFor(
-  tx: Reader,
-  { email, sessionId, source, at }: AskedSessionCode,
-  { keys }: Pick<CodeContext, 'keys'>,
-): Promise<string> {
+async function countedFor(tx: Reader, { email, sessionId, source, at }: AskedCode, { keys }: CodeContext) {
   const session = await findAnySession(tx, sessionId)
   // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.
   const isByCode = session?.by === 'code'

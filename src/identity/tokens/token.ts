@@ -70,7 +70,7 @@ export async function tokenForClient(tx: Writer, client: ClientRow, at: number, 
   const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? shownPair(last, context) : undefined
   // After a state moved without its key, the derived token differs from the one that was issued.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
-  return issue(tx, client, { at }, context)
+  return issue(tx, client, at, context)
 }
 
 /** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also if the client was revoked. */
@@ -80,7 +80,7 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   if (!row || !client || client.deleted_at !== null || !isRefreshCurrent(row, at))
     throw problem('refresh_token_invalid')
   tx.put(tokens, { ...row, refresh_digest: null })
-  return issue(tx, client, { at, familyId: row.family_id }, context)
+  return issue(tx, client, at, context, row.family_id)
 }
 
 /** Whether a pair's refresh token is unused and unexpired, and its client not revoked. */
@@ -111,12 +111,7 @@ export async function ownerOfPair(tx: Reader, token: string): Promise<TokenRow['
 const isRefreshCurrent = ({ refresh_expires_at }: TokenRow, at: number): boolean =>
   isCurrent(refresh_expires_at, REFRESH_LIFETIME, at)
 
-async function issue(
-  tx: Writer,
-  client: ClientRow,
-  { at, familyId }: { at: number; familyId?: string },
-  context: TokenContext,
-): Promise<TokenPair> {
+async function issue(tx: Writer, client: ClientRow, at: number, context: TokenContext, familyId?: string) {
   const whole = seconds(at) * 1000
   const id = randomHex(context.random, 16)
   const row: TokenRow = {

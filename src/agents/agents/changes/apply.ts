@@ -142,11 +142,7 @@ async function checkUnchanged(tx: Reader, approval: ApprovalRow, work: { account
 }
 
 async function possible<T>(make: () => Promise<T>): Promise<T> {
-  try {
-    return await make()
-  } catch (error) {
-    throw impossible(error, {})
-  }
+  return make().catch((error: unknown) => Promise.reject(impossible(error, {})))
 }
 
 function impossible(error: unknown, fields: ProblemFields): unknown {

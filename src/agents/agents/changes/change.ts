@@ -20,7 +20,6 @@ import {
   type ChangeStep,
   fieldsOf,
   listed,
-  type Made,
   priceWords,
   type Work,
 } from './kind.js'
@@ -277,23 +276,14 @@ export async function accountChangeTerms(
   return { kind: 'account_change', detail: { account, ...about, change }, now, summary }
 }
 
+type Steps = ChangeKind<AccountChange>['steps']
+
 /** Runs steps without storing anything. Throws what they throw. */
-export async function rehearseChange(
-  tx: Writer,
-  steps: ChangeKind<AccountChange>['steps'],
-  work: Work<AccountChange>,
-  service: ServiceContext,
-): Promise<void> {
-  await makeSteps(new Transaction(tx), steps, work, service)
-}
+export const rehearseChange = (tx: Writer, steps: Steps, work: Work<AccountChange>, service: ServiceContext) =>
+  makeSteps(new Transaction(tx), steps, work, service)
 
 /** Runs steps, and returns the ids of everything created so far. */
-export async function makeSteps(
-  tx: Writer,
-  steps: ChangeKind<AccountChange>['steps'],
-  work: Work<AccountChange>,
-  service: ServiceContext,
-): Promise<Made> {
+export async function makeSteps(tx: Writer, steps: Steps, work: Work<AccountChange>, service: ServiceContext) {
   let { made } = work
   for (const step of steps) made = { ...made, ...(await step(tx, { ...work, made }, service)) }
   return made

@@ -142,11 +142,7 @@ export async function listTools(tx: Reader, accountId: number, { limit = 20, ...
   return { tools, next: read > MOST_READ ? last : null }
 }
 
-async function* newestOwn(
-  tx: Reader,
-  accountId: number,
-  { after: past, goesOn = false }: PageBounds,
-): AsyncGenerator<CatalogItemRow> {
+async function* newestOwn(tx: Reader, accountId: number, { after: past, goesOn = false }: PageBounds) {
   const last = past === undefined || goesOn ? undefined : await tx.get(catalogItems, past)
   if (past !== undefined && !goesOn && last?.account_id !== accountId) throw problem('cursor_invalid')
   let after = past === undefined ? undefined : [accountId, past]

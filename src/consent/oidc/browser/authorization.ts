@@ -18,6 +18,7 @@ export const INTERACTION_LIFETIME = 3_600_000
 /** The parameters of an authorization request. Any others are ignored. */
 export type AuthorizationParameters = z.output<typeof Authorization>
 
+type Address = Pick<ServiceContext, 'baseUrl'>
 type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'rules' | 'limits' | 'sandbox'>
 
 /**
@@ -69,7 +70,7 @@ function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined
 export const answerAddress = (
   { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   answer: AuthorizationAnswer,
-  context: Pick<ServiceContext, 'baseUrl'>,
+  context: Address,
 ): string => withParameters(redirect_uri, { ...answer, ...(state !== null && { state }), iss: issuerOf(context) })
 
 const invalidRequest = (error_description: string): AuthorizationAnswer => ({
@@ -79,11 +80,7 @@ const invalidRequest = (error_description: string): AuthorizationAnswer => ({
 
 const WRONG_HINT = invalidRequest('`id_token_hint` must be an id token of this client.')
 
-function parameterError(
-  sent: AuthorizationParameters,
-  client: OidcClientRow,
-  context: Pick<ServiceContext, 'baseUrl'>,
-): AuthorizationAnswer | undefined {
+function parameterError(sent: AuthorizationParameters, client: OidcClientRow, context: Address) {
   for (const name of ['request', 'request_uri', 'registration'] as const)
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
   if (sent.response_type === undefined) return invalidRequest('Send `response_type`.')
@@ -109,7 +106,7 @@ function parameterError(
 function pkceError(
   { code_challenge, code_challenge_method: method, resource }: AuthorizationParameters,
   { secret_digest }: OidcClientRow,
-  context: Pick<ServiceContext, 'baseUrl'>,
+  context: Address,
 ): string | undefined {
   if (code_challenge === undefined && method === undefined && secret_digest !== null)
     return isMcpAudience(resource ?? '', context)
@@ -134,7 +131,7 @@ function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): 
   }
 }
 
-function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
+function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Address) {
   // Without PKCE, a token request cannot choose an MCP server either.
   const resource = sent.resource ?? (sent.code_challenge === undefined ? issuerOf(context) : undefined)
   return {
@@ -149,12 +146,7 @@ function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, cont
 }
 
 /** The user of an id token of the client, expired or not. Returns undefined for any other token. */
-export async function hintedUser(
-  tx: Reader,
-  idToken: string,
-  { id }: Pick<OidcClientRow, 'id'>,
-  context: Pick<ServiceContext, 'baseUrl'>,
-): Promise<number | undefined> {
+export async function hintedUser(tx: Reader, idToken: string, { id }: OidcClientRow, context: Address) {
   const claims = await signedClaims(tx, idToken, 'JWT')
   if (!claims || claims.iss !== issuerOf(context) || claims.aud !== id) return undefined
   return (await userBySubject(tx, String(claims.sub)))?.id

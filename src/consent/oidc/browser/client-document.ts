@@ -86,13 +86,9 @@ interface FetchedClient {
   readonly at: number
 }
 
-async function storeClient(
-  tx: Writer,
-  { id, metadata, source: { address }, at }: FetchedClient,
-  service: ServiceContext,
-): Promise<void> {
+async function storeClient(tx: Writer, { id, metadata, source, at }: FetchedClient, service: ServiceContext) {
   const known = await clientById(tx, id)
-  if (!known) await service.rules.countNew(tx, oidcClients.name, { address }, service)
+  if (!known) await service.rules.countNew(tx, oidcClients.name, { address: source.address }, service)
   tx.put(oidcClients, {
     id,
     secret_digest: null,
