@@ -100,12 +100,9 @@ export async function offerApproval(
   return offer && { ...showApproval(offer.row, service), isRepeated: offer.isRepeated }
 }
 
-async function termsOf(
-  tx: Writer,
-  agent: CallingAgent,
-  { wish, within }: { wish: ApprovalWish; within: number | undefined },
-  service: ServiceContext,
-): Promise<ApprovalTerms> {
+type Wished = { readonly wish: ApprovalWish; readonly within: number | undefined }
+
+async function termsOf(tx: Writer, agent: CallingAgent, { wish, within }: Wished, service: ServiceContext) {
   switch (wish.kind) {
     case 'purchase': {
       const { catalog_item_id: itemId, arguments: args = {} } = wish

@@ -56,9 +56,9 @@ export async function createRegistration(tx: Writer, order: NewDevice & DeviceCh
  */
 export async function deleteRegistration(
   tx: Writer,
-  { id, ...changing }: DeviceChanger & { readonly id: number },
+  { id, ...changing }: DeviceChanger & { id: number },
   context: Context,
-): Promise<void> {
+) {
   const device = await ownDevice(tx, changing.userId, id)
   if (device.change?.kind === 'add' || !(await needsConfirmation(tx, changing)))
     return removeDevice(tx, device, changing.at)

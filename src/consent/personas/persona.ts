@@ -46,7 +46,7 @@ export interface NewPersona {
 export async function createPersona(
   tx: Writer,
   { owner, name, description, twinId, at }: NewPersona,
-  { random }: Pick<ServiceContext, 'random'>,
+  { random }: ServiceContext,
 ) {
   const twin = await tx.get(twins, twinId)
   if (twin?.owner !== owner) throw problem('twin_unknown')

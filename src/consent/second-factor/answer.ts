@@ -48,13 +48,9 @@ export async function answerFromDevice(tx: Writer, { id, userId, answer, deviceT
 }
 
 /** The id of the device with this token, if the request went to that device. */
-export async function findAskedDevice(
-  tx: Reader,
-  { user_id, device_ids }: AuthenticationRequestRow,
-  deviceToken: string | null,
-): Promise<number | undefined> {
-  const device = deviceToken ? await deviceByToken(tx, user_id, deviceToken) : undefined
-  return device && device_ids.includes(device.id) ? device.id : undefined
+export async function findAskedDevice(tx: Reader, request: AuthenticationRequestRow, deviceToken: string | null) {
+  const device = deviceToken ? await deviceByToken(tx, request.user_id, deviceToken) : undefined
+  return device && request.device_ids.includes(device.id) ? device.id : undefined
 }
 
 export type MailedLink = { readonly id: number; readonly token: string; readonly sessionId: string }
