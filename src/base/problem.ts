@@ -103,6 +103,10 @@ export const docsOf = (code: ProblemCode | undefined, { baseUrl }: ServiceAddres
 export const problem = <Code extends ProblemCode>(code: Code, extra?: ProblemExtra<Code>): Problem =>
   new Problem(code, extra)
 
+/** What a step returns, or the problem that it throws. */
+export const problemOr = <T>(step: Promise<T>): Promise<T | Problem> =>
+  step.catch((error: unknown) => (error instanceof Problem ? error : Promise.reject(error)))
+
 export const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problems, code)
 
 export const problemCodes = Object.keys(problems).filter(isProblemCode)

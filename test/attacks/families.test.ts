@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished, test } from 'vitest'
 import { type ApprovalRow, approvals } from '../../src/consent/approvals/approval.js'
 import { type OidcClientRow, oidcClients } from '../../src/consent/oidc/clients/client.js'
-import { oidcCodes } from '../../src/consent/oidc/code.js'
 import { type ConnectionRow, oidcConnections } from '../../src/consent/oidc/connection.js'
+import { oidcCodes } from '../../src/consent/oidc/token.js'
 import { type DelegateRow, delegates } from '../../src/consent/personas/delegate.js'
-import { listAuthorizations } from '../../src/consent/second-factor/authorization.js'
+import { listAuthorizations } from '../../src/consent/second-factor/answer.js'
 import {
   type AuthenticationRequestRow,
   authenticationRequests,

@@ -10,18 +10,13 @@ export interface AccountChoiceRow {
   readonly user_id: number
   readonly client_id: string
   readonly expires_at: number
-  /** When it was used. */
   readonly chosen_at: number | null
-  /** The chosen account. Null: none. */
   readonly account_id: number | null
 }
 
 export const accountChoices = collection<AccountChoiceRow>()(
   'account_choices',
-  {
-    byToken: { fields: ['token_digest'], unique: true },
-    byExpiry: { fields: ['expires_at'] },
-  },
+  { byToken: { fields: ['token_digest'], unique: true }, byExpiry: { fields: ['expires_at'] } },
   {
     refs: { account_id: 'accounts', client_id: 'oidc_clients', connection_id: 'oidc_connections', user_id: 'users' },
     secrets: ['token_digest'],

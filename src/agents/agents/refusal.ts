@@ -2,7 +2,7 @@ import { Problem, problem } from '../../base/problem.js'
 import { approvalUrl } from '../../consent/approvals/approval.js'
 import type { ServiceContext } from '../../http/context.js'
 import { isObject } from '../../storage/unknown.js'
-import { type CallingAgent, type OfferedApproval, offerApproval, wishOf } from './request.js'
+import { type CallingAgent, offerApproval, type SentWish, wishOf } from './request.js'
 
 const REJECTED = { detail: 'The user rejected it. To ask again, request an approval.' }
 
@@ -12,15 +12,10 @@ const REJECTED = { detail: 'The user rejected it. To ask again, request an appro
  * if no approval can be offered.
  * `within`: the account whose own server the agent calls.
  */
-export async function withOffer(
-  refusal: Problem,
-  agent: CallingAgent,
-  service: ServiceContext,
-  within?: number,
-): Promise<{ refusal: Problem; approval: OfferedApproval | undefined }> {
+export async function withOffer(refusal: Problem, agent: CallingAgent, service: ServiceContext, within?: number) {
   const { approval: wish } = refusal.fields
   if (refusal.code !== 'approval_required' || !isObject(wish)) return { refusal, approval: undefined }
-  const approval = await offered(wish as Parameters<typeof wishOf>[0], agent, service, within)
+  const approval = await offered(wish as SentWish, agent, service, within)
   if (!approval) return { refusal, approval }
   const { approval_id, url, status } = approval
   if (status === 'rejected')
@@ -33,12 +28,7 @@ export async function withOffer(
   return { refusal: problem('approval_required', { detail, fields, cause: refusal }), approval }
 }
 
-async function offered(
-  wish: Parameters<typeof wishOf>[0],
-  agent: CallingAgent,
-  service: ServiceContext,
-  within: number | undefined,
-): Promise<OfferedApproval | undefined> {
+async function offered(wish: SentWish, agent: CallingAgent, service: ServiceContext, within: number | undefined) {
   try {
     return await service.storage.write((tx) => offerApproval(tx, agent, wishOf(wish), service, within))
   } catch (error) {
@@ -57,8 +47,5 @@ export function withUrl(refusal: Problem, service: Pick<ServiceContext, 'baseUrl
   return problem('approval_not_given', { detail, fields: { ...refusal.fields, url }, cause: refusal })
 }
 
-export const completeRefusal = async (
-  refusal: Problem,
-  agent: CallingAgent,
-  service: ServiceContext,
-): Promise<Problem> => (await withOffer(withUrl(refusal, service), agent, service)).refusal
+export const completeRefusal = async (refusal: Problem, agent: CallingAgent, service: ServiceContext) =>
+  (await withOffer(withUrl(refusal, service), agent, service)).refusal

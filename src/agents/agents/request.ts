@@ -1,18 +1,21 @@
 import type { Owner } from '../../base/owner.js'
-import { problem } from '../../base/problem.js'
 import {
   type Agent,
+  type ApprovalRow,
   type ApprovalTerms,
   approvalOfAgent,
   approvalOfUser,
+  approvalStatus,
+  approvals,
+  bindingOf,
   createPendingApproval,
   type ShownApproval,
   showApproval,
   showToUser,
 } from '../../consent/approvals/approval.js'
-import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
-import { currentGrant } from '../../consent/oidc/agent.js'
+import { currentGrant } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
@@ -21,16 +24,12 @@ import { paywallQuote, paywallTerms } from '../../market/paywall/order.js'
 import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/purchase.js'
 import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/approval.js'
+import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 
 /** An agent that sends a request. The principal of a route is one. */
-export interface CallingAgent extends Agent {
-  readonly kind: 'agent'
-  /** The agent's user. */
-  readonly owner: Owner
-  readonly family_id: string
-}
+export type CallingAgent = Agent & { readonly kind: 'agent'; readonly owner: Owner; readonly family_id: string }
 
 const parameters = z.optional(z.record(z.string(), z.unknown()))
 const dq = z.optional(z.string())
@@ -64,8 +63,7 @@ const wishFields = z.union([
   z.object({ kind: z.literal('account_change'), change: z.record(z.string(), z.unknown()) }),
 ])
 
-/** A request for approval: its kind, and the fields of the call to approve. */
-export type ApprovalWish = z.output<typeof wishFields>
+type ApprovalWish = z.output<typeof wishFields>
 
 /**
  * Asks the agent's user to approve a call. If a refusal of this call already offered an approval, returns that one.
@@ -89,10 +87,7 @@ export interface OfferedApproval extends ShownApproval {
   readonly isRepeated: boolean
 }
 
-/**
- * Returns the approval that the refusal of a call offers, or undefined if too many are pending. Throws `token_invalid`,
- * and what the call itself would throw before it changes anything.
- */
+/** The approval that a refusal offers, or undefined if too many are pending. Throws `token_invalid`, and what the call would throw. */
 export async function offerApproval(
   tx: Writer,
   agent: CallingAgent,
@@ -105,12 +100,9 @@ export async function offerApproval(
   return offer && { ...showApproval(offer.row, service), isRepeated: offer.isRepeated }
 }
 
-async function termsOf(
-  tx: Writer,
-  agent: CallingAgent,
-  { wish, within }: { wish: ApprovalWish; within: number | undefined },
-  service: ServiceContext,
-): Promise<ApprovalTerms> {
+type Wished = { readonly wish: ApprovalWish; readonly within: number | undefined }
+
+async function termsOf(tx: Writer, agent: CallingAgent, { wish, within }: Wished, service: ServiceContext) {
   switch (wish.kind) {
     case 'purchase': {
       const { catalog_item_id: itemId, arguments: args = {} } = wish
@@ -136,7 +128,6 @@ async function termsOf(
   }
 }
 
-/** Required fields of each kind. */
 const needed = {
   purchase: ['catalog_item_id'],
   paywall: ['amount'],
@@ -148,16 +139,13 @@ const needed = {
 /** Kinds that move value. */
 export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
 
+/** A request whose fields are not checked yet. */
+export type SentWish = { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>
+
 /** Checks that a request has the fields of its kind. Throws `field_invalid`. */
-export function wishOf(
-  fields: { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>,
-): ApprovalWish {
+export function wishOf(fields: SentWish) {
   for (const field of needed[fields.kind])
-    if (fields[field] === undefined)
-      throw problem('field_invalid', {
-        detail: `"${field}" is missing: a ${fields.kind} needs it.`,
-        fields: { field },
-      })
+    if (fields[field] === undefined) throw fieldRefused(field, `is missing: a ${fields.kind} needs it`)
   return wishFields.parse(fields)
 }
 
@@ -170,4 +158,41 @@ export async function readApproval(
 ) {
   if (caller.kind === 'agent') return showApproval(await approvalOfAgent(tx, caller, id), context)
   return showToUser(await approvalOfUser(tx, caller.id, id), context)
+}
+
+/** How many offers may be pending for a connection. Its requests do not count, so that refusals never block them. */
+const MAX_OFFERS = 10
+
+/**
+ * Returns the approval that a refusal offers for a call: the one that an earlier refusal of the same call offered, even
+ * if the user has just rejected it, or a new one. Returns undefined if the user has too many to read already. Throws
+ * `field_invalid`.
+ */
+async function offeredApproval(tx: Writer, agent: Agent, terms: ApprovalTerms, service: ServiceContext) {
+  const offers = await offersTo(tx, agent, service.clock.now())
+  const binding = bindingOf(agent, terms)
+  const same = offers.find((row) => row.binding === binding)
+  if (same) return { row: same, isRepeated: true }
+  if (offers.filter(({ status }) => status === 'pending').length >= MAX_OFFERS) return undefined
+  return { row: await createPendingApproval(tx, agent, terms, { ...service, isOffer: true }), isRepeated: false }
+}
+
+/** Makes an offer for exactly these terms a request of the agent's own, so that the user is asked once. Undefined if there is none. */
+async function takeOffer(tx: Writer, agent: Agent, terms: ApprovalTerms, at: number): Promise<ApprovalRow | undefined> {
+  const binding = bindingOf(agent, terms)
+  const offer = (await offersTo(tx, agent, at)).find((row) => row.binding === binding)
+  // After a rejection, the agent may ask again in its own words.
+  if (!offer || offer.status === 'rejected') return undefined
+  const { is_offer, ...taken } = offer
+  tx.put(approvals, taken)
+  return taken
+}
+
+/** Offers that the user can still answer or has rejected in that time, and those that the agent can still spend. */
+async function offersTo(tx: Reader, { connection_id }: Agent, at: number): Promise<ApprovalRow[]> {
+  const offers: ApprovalRow[] = []
+  for (const status of ['pending', 'approved', 'rejected'] as const)
+    for await (const row of allRows(tx, approvals, { index: 'byConnection', prefix: [connection_id, status] }))
+      if (row.is_offer && row.expires_at > at && approvalStatus(row, at) === status) offers.push(row)
+  return offers
 }

@@ -6,18 +6,13 @@ import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
-import { readApproval, requestApproval, wishOf } from '../agents/request.js'
+import { readApproval, requestApproval, type SentWish, wishOf } from '../agents/request.js'
 import type { Sdk } from './offer.js'
 import { plainLine } from './tools/plain.js'
 import type { McpVisit } from './tools/visit.js'
 
 /** What a client stores while its user is asked. Encrypted for this user, app and call. */
-const AskState = z.object({
-  approval_id: z.string(),
-  call: z.string(),
-  /** How many rounds have waited for the user. */
-  waits: z.int(),
-})
+const AskState = z.object({ approval_id: z.string(), call: z.string(), waits: z.int() })
 type AskState = Readonly<z.output<typeof AskState>>
 
 /** How long one round waits for the user, and how many rounds there are before the agent gets a refusal. */
@@ -38,20 +33,14 @@ export async function openState(visit: McpVisit, state: string): Promise<AskStat
 const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
   visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
 
-/**
- * Whether the client opens URLs for its user. Clients declare this with each request, from protocol version 2026-07-28
- * on.
- */
+/** Whether the client opens URLs for its user. Clients declare it with each request from protocol version 2026-07-28 on. */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
   return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
 }
 
 const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`
 
-/**
- * Returns the error that makes a client of 2025-11-25 open the approval's URL. Its user approves there, and the client
- * makes the same call again.
- */
+/** Makes a client of 2025-11-25 open the approval's URL, where its user approves, and call again. */
 export function urlRequired(
   { UrlElicitationRequiredError }: Sdk,
   { approval_id: elicitationId, url, summary }: ShownApproval,
@@ -62,28 +51,15 @@ export function urlRequired(
 }
 
 /** The part of a tool call that its approval depends on. */
-export interface AskedCall {
-  readonly name: string
-  readonly args: object
-}
+export type AskedCall = { readonly name: string; readonly args: object }
 
-/**
- * Asks the user for approval and returns the result that makes the client open the URL and retry. Throws what
- * `requestApproval` throws.
- */
-export async function ask(
-  { inputRequired }: Sdk,
-  visit: McpVisit,
-  call: AskedCall,
-  wish: Parameters<typeof wishOf>[0],
-): Promise<sdk.InputRequiredResult> {
+/** Makes the client open the URL of a new approval and retry. Throws what `requestApproval` throws. */
+export async function ask({ inputRequired }: Sdk, visit: McpVisit, call: AskedCall, wish: SentWish) {
   const { agent, within, service } = visit
   const asked = await service.storage.write((tx) => requestApproval(tx, agent, wishOf(wish), service, within))
   const { approval_id, url, summary } = asked
   return inputRequired({
-    inputRequests: {
-      approval: inputRequired.elicitUrl({ message: messageFor(summary), url }),
-    },
+    inputRequests: { approval: inputRequired.elicitUrl({ message: messageFor(summary), url }) },
     requestState: await sealState(visit, { approval_id, call: callOf(call.name, call.args), waits: 0 }),
   })
 }
@@ -112,15 +88,8 @@ export async function answeredApproval(
   return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
 }
 
-/**
- * Waits until the user answers, or for a while. Returns whether they did. Throws `token_invalid` if the agent's token
- * ends.
- */
-export async function isDecided(
-  { agent, service, isAuthenticated }: McpVisit,
-  approvalId: string,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Whether the user answers within a while. Throws `token_invalid` if the agent's token ends. */
+export async function isDecided({ agent, service, isAuthenticated }: McpVisit, id: string, signal: AbortSignal) {
   const { storage, background } = service
   const ended = new AbortController()
   const end = () => ended.abort()
@@ -128,14 +97,12 @@ export async function isDecided(
   const stop = service.alarm.set(WAIT_MS, end)
   const look = async (tx: Reader) => {
     if (!(await isAuthenticated(tx))) throw problem('token_invalid')
-    return (await readApproval(tx, agent, approvalId, service)).status
+    return (await readApproval(tx, agent, id, service)).status
   }
   try {
     for (;;) {
-      const { value: status, changed } = await background.watch(
-        { ms: WAIT_MS / 10, ending: ended.signal, storage },
-        look,
-      )
+      const how = { ms: WAIT_MS / 10, ending: ended.signal, storage }
+      const { value: status, changed } = await background.watch(how, look)
       if (status !== 'pending') return true
       if (!(await changed)) return false
     }

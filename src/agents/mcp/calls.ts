@@ -10,15 +10,7 @@ import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
 
-type Result = sdk.CallToolResult | sdk.InputRequiredResult
-
-/** Calls a tool. A refusal is a result too, so that the agent can react to it. */
-export async function callTool(
-  loaded: Sdk,
-  visit: McpVisit,
-  params: Json,
-  context: sdk.ServerContext,
-): Promise<Result> {
+export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, context: sdk.ServerContext) {
   const name = String(params.name)
   const args = isObject(params.arguments) ? params.arguments : {}
   const found = await visit.service.storage.read((tx) => toolNamed(tx, visit, name))

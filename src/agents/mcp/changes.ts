@@ -15,13 +15,8 @@ const PAUSE_MS = 2000
 /** The same, where no other process writes. */
 const LONG_PAUSE_MS = 15_000
 
-/** Digests of the lists that only this visitor sees. */
-interface OwnLists {
-  readonly tools: string
-  readonly resources: string
-}
+type OwnLists = { readonly tools: string; readonly resources: string }
 
-/** Returns undefined if the agent's token has ended. */
 async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnLists | undefined> {
   const read = new ReadOnce(tx)
   const connection = await findConnection(read, agent.connection_id)
@@ -34,7 +29,6 @@ async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnL
 }
 
 const digestOf = (value: unknown): string => digest(JSON.stringify(value))
-
 const pauseOf = ({ service }: McpVisit): number => (service.storage.exclusive ? LONG_PAUSE_MS : PAUSE_MS)
 
 /** The catalog of each server, as long as it is watched, by the streams of its process. */
@@ -80,10 +74,7 @@ export async function watchChanges(visit: McpVisit): Promise<ChangeFeed> {
   }
 }
 
-interface Seen {
-  readonly own: Watched<OwnLists | undefined>
-  readonly catalog: Watched<string>
-}
+type Seen = { readonly own: Watched<OwnLists | undefined>; readonly catalog: Watched<string> }
 
 const lookOwn = (visit: McpVisit, ending: AbortSignal): Promise<Seen['own']> =>
   visit.service.background.watch({ ms: pauseOf(visit), ending }, (tx) => lookAtOwn(tx, visit))
@@ -93,11 +84,7 @@ const look = async (visit: McpVisit, ending: AbortSignal): Promise<Seen> => ({
   catalog: await lookAtCatalog(visit),
 })
 
-interface Following {
-  readonly first: Seen
-  readonly tell: Parameters<ChangeFeed>[0]
-  readonly signal: AbortSignal
-}
+type Following = { readonly first: Seen; readonly tell: Parameters<ChangeFeed>[0]; readonly signal: AbortSignal }
 
 async function follow(visit: McpVisit, { first, tell, signal }: Following): Promise<void> {
   let { own, catalog } = first

@@ -4,7 +4,6 @@ import { Problem, problemSentence } from '../../base/problem.js'
 import type { Json } from './tools/tool.js'
 
 export type Sdk = typeof import('./sdk.js')
-
 type Handler = (params: Json, context: sdk.ServerContext) => Promise<sdk.Result>
 
 export interface McpOffer {
@@ -28,7 +27,6 @@ export interface SentMessage {
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
   readonly body: Json
-  /** Aborts when streams must end. */
   readonly ending: AbortSignal | undefined
 }
 
@@ -38,7 +36,6 @@ export interface McpAnswer {
   readonly body: string | ReadableStream<Uint8Array> | null
 }
 
-/** Request headers that the SDK reads. */
 const PASSED = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 /** Answers one message of either era. Nothing is stored between messages. */
@@ -63,17 +60,9 @@ export async function answerMessage(make: (sdk: Sdk) => McpOffer, message: SentM
   }
 }
 
-interface Answering {
-  readonly loaded: Sdk
-  readonly offer: McpOffer
-  readonly watch: ChangeFeed
-  readonly log: Log
-}
+type Answering = { readonly loaded: Sdk; readonly offer: McpOffer; readonly watch: ChangeFeed; readonly log: Log }
 
-async function answerBy(
-  { loaded, offer, watch, log }: Answering,
-  { url, headers, body, ending }: SentMessage,
-): Promise<McpAnswer> {
+async function answerBy({ loaded, offer, watch, log }: Answering, { url, headers, body, ending }: SentMessage) {
   const end = () => void handler.close()
   const bus = { publish() {}, subscribe: (tell: (event: sdk.ServerEvent) => void) => watch(tell, end) }
   let failure: Error | undefined
@@ -106,7 +95,6 @@ async function answerOf(response: Response, ending: AbortSignal | undefined, end
   return { status, headers, body }
 }
 
-/** A stream that calls `over` when it ends for any reason. */
 function followed(stream: ReadableStream<Uint8Array>, over: () => void): ReadableStream<Uint8Array> {
   const reader = stream.getReader()
   return new ReadableStream({

@@ -1,7 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/server'
 
 interface Prompt extends sdk.Prompt {
-  /** The message of the user. */
   say(args: Readonly<Record<string, string>>): string
 }
 
@@ -48,10 +47,7 @@ const prompts: readonly Prompt[] = [
 export const listPrompts = (): sdk.Prompt[] => prompts.map(({ say, ...prompt }) => prompt)
 
 /** Returns a prompt, the name of a missing argument, or undefined for an unknown prompt. */
-export function readPrompt(
-  name: string,
-  args: Readonly<Record<string, string>>,
-): sdk.GetPromptResult | { missing: string } | undefined {
+export function readPrompt(name: string, args: Readonly<Record<string, string>>) {
   const prompt = prompts.find((each) => each.name === name)
   const missing = prompt?.arguments?.find((each) => each.required && !args[each.name])
   if (!prompt || missing) return missing && { missing: missing.name }

@@ -1,4 +1,3 @@
-import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
 import { showItem } from '../../market/catalog/item.js'
 import { visibleItem } from '../../market/catalog/item-row.js'
@@ -11,18 +10,10 @@ import type { McpVisit } from './tools/visit.js'
 /** The newest items for sale. */
 export const CATALOG = 'farthing://catalog'
 const ON_A_PAGE = 50
-
 const JSON_TYPE = { mimeType: 'application/json' }
 
-/**
- * Lists the catalog and the receipts of the user, newest first. `cursor`: from the previous page. Throws
- * `cursor_invalid`.
- */
-export async function listResources(
-  tx: Reader,
-  { agent, service }: McpVisit,
-  cursor: string | undefined,
-): Promise<sdk.ListResourcesResult> {
+/** The catalog and the user's receipts, newest first. `cursor`: from the previous page. Throws `cursor_invalid`. */
+export async function listResources(tx: Reader, { agent, service }: McpVisit, cursor: string | undefined) {
   const after = cursor === undefined ? undefined : Number(cursor)
   if (after !== undefined && !Number.isSafeInteger(after)) throw problem('cursor_invalid')
   const { purchases, next } = await listPurchases(tx, agent.owner, { limit: ON_A_PAGE, after }, service)

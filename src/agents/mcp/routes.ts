@@ -1,24 +1,12 @@
 import { hopsIn } from '../../base/via.js'
-import { allDesigned, designed } from '../../http/fields/graded.js'
-import {
-  Amount,
-  component,
-  IdPath,
-  itemFields,
-  lineOf,
-  PageQuery,
-  pageOf,
-  ServiceMethod,
-  ServiceSchema,
-  ToolShape,
-  z,
-} from '../../http/fields/schema.js'
+import { designed } from '../../http/fields/graded.js'
+import { component, IdPath, PageQuery, pageOf, ToolShape, z } from '../../http/fields/schema.js'
 import { noContent, type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { JsonRpcMessageShape } from './message-shape.js'
 import { mcpKey } from './part.js'
 import { offerTo, protectedResource } from './server.js'
-import { createTool, deleteTool, listTools, updateTool } from './tools/registry.js'
+import { createTool, deleteTool, listTools, NewTool, ToolChange, updateTool } from './tools/registry.js'
 import { checkVisitor } from './tools/visit.js'
 
 const server = {
@@ -33,7 +21,6 @@ const server = {
 } as const
 
 type MessageCall = Call<unknown, unknown, z.output<typeof JsonRpcMessageShape>, 'agent'>
-
 type Service = Parameters<typeof offerTo>[0]['service']
 
 const metadata = {
@@ -50,28 +37,11 @@ const metadata = {
   }),
 } as const
 
-/** For sellers who register what they sell to agents. */
 const registry = { evidence: 'observed', versions: ['v4'], auth: ['account'] } as const
-
 const Tool = component('ToolAnswer', { tool: designed(ToolShape) })
 
-const { name, description } = itemFields
-
-const optional = allDesigned({
-  provider: z.optional(lineOf(255)),
-  service_method: z.optional(ServiceMethod),
-  twin_id: z.optional(z.Id),
-  external_twin_hostname: z.optional(z.Hostname),
-  input_schema: z.optional(ServiceSchema),
-})
-
 const refusals = [
-  'not_found',
-  'not_owner',
-  'twin_unknown',
-  'amount_invalid',
-  'upstream_refused',
-  'plan_limit_reached',
+  ...['not_found', 'not_owner', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
 ] as const
 
 export const mcpRoutes = defineRoutes('mcp', {
@@ -83,7 +53,6 @@ export const mcpRoutes = defineRoutes('mcp', {
     errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service),
   }),
-
   callAccountMcp: route({
     ...server,
     summary:
@@ -93,21 +62,18 @@ export const mcpRoutes = defineRoutes('mcp', {
     errors: ['origin_refused', 'too_many_streams', 'not_bundled'],
     handle: (call, service) => answer(call, service, call.params.id),
   }),
-
   readProtectedResource: route({
     ...metadata,
     summary: "Read which issuer's tokens the interface accepts (RFC 9728).",
     path: '/.well-known/oauth-protected-resource',
     read: async (_tx, _call, service) => protectedResource(service, ''),
   }),
-
   readMcpResource: route({
     ...metadata,
     summary: "Read which issuer's tokens the master MCP server accepts.",
     path: '/.well-known/oauth-protected-resource/mcp',
     read: async (_tx, _call, service) => protectedResource(service, '/mcp'),
   }),
-
   readAccountMcpResource: route({
     ...metadata,
     summary: "Read which issuer's tokens an account's own MCP server accepts.",
@@ -115,14 +81,13 @@ export const mcpRoutes = defineRoutes('mcp', {
     params: IdPath,
     read: async (_tx, { params }, service) => protectedResource(service, `/mcp/${params.id}`),
   }),
-
   createTool: route({
     ...registry,
     summary:
       'Register a tool, which is a featured catalog item. `provider` names an account that has no name yet. Otherwise buyers see the name of the account.',
     method: 'POST',
     path: '/mcp/tools',
-    body: z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() }),
+    body: NewTool,
     status: 201,
     result: Tool,
     errors: [...refusals],
@@ -132,7 +97,6 @@ export const mcpRoutes = defineRoutes('mcp', {
       tool: await createTool(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
     }),
   }),
-
   listTools: route({
     ...registry,
     summary: "List the account's tools, newest first.",
@@ -144,28 +108,19 @@ export const mcpRoutes = defineRoutes('mcp', {
     wholeList: 'tools',
     read: (tx, { query, principal }) => listTools(tx, principal.id, query),
   }),
-
   updateTool: route({
     ...registry,
     summary: 'Change a tool, or whether it is active.',
     method: 'PUT',
     path: '/mcp/tools/:id',
     params: IdPath,
-    body: z.object({
-      ...optional,
-      name: z.optional(name),
-      description: z.optional(description),
-      price_per_call: designed(z.optional(Amount)),
-      service_url: designed(z.optional(z.string())),
-      active: designed(z.optional(z.boolean())),
-    }),
+    body: ToolChange,
     result: Tool,
     errors: [...refusals],
     write: async (tx, { params, body, principal }, service) => ({
       tool: await updateTool(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
     }),
   }),
-
   deleteTool: route({
     ...registry,
     summary: 'Delete a tool. Its item is archived and can be restored.',
@@ -186,18 +141,7 @@ async function answer(call: MessageCall, service: Service, within?: number): Pro
   const visitor = { agent, within, origin: headers.get('origin') }
   await service.storage.read((tx) => checkVisitor(tx, visitor, service.baseUrl))
   const { answerMessage } = await service.options.parts.load(mcpKey)
-  return reply(
-    await answerMessage(
-      offerTo({
-        agent,
-        within,
-        hops: hopsIn(headers),
-        sessionId: headers.get('mcp-session-id'),
-        service,
-        isAuthenticated,
-      }),
-      { url, headers, body, ending },
-      service.log,
-    ),
-  )
+  const sessionId = headers.get('mcp-session-id')
+  const offer = offerTo({ agent, within, hops: hopsIn(headers), sessionId, service, isAuthenticated })
+  return reply(await answerMessage(offer, { url, headers, body, ending }, service.log))
 }

@@ -1,4 +1,4 @@
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { minuteText } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
@@ -8,8 +8,7 @@ import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
-import type { ShownApp } from '../oidc/clients/shown-app.js'
-import { findLastRequest } from '../second-factor/last-request.js'
+import { findLastRequest } from '../second-factor/await-second-factor.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
 import {
   type FilledSignIn,
@@ -21,26 +20,12 @@ import {
 } from '../sign-in/sign-in-flow.js'
 import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decideApproval } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
-import { approvedPrice, checkApprovedPrice } from './approved-price.js'
-import { appOf, secondFactorDetail } from './second-factor.js'
+import { appOf, secondFactorDetail } from './approve.js'
+import { approvedPrice, checkApprovedPrice } from './price-detail.js'
 
-/** What an agent wants to do, as the page shows it. */
-export interface AskedApproval {
-  readonly app: ShownApp
-  readonly kind: ApprovalRow['kind']
-  readonly summary: string
-  readonly detail: Readonly<Record<string, unknown>>
-  /** The current values that an account change replaces. */
-  readonly now: Readonly<Record<string, unknown>> | undefined
-  /** The total price, in the digital quantity. Undefined if nothing is paid. */
-  readonly quote: { readonly price: number; readonly dq: string } | undefined
-  /** The user's email. */
-  readonly email: string
-  /** In UTC, to the minute. */
-  readonly until: string
-}
+/** What an agent wants to do, as the page shows it. `now`: the current values that a change of an account replaces. */
+export type AskedApproval = Awaited<ReturnType<typeof describeApproval>>
 
-/** What the page shows its visitor. */
 export type ApprovalStep = { readonly refused?: Problem | undefined } & (
   | SignInStep
   /** Everybody but the user sees this, whether the approval exists or not. */
@@ -82,20 +67,15 @@ async function findOwnApproval(tx: Reader, id: string, session: SessionRow): Pro
   return row?.user_id === session.user_id ? row : undefined
 }
 
-async function describeApproval(tx: Reader, row: ApprovalRow, email: string): Promise<AskedApproval> {
-  const { kind, summary, detail, now, expires_at } = row
+async function describeApproval(tx: Reader, row: ApprovalRow, email: string) {
+  const { kind, summary, now, expires_at } = row
+  const detail: Readonly<Record<string, unknown>> = row.detail
   const price = await approvedPrice(tx, row)
   const quote = price && { price: toAmount(price.amount, price.quantity.decimals), dq: price.quantity.id }
-  return {
-    ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote },
-    until: minuteText(expires_at),
-  }
+  return { ...{ app: await appOf(tx, row), kind, summary, detail, now, email, quote }, until: minuteText(expires_at) }
 }
 
-interface ApprovalSession {
-  readonly row: ApprovalRow
-  readonly sessionId: string
-}
+type ApprovalSession = { readonly row: ApprovalRow; readonly sessionId: string }
 
 const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
   userId: row.user_id,
@@ -105,11 +85,7 @@ const orderOf = async (tx: Reader, { row, sessionId }: ApprovalSession) => ({
 })
 
 /** The state of this session's last authentication request. Spends an approved one. Returns undefined if there is none. */
-async function readSecondFactor(
-  tx: Writer,
-  session: ApprovalSession,
-  at: number,
-): Promise<'device' | 'mail' | 'approved' | 'rejected' | 'expired' | undefined> {
+async function readSecondFactor(tx: Writer, session: ApprovalSession, at: number) {
   const order = { ...(await orderOf(tx, session)), at }
   const asked = await findLastRequest(tx, order)
   if (!asked) return undefined
@@ -119,7 +95,6 @@ async function readSecondFactor(
   return status
 }
 
-/** The approval that the visitor may decide, or why they may not. */
 async function findDecidable(tx: Reader, { id, sessionId }: ApprovalVisit, at: number) {
   const session = await findSession(tx, sessionId, at)
   if (!session) return problem('sign_in_required')
@@ -134,38 +109,23 @@ async function reject(tx: Writer, visit: ApprovalVisit, _: object, { clock }: Se
   return found instanceof Problem ? found : leadOn(await decideApproval(tx, found.row, { decision: 'rejected', at }))
 }
 
-/** Includes the quote that the page showed. */
 interface FilledApproval extends FilledSignIn, PriceQuote {}
 
-async function approve(
-  tx: Writer,
-  visit: ApprovalVisit,
-  seen: FilledApproval,
-  service: ServiceContext,
-): Promise<Next | Problem> {
+async function approve(tx: Writer, visit: ApprovalVisit, seen: FilledApproval, service: ServiceContext) {
   const at = service.clock.now()
   const { sessionId } = visit
   const found = await findDecidable(tx, visit, at)
   if (found instanceof Problem) return found
   const { session, row } = found
-  const changed = await problemOf(checkApprovedPrice(tx, row, seen))
-  if (changed) return changed
+  const changed = await problemOr(checkApprovedPrice(tx, row, seen))
+  if (changed instanceof Problem) return changed
   const known = await readSecondFactor(tx, { row, sessionId }, at)
   if (known === 'device' || known === 'mail') return new Next({ step: 'wait' })
   const isShown = known === 'approved' || (await isJustSignedIn(tx, session, at))
   if (isShown) return leadOn(await decideApproval(tx, row, { decision: 'approved', at }))
   const order = { ...(await orderOf(tx, { row, sessionId })), at }
-  return (await problemOf(requireSecondFactor(tx, order, service))) ?? new Next({ step: 'wait' })
-}
-
-async function problemOf(step: Promise<unknown>): Promise<Problem | undefined> {
-  try {
-    await step
-    return undefined
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const asked = await problemOr(requireSecondFactor(tx, order, service))
+  return asked instanceof Problem ? asked : new Next({ step: 'wait' })
 }
 
 const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
@@ -173,10 +133,7 @@ const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided inst
 /** How long a code counts as a second factor. */
 const CODE_COUNTS_FOR = 5 * 60_000
 
-/**
- * Whether the visitor just signed in with a mailed code and has no device. Their second factor would be a mailed link, and
- * the code already proves that they read that mail.
- */
+/** Without a device, the second factor would be a mailed link, and a code that was just mailed already proves as much. */
 const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
   by === 'code' && at - created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, user_id))
 

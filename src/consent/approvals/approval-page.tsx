@@ -6,8 +6,8 @@ import type { FormPage } from '../../http/pages/form-page.js'
 import { Actions, AmountText, AppTitle, Button, Form, QuoteFields } from '../../http/pages/parts.js'
 import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
 import { isObject } from '../../storage/unknown.js'
+import { labelOf } from '../second-factor/wording.js'
 import type { ApprovalStep, AskedApproval } from './approval-flow.js'
-import { AllFields, Change } from './facts.js'
 
 const kindTitles: Record<AskedApproval['kind'], string> = {
   purchase: 'Approve a purchase',
@@ -25,7 +25,6 @@ const sentences: Partial<Record<ProblemCode, string>> = {
 }
 
 export const approvalSentence = ({ code }: Problem): string | undefined => sentences[code]
-
 const signInTitles = { email: 'Sign in to answer', code: 'Enter your code', device: 'Approve on your device' }
 
 const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll, ...view }: View): FormPage => ({
@@ -35,7 +34,6 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
   body: <SignInForms at={shown} {...view} />,
 })
 
-/** Which app asks, and for what. */
 const head = ({ app, summary }: AskedApproval) => ({
   kicker: (
     <>
@@ -77,7 +75,6 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
   }
 }
 
-/** Everything that the user approves. */
 function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNode {
   if (kind !== 'account_change') return <AllFields of={detail} />
   const { change, new_price, ...about } = detail
@@ -98,7 +95,6 @@ const ends: Record<At<ApprovalStep, 'over'>['status'], readonly [title: string, 
   spent: ['Done', 'You approved this, and the app has used it. It cannot use it again.'],
 }
 
-/** The page on which a user answers an agent. */
 export const approvalPages: Pages<ApprovalStep> = {
   email: signInPage,
   code: signInPage,
@@ -134,3 +130,91 @@ export const approvalPages: Pages<ApprovalStep> = {
     body: <p role="status">{ends[status][1]}</p>,
   }),
 }
+
+/** All fields of an object. Values that others wrote are shown as plain text. */
+const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>> }) => (
+  <dl>
+    {Object.entries(fields).map(([name, value]) => (
+      <div>
+        <dt dir="auto">{labelOf(revealInvisible(name))}</dt>
+        <dd>
+          <Value value={value} />
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const Change = ({
+  change,
+  now,
+}: {
+  change: Readonly<Record<string, unknown>>
+  now: Readonly<Record<string, unknown>>
+}) => (
+  <>
+    <h2>What changes</h2>
+    <dl>
+      {Object.entries(change).map(([name, value]) => (
+        <div>
+          <dt>{labelOf(revealInvisible(name))}</dt>
+          {Object.hasOwn(now, name) && (
+            <dd>
+              <span class="muted">Now: </span>
+              <Value value={now[name]} />
+            </dd>
+          )}
+          <dd>
+            {Object.hasOwn(now, name) && <span class="muted">Becomes: </span>}
+            <Value value={value} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  </>
+)
+
+/** One line of text, or JSON for anything longer. */
+function Value({ value }: { value: unknown }): VNode {
+  if (value === null || value === '') return <em>{value === null ? 'none' : 'empty'}</em>
+  if (typeof value === 'boolean') return <span>{value ? 'yes' : 'no'}</span>
+  if (typeof value === 'object') return Array.isArray(value) ? <Items items={value} /> : <Fields fields={value} />
+  const text = revealInvisible(String(value))
+  return text.includes('\n') ? <pre dir="auto">{text}</pre> : <bdi>{text}</bdi>
+}
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const depthOf = (value: unknown): number =>
+  isNested(value) ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+
+/** A list of fields, or JSON if the value is nested too deep to read. */
+const Fields = ({ fields }: { fields: object }) => {
+  const entries = Object.entries(fields)
+  if (entries.length === 0) return <em>none</em>
+  if (depthOf(fields) > 2) return <Json value={fields} />
+  return (
+    <ul>
+      {entries.map(([name, value]) => (
+        <li>
+          <bdi class="muted">{revealInvisible(name)}</bdi>
+          <span class="muted">: </span>
+          <Value value={value} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Items = ({ items }: { items: readonly unknown[] }) =>
+  items.length === 0 ? (
+    <em>none</em>
+  ) : (
+    <ol>
+      {items.map((item) => (
+        <li>{isNested(item) ? <Fields fields={item} /> : <Value value={item} />}</li>
+      ))}
+    </ol>
+  )
+
+const Json = ({ value }: { value: unknown }) => <pre dir="ltr">{revealInvisible(JSON.stringify(value, null, 2))}</pre>

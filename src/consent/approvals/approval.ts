@@ -4,12 +4,12 @@ import { digest, randomHex } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent } from '../../identity/users/user.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { currentGrant } from '../oidc/agent.js'
+import { currentGrant } from '../oidc/token.js'
 
 /** How long a user has to answer. */
 const PENDING_FOR = 15 * 60_000
@@ -18,7 +18,6 @@ const SPENDABLE_FOR = 60 * 60_000
 /** How many approvals a connection may have pending. More would wear the user down. */
 const MAX_PENDING = 20
 
-/** How long an ended approval stays readable. */
 export const APPROVAL_STORED_FOR = 30 * 24 * 60 * 60_000
 /** Limit on the JSON of a detail, because people read it. A full cart of fifty lines fits. */
 const MAX_CHARACTERS = 32 * 1024
@@ -29,7 +28,6 @@ export const APPROVAL_EXPIRES = 'approval_expires'
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 
-/** An app that acts for a user. */
 export interface Agent {
   readonly user_id: number
   readonly client_id: string
@@ -42,7 +40,6 @@ export interface Agent {
 export type ApprovalTerms = {
   /** The current values that a change replaces. Only the user sees them. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
-  /** One line for people. */
   readonly summary: string
 } & (
   | { readonly kind: 'purchase' | 'paywall' | 'transfer'; readonly detail: PaymentDetail }
@@ -50,20 +47,11 @@ export type ApprovalTerms = {
   | { readonly kind: 'account_change'; readonly detail: ChangeDetail }
 )
 
-export type ApprovalKind = ApprovalTerms['kind']
-
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
-interface Price {
-  readonly price: string
-  readonly amount: number
-  readonly dq: string
-}
+type Price = { readonly price: string; readonly amount: number; readonly dq: string }
 
 /** Plain JSON, with everything that the user approves. */
-interface PaymentDetail extends Price {
-  readonly payee: string
-  readonly [field: string]: unknown
-}
+type PaymentDetail = Price & { readonly payee: string; readonly [field: string]: unknown }
 
 export interface CartDetail {
   readonly cart_id: number
@@ -141,10 +129,7 @@ export function approvalStatus({ status, expires_at }: ApprovalRow, at: number):
   return isCurrent(expires_at, status === 'pending' ? PENDING_FOR : SPENDABLE_FOR, at) ? status : 'expired'
 }
 
-/**
- * Creates an approval that waits for the agent's user. Throws `field_invalid`, and `too_many_pending` unless it is an
- * offer.
- */
+/** Creates an approval that waits for the agent's user. Throws `field_invalid`, and `too_many_pending` unless it is an offer. */
 export async function createPendingApproval(
   tx: Writer,
   agent: Agent,
@@ -202,18 +187,12 @@ export const approvalOfUser = (tx: Reader, userId: number, id: string): Promise<
 export async function listApprovals(
   tx: Reader,
   userId: number,
-  {
-    status,
-    limit,
-    after,
-  }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
+  { status, ...page }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
   context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
 ) {
-  const place =
-    status === undefined
-      ? ({ index: 'byUser', prefix: [userId] } as const)
-      : ({ index: 'byUserStatus', prefix: [userId, status] } as const)
-  const { rows, next } = await newestFirst(tx, approvals, { ...place, prefix: [...place.prefix], limit, after })
+  const index = status === undefined ? 'byUser' : 'byUserStatus'
+  const prefix = status === undefined ? [userId] : [userId, status]
+  const { rows, next } = await newestFirst(tx, approvals, { index, prefix, ...page })
   return { approvals: rows.map((row) => showToUser(row, context)), next }
 }
 
@@ -224,21 +203,15 @@ export async function decideApproval(
   { decision, at }: { decision: 'approved' | 'rejected'; at: number },
 ): Promise<ApprovalRow | Problem> {
   if (approvalStatus(row, at) !== 'pending') return problem('not_pending')
-  const decided: ApprovalRow = {
-    ...row,
-    status: decision,
-    expires_at: decision === 'approved' ? at + SPENDABLE_FOR : row.expires_at,
-  }
+  const expires_at = decision === 'approved' ? at + SPENDABLE_FOR : row.expires_at
+  const decided: ApprovalRow = { ...row, status: decision, expires_at }
   tx.put(approvals, decided)
   if (decision === 'approved') await setTimer(tx, { kind: APPROVAL_EXPIRES, subject: row.id, at: decided.expires_at })
   await recordApprovalEvent(tx, decided, { act: decision, actor: `user:${row.user_id}`, at })
   return decided
 }
 
-/**
- * Spends an approval of exactly these terms, in the transaction of the action that needs it.
- * Throws `token_invalid`, `not_found`, `approval_mismatch`, `approval_spent`, `approval_not_given`.
- */
+/** Spends an approval of these terms where they act. Throws `token_invalid`, `not_found`, `approval_mismatch`, like `checkApproved`. */
 export async function spendApproval(
   tx: Writer,
   agent: Agent,
@@ -268,7 +241,6 @@ const notApproved = {
   expired: 'The approval has expired. Request a new one.',
 } as const
 
-/** Expires an approval that was not spent in time. */
 export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   const at = clock.now()
   const row = await tx.get(approvals, subject)
@@ -277,19 +249,11 @@ export const expireApproval: TimerJob = async (tx, subject, { clock }) => {
   if (row.status === 'pending' || row.status === 'approved') await expire(tx, row, at)
 }
 
-/**
- * Expires the pending requests of a connection, and the last approved ones. Older ones expire by their timers: without
- * the connection nobody can spend them.
- */
+/** Expires a connection's pending requests and last approved ones. Timers expire older ones, which nobody can spend without it. */
 export async function expireApprovalsOf(tx: Writer, connectionId: number, at: number): Promise<void> {
   for (const status of ['pending', 'approved']) {
-    const query = {
-      index: 'byConnection',
-      prefix: [connectionId, status],
-      limit: 4 * MAX_PENDING,
-      reverse: true,
-    } as const
-    for (const row of await tx.find(approvals, query)) await expire(tx, row, at)
+    const query = { index: 'byConnection', prefix: [connectionId, status], limit: 4 * MAX_PENDING } as const
+    for (const row of await tx.find(approvals, { ...query, reverse: true })) await expire(tx, row, at)
   }
 }
 
@@ -299,31 +263,14 @@ async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
   await recordApprovalEvent(tx, expired, { act: 'expired', actor: 'service', at })
 }
 
-export interface ShownApproval {
-  approval_id: string
-  kind: ApprovalKind
-  status: ApprovalStatus
-  detail: Record<string, unknown>
-  summary: string
-  /** The page on which the user answers. */
-  url: string
-  expires_at: number
-  created_at: number
-  spent_at: number | null
-}
-
 /** An approval as its agent sees it. Times are Unix seconds. */
-export function showApproval(
-  row: ApprovalRow,
-  { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
-): ShownApproval {
-  const { id, kind, detail, summary, expires_at, created_at, spent_at } = row
+export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+  const { id, kind, summary, expires_at, created_at, spent_at } = row
+  const detail: Record<string, unknown> = row.detail
   return {
     approval_id: id,
-    kind,
+    ...{ kind, detail, summary },
     status: approvalStatus(row, clock.now()),
-    detail,
-    summary,
     url: approvalUrl(id, { baseUrl }),
     expires_at: seconds(expires_at),
     created_at: seconds(created_at),
@@ -332,10 +279,12 @@ export function showApproval(
 }
 
 /** An approval as its user sees it: with the current values that it would replace. */
-export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
+export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
   const shown = showApproval(row, context)
   return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown
 }
+
+export type ShownApproval = ReturnType<typeof showApproval>
 
 export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
   `${baseUrl}/approvals/${id}`
@@ -345,11 +294,7 @@ const recordApprovalEvent = (
   { id, user_id, client_id, kind, summary }: ApprovalRow,
   { act, actor, at }: { act: Exclude<ApprovalStatus, 'pending'> | 'requested'; actor: string; at: number },
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `approval.${act}`,
-    actor,
-    subject: `approval:${id}`,
+  recordUserEvent(tx, user_id, {
+    ...{ type: `approval.${act}`, actor, subject: `approval:${id}`, at },
     data: { kind, summary, client_id },
-    at,
   })

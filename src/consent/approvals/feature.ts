@@ -6,7 +6,5 @@ export const approvalFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [approvals, agentSettings],
-  timers: {
-    [APPROVAL_EXPIRES]: async () => expireApproval,
-  },
+  timers: { [APPROVAL_EXPIRES]: async () => expireApproval },
 }

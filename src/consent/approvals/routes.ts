@@ -6,16 +6,17 @@ import { approveApproval, updateAgentSettings } from './approve.js'
 import { readAgentSettings } from './settings.js'
 
 const ApprovalPath = z.object({ id: z.TextId })
-
-/** Users answer with their own token or in a browser. */
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
-/** The session of a caller who needs a second factor. */
-const sessionOf = ({ principal, session }: Call<unknown, unknown, unknown, 'user' | 'session'>) =>
+type Caller = Pick<Call<unknown, unknown, unknown, 'user' | 'session'>, 'principal' | 'session'>
+
+const sessionOf = ({ principal, session }: Caller) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
 const AgentSettings = component('AgentSettings', { approval_threshold: z.record(z.string(), Amount) })
-
+const decisionErrors = ['not_found', 'not_pending', 'price_changed'] as const
+const codeErrors = ['too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'] as const
+const secondFactorErrors = ['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const
 const approvalPage = { ...approvalFlow.page, params: ApprovalPath, redirects: true } as const
 
 export const approvalRoutes = defineRoutes('approvals', {
@@ -33,7 +34,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listApprovals(tx, principal.id, query, service),
   }),
-
   approveApproval: route({
     ...users,
     summary:
@@ -44,25 +44,11 @@ export const approvalRoutes = defineRoutes('approvals', {
     body: z.object(quoteFields),
     bodyOptional: true,
     result: ApprovalShape,
-    errors: [
-      'not_found',
-      'not_pending',
-      'price_changed',
-      'rejected',
-      'approval_timeout',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: [...decisionErrors, ...secondFactorErrors],
     idempotent: true,
-    handle: (call, service) =>
-      approveApproval(service, {
-        id: call.params.id,
-        userId: call.principal.id,
-        session: sessionOf(call),
-        seen: call.body,
-      }),
+    handle: ({ params, principal, body: seen, session }, service) =>
+      approveApproval(service, { ...params, userId: principal.id, session: sessionOf({ principal, session }), seen }),
   }),
-
   rejectApproval: route({
     ...users,
     summary: 'Reject what an agent requested.',
@@ -78,7 +64,6 @@ export const approvalRoutes = defineRoutes('approvals', {
       return 'id' in decided ? showToUser(decided, service) : decided
     },
   }),
-
   readAgentSettings: route({
     ...users,
     summary: "Read how much the user's agents may pay without an approval, by digital quantity. Default: 0.",
@@ -87,7 +72,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     result: AgentSettings,
     read: (tx, { principal }) => readAgentSettings(tx, principal.id),
   }),
-
   updateAgentSettings: route({
     ...users,
     summary:
@@ -96,15 +80,10 @@ export const approvalRoutes = defineRoutes('approvals', {
     path: '/agent/settings',
     body: AgentSettings,
     result: AgentSettings,
-    errors: ['dq_unknown', 'amount_invalid', 'rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'],
-    handle: (call, service) =>
-      updateAgentSettings(service, {
-        userId: call.principal.id,
-        thresholds: call.body.approval_threshold,
-        session: sessionOf(call),
-      }),
+    errors: ['dq_unknown', 'amount_invalid', ...secondFactorErrors],
+    handle: ({ principal, body: { approval_threshold: thresholds }, session }, service) =>
+      updateAgentSettings(service, { userId: principal.id, thresholds, session: sessionOf({ principal, session }) }),
   }),
-
   openApproval: route({
     ...approvalPage,
     summary: 'Open the page on which a user signs in, reads what an agent requested, and answers it.',
@@ -112,7 +91,6 @@ export const approvalRoutes = defineRoutes('approvals', {
     errors: ['not_found', 'rejected', 'approval_timeout', 'code_expired'],
     write: approvalFlow.open,
   }),
-
   answerApproval: route({
     ...approvalPage,
     summary: 'Send a form of this page: sign in with a mailed code, approve, or reject.',
@@ -124,18 +102,7 @@ export const approvalRoutes = defineRoutes('approvals', {
       ...quoteFields,
     }),
     status: 303,
-    errors: [
-      'not_found',
-      'not_pending',
-      'price_changed',
-      'sign_in_required',
-      'too_many_pending',
-      'too_many_mails',
-      'too_many_codes',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-    ],
+    errors: [...decisionErrors, 'sign_in_required', 'too_many_pending', 'too_many_mails', ...codeErrors],
     write: approvalFlow.answer,
   }),
 })

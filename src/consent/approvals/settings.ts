@@ -1,4 +1,4 @@
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent } from '../../identity/users/user.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -21,9 +21,7 @@ export async function thresholdOf(tx: Reader, userId: number, dq: string): Promi
   return BigInt((await tx.get(agentSettings, userId))?.thresholds[dq] ?? 0)
 }
 
-export interface ShownAgentSettings {
-  approval_threshold: Record<string, number>
-}
+export type ShownAgentSettings = { approval_threshold: Record<string, number> }
 
 /** The user's thresholds, by digital quantity and in that quantity. */
 export async function readAgentSettings(tx: Reader, userId: number): Promise<ShownAgentSettings> {
@@ -36,7 +34,6 @@ export async function readAgentSettings(tx: Reader, userId: number): Promise<Sho
 /** New thresholds, by digital quantity and in that quantity. 0 removes a threshold. Quantities that are not listed keep theirs. */
 export type NewThresholds = Readonly<Record<string, number>>
 
-/** Whether any threshold would go up. Throws like `setThresholds`. */
 export async function isRaised(tx: Reader, userId: number, thresholds: NewThresholds): Promise<boolean> {
   for (const [dq, units] of await unitsOf(tx, thresholds)) if (units > (await thresholdOf(tx, userId, dq))) return true
   return false
@@ -54,14 +51,8 @@ export async function setThresholds(
     else changed.set(dq, String(units))
   tx.put(agentSettings, { id: userId, thresholds: Object.fromEntries(changed) })
   const shown = await readAgentSettings(tx, userId)
-  await recordEvent(tx, {
-    owners: [`user:${userId}`],
-    type: 'approval.threshold_changed',
-    actor: `user:${userId}`,
-    subject: `user:${userId}`,
-    data: { ...shown },
-    at,
-  })
+  const event = { type: 'approval.threshold_changed', subject: `user:${userId}`, data: { ...shown }, at } as const
+  await recordUserEvent(tx, userId, event)
   return shown
 }
 

@@ -14,8 +14,8 @@ import {
 } from '../../identity/sessions/session.js'
 import { findAccessToken, ownerOfPair } from '../../identity/tokens/token.js'
 import type { Reader } from '../../storage/storage.js'
-import { findAgentToken } from '../oidc/agent.js'
 import { metadataAddress } from '../oidc/issuer.js'
+import { findAgentToken } from '../oidc/token.js'
 
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>
 

@@ -3,8 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
 import { clients, clientsOf, createClient, isNewer } from '../../identity/tokens/client.js'
 import { revokeClient } from '../../identity/tokens/token.js'
-import { isProven, showSecrets, users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { isProven, recordUserEvent, showSecrets, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import {
@@ -24,11 +23,7 @@ const secondFactorOrderOf = ({ userId, sessionId }: UserSession) => ({
   detail: { request: 'Create new client credentials, with which programs can use your wallet' },
 })
 
-/** Waits until the user approves new client credentials. Throws like `awaitSecondFactor`. */
-export const awaitSecretsApproval = async (
-  service: ServiceContext,
-  session: UserSession,
-): Promise<ApprovedSecondFactor> => ({
+export const awaitSecretsApproval = async (service: ServiceContext, session: UserSession) => ({
   ...session,
   request: await awaitSecondFactor(service, secondFactorOrderOf(session)),
 })
@@ -82,7 +77,7 @@ interface CreatedSecrets {
 async function notifyUser(tx: Writer, { userId, clientId, ended, at }: CreatedSecrets): Promise<void> {
   const owner = `user:${userId}` as const
   const data = { client_id: clientId, ended_client_ids: ended }
-  await recordEvent(tx, { owners: [owner], type: 'user.secrets_created', actor: owner, subject: owner, data, at })
+  await recordUserEvent(tx, userId, { type: 'user.secrets_created', subject: owner, data, at })
   const user = await getExisting(tx, users, userId)
   if (!isProven(user)) return
   const text = [

@@ -1,18 +1,17 @@
 import { problem } from '../../base/problem.js'
 import { digest, sameSecret } from '../../base/secrets.js'
-import { seconds } from '../../base/time.js'
+import { quoted, unlinked } from '../../base/text/quotation.js'
+import { minuteText, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
-import { users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent, users } from '../../identity/users/user.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type DeviceMail, deviceMail } from './wording.js'
 
 /** `mobile`: a phone whose app names no system, as existing clients register. */
 export const platforms = ['ios', 'android', 'web', 'mobile'] as const
-export type Platform = (typeof platforms)[number]
+type Platform = (typeof platforms)[number]
 
 const MAX_DEVICES = 20
 /** Limit on unconfirmed devices, counted separately. A new one removes the oldest. */
@@ -41,7 +40,6 @@ export interface DeviceChange {
   readonly kind: 'add' | 'remove'
   /** Id of the device that this one replaces. */
   readonly replaces: number | null
-  /** Digest of the token in the mailed link. */
   readonly link_digest: string
   /** The period in which the link can confirm, in Unix milliseconds. */
   readonly link_from: number
@@ -68,8 +66,7 @@ export interface NewDevice {
   readonly at: number
 }
 
-/** A registration that is not stored yet. */
-export interface DeviceRegistration {
+interface DeviceRegistration {
   readonly row: DeviceRow
   /** True if the token is registered already. Then only the name and platform change. */
   readonly isKnown: boolean
@@ -77,10 +74,7 @@ export interface DeviceRegistration {
   readonly former: DeviceRow | undefined
 }
 
-/**
- * Prepares a registration without storing it. A new token always gets a new id, so that it cannot answer earlier requests.
- * Throws `too_many_devices`.
- */
+/** Plans a registration. A new token always gets a new id, so that it cannot answer earlier requests. Throws `too_many_devices`. */
 export async function planRegistration(
   tx: Writer,
   { userId, platform, token, name, deviceId, at }: NewDevice,
@@ -106,7 +100,6 @@ export async function planRegistration(
   return { row, isKnown: known !== undefined, former: known ? undefined : former }
 }
 
-/** Stores a device, or the new name of a known one. */
 export async function addDevice(
   tx: Writer,
   { row, isKnown, former }: DeviceRegistration,
@@ -144,11 +137,7 @@ export async function settleChange(
 ): Promise<void> {
   if (!change) return
   const device: DeviceRow = { ...rest, change: null }
-  if (change.kind === 'remove') {
-    if (confirmed) return removeDevice(tx, device, at)
-    tx.put(devices, device)
-    return
-  }
+  if (change.kind === 'remove') return confirmed ? removeDevice(tx, device, at) : tx.put(devices, device)
   if (!confirmed) {
     tx.remove(devices, device.id)
     return recordDeviceEvent(tx, 'device_refused', device, at)
@@ -181,11 +170,7 @@ async function remove(tx: Writer, device: DeviceRow, at: number): Promise<void> 
 export const ownDevice = (tx: Reader, userId: number, id: number): Promise<DeviceRow> =>
   getOrNotFound(tx, devices, id, { user_id: userId })
 
-export async function listRegistrations(
-  tx: Reader,
-  userId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listRegistrations(tx: Reader, userId: number, page: PageBounds) {
   const { rows, next } = await newestFirst(tx, devices, { index: 'byUser', prefix: [userId], ...page })
   const shown = rows.map((row) => ({ ...showDevice(row), ...(!isActive(row) && { active: false as const }) }))
   return { registrations: shown, next }
@@ -193,7 +178,6 @@ export async function listRegistrations(
 
 const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
 
-/** The devices on which the user answers requests. */
 export const activeDevicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   (await rowsOf(tx, userId)).filter(isActive)
 
@@ -212,7 +196,6 @@ const rowsOf = (tx: Reader, userId: number): Promise<DeviceRow[]> =>
 export const hasDevice = async (tx: Reader, userId: number): Promise<boolean> =>
   (await activeDevicesOf(tx, userId)).length > 0
 
-/** The user's active device with this token. */
 export async function deviceByToken(tx: Reader, userId: number, token: string): Promise<DeviceRow | undefined> {
   const presented = digest(token)
   return (await activeDevicesOf(tx, userId)).find((device) => sameSecret(device.token_digest, presented))
@@ -224,7 +207,6 @@ export const pushToken = (device: DeviceRow, { keys }: Pick<ServiceContext, 'key
 
 const sealContext = (id: number): string => `devices:${id}:token`
 
-/** Updates the platforms that the user's record lists. */
 async function updatePlatforms(tx: Writer, userId: number, at: number): Promise<void> {
   const user = await getExisting(tx, users, userId)
   const own = await activeDevicesOf(tx, userId)
@@ -240,14 +222,7 @@ const recordDeviceEvent = (
   { id, user_id, platform, name }: DeviceRow,
   at: number,
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `second_factor.${what}`,
-    actor: `user:${user_id}`,
-    subject: `device:${id}`,
-    data: { platform, name },
-    at,
-  })
+  recordUserEvent(tx, user_id, { type: `second_factor.${what}`, subject: `device:${id}`, data: { platform, name }, at })
 
 /** Whoever has proven the address gets every mail about their security. */
 async function mailUser(tx: Writer, device: DeviceRow, letter: DeviceMail, at: number): Promise<void> {
@@ -263,3 +238,45 @@ export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
   name,
   created_at: seconds(created_at),
 })
+
+type NamedDevice = Pick<DeviceRow, 'platform' | 'name'>
+
+const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
+
+/** A device in text for people. Its name is quoted, because anybody who registers a device chooses it. */
+export const deviceText = ({ platform, name }: NamedDevice): string =>
+  name ? `${quoted(name)} (${platformNames[platform]})` : `a device (${platformNames[platform]})`
+
+type DeviceMail =
+  | { readonly what: 'added' | 'removed' }
+  /** `from`: when the link starts to work, in Unix milliseconds. */
+  | { readonly what: 'add' | 'remove'; readonly link: string; readonly from: number }
+
+function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string; text: string } {
+  const named = unlinked(deviceText(device))
+  switch (letter.what) {
+    case 'added':
+      return {
+        subject: 'A device was added',
+        text: `From now on you can approve requests on ${named}.\n\nIf you did not add it, sign in and remove it.`,
+      }
+    case 'removed':
+      return {
+        subject: 'A device was removed',
+        text: `You can no longer approve requests on ${named}.\n\nIf you did not remove it, sign in and add your device again.`,
+      }
+    case 'add':
+    case 'remove':
+      return {
+        subject: letter.what === 'add' ? 'Confirm a new device' : 'Confirm the removal of a device',
+        text: [
+          letter.what === 'add'
+            ? `Someone who is signed in as you wants to add ${named}, and approve requests on it.`
+            : `Someone who is signed in as you wants to remove ${named}, on which you approve requests.`,
+          'Approve or reject this on one of your devices.',
+          `If you have no device at hand, you can confirm it with this link from ${minuteText(letter.from)}:\n${letter.link}`,
+          'If this was not you, open the link now and reject it.',
+        ].join('\n\n'),
+      }
+  }
+}

@@ -1,5 +1,3 @@
 import { devices } from './device.js'
 
-export const deviceFeature = {
-  collections: [devices],
-}
+export const deviceFeature = { collections: [devices] }

@@ -3,12 +3,10 @@ import { minuteText } from '../../base/time.js'
 import { formPage } from '../../http/pages/form-page.js'
 import { Actions, Button } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
-import type { DeviceChange, DeviceRow } from '../devices/device.js'
-import { deviceText } from '../devices/wording.js'
+import { type DeviceChange, type DeviceRow, deviceText } from '../devices/device.js'
 
 type ChangingDevice = DeviceRow & { readonly change: DeviceChange }
 
-/** The page of a mailed link: the change, and buttons to confirm or reject it. It needs no script. */
 export function confirmPage(device: ChangingDevice, token: string, at: number): Reply {
   const { kind, link_from } = device.change
   const isEarly = link_from > at
@@ -51,7 +49,6 @@ export const confirmedPage = ({ change }: ChangingDevice, answer: 'confirm' | 'r
     body: <p role="status">{answer === 'confirm' ? doneTexts[change.kind] : 'Nothing was changed.'}</p>,
   })
 
-/** Shown instead of a change that cannot be confirmed. */
 export const refusedChangePage = (refused: Problem): Reply =>
   formPage({
     title: 'Nothing to confirm here',

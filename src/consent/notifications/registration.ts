@@ -10,6 +10,7 @@ import {
   type DeviceRow,
   deviceByToken,
   devices,
+  deviceText,
   hasDevice,
   type NewDevice,
   ownDevice,
@@ -18,19 +19,16 @@ import {
   settleChange,
   storeChange,
 } from '../devices/device.js'
-import { deviceText } from '../devices/wording.js'
 import { requireSecondFactor } from '../second-factor/request.js'
 
 const DAY = 24 * 3_600_000
 /** How long a mailed link works, once it starts to. */
 const LINK_LIFETIME = 7 * DAY
 
-/** The caller who changes a user's devices. */
 export interface DeviceChanger {
   readonly userId: number
   /** `X-Device-Token`: proves that the call comes from a device of the user. */
   readonly deviceToken: string | null
-  /** The caller's session, if there is one. */
   readonly sessionId: string | undefined
   readonly at: number
 }
@@ -43,11 +41,7 @@ type Context = Pick<ServiceContext, 'keys' | 'random' | 'baseUrl'>
  * Registers a device. It is active at once if it is the user's first, or if an active device registers it. Otherwise an active
  * device or a mailed link must confirm it. Throws `too_many_devices`, `too_many_pending`, `too_many_mails`.
  */
-export async function createRegistration(
-  tx: Writer,
-  order: NewDevice & DeviceChanger,
-  context: Context,
-): Promise<DeviceRow> {
+export async function createRegistration(tx: Writer, order: NewDevice & DeviceChanger, context: Context) {
   const registration = await planRegistration(tx, order, context)
   const { row, isKnown, former } = registration
   if (isKnown || !(await needsConfirmation(tx, order)))
@@ -62,16 +56,15 @@ export async function createRegistration(
  */
 export async function deleteRegistration(
   tx: Writer,
-  { id, ...changing }: DeviceChanger & { readonly id: number },
+  { id, ...changing }: DeviceChanger & { id: number },
   context: Context,
-): Promise<void> {
+) {
   const device = await ownDevice(tx, changing.userId, id)
   if (device.change?.kind === 'add' || !(await needsConfirmation(tx, changing)))
     return removeDevice(tx, device, changing.at)
   await awaitConfirmation(tx, device, { ...changing, kind: 'remove', replaces: null }, context)
 }
 
-/** Whether a device or a mailed link must confirm the change. */
 const needsConfirmation = async (tx: Reader, { userId, deviceToken }: DeviceChanger): Promise<boolean> =>
   (await hasDevice(tx, userId)) && !(deviceToken && (await deviceByToken(tx, userId, deviceToken)))
 
@@ -91,10 +84,7 @@ async function awaitConfirmation(
 }
 
 /** The device of a mailed link, and the change that it confirms. Throws `not_found`, also for a wrong token, and `link_expired`. */
-export async function changeOfLink(
-  tx: Reader,
-  { id, token, at }: { id: number; token: string; at: number },
-): Promise<DeviceRow & { readonly change: DeviceChange }> {
+export async function changeOfLink(tx: Reader, { id, token, at }: { id: number; token: string; at: number }) {
   const device = await tx.get(devices, id)
   const { change } = device ?? {}
   if (!device || !change || !sameSecret(change.link_digest, digest(token))) throw problem('not_found')

@@ -38,6 +38,8 @@ const changerOf = ({ principal, session, headers }: Caller, { clock }: ServiceCo
   at: clock.now(),
 })
 
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
 const link = {
   evidence: 'designed',
   path: '/notifications/registrations/:id/confirm',
@@ -50,13 +52,11 @@ const link = {
 
 export const notificationRoutes = defineRoutes('notifications', {
   createRegistration: route({
+    ...users,
     summary:
       'Register a device on which the user answers requests. Sending the same token again changes its name and platform. The first device is active at once, and so is one registered with X-Device-Token of an active device. Any other must be confirmed on an active device, or after 24 hours through a mailed link.',
-    evidence: 'designed',
     method: 'POST',
     path: '/notifications/registrations',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     body: z.object({ platform: Platform, token: z.secret(Token), name: z.optional(Name) }),
     deviceToken: 'optional',
     status: 201,
@@ -67,28 +67,22 @@ export const notificationRoutes = defineRoutes('notifications', {
       return showDevice(await createRegistration(tx, { ...call.body, ...changerOf(call, service) }, service))
     },
   }),
-
   listRegistrations: route({
+    ...users,
     summary: "List the user's devices, newest first. Devices that nobody has confirmed have `active: false`.",
-    evidence: 'designed',
     method: 'GET',
     path: '/notifications/registrations',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     query: PageQuery,
     result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listRegistrations(tx, principal.id, query),
   }),
-
   deleteRegistration: route({
+    ...users,
     summary:
       'Remove a device. With X-Device-Token of an active device this happens at once. Otherwise it must be confirmed on an active device, or after 24 hours through a mailed link.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/notifications/registrations/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     deviceToken: 'optional',
     status: 204,
@@ -98,7 +92,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       return noContent()
     },
   }),
-
   registerPushToken: route({
     summary: 'Register a device by its FCM token. This replaces the token that the device registered before.',
     evidence: 'observed',
@@ -130,7 +123,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       }
     },
   }),
-
   openDeviceLink: route({
     ...link,
     summary: 'Open the page of a mailed link: the device to add or remove, and the buttons Confirm and Reject.',
@@ -142,7 +134,6 @@ export const notificationRoutes = defineRoutes('notifications', {
       return confirmPage(await changeOfLink(tx, { ...params, token, at }), token, at)
     },
   }),
-
   answerDeviceLink: route({
     ...link,
     summary: 'Reject a change of devices through the mailed link, or confirm it after 24 hours.',

@@ -1,23 +1,15 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { z } from '../../http/fields/schema.js'
 import { isProven, subjectOf, users } from '../../identity/users/user.js'
 import { primaryTwin, twinKey } from '../../money/twins/twin.js'
 import type { Reader } from '../../storage/storage.js'
 import { findAgentTwin } from './connection.js'
+import type { Userinfo } from './schema.js'
 
-/** The claims about a user that scopes allow. */
-export interface Claims {
-  sub: string
-  name?: string
-  updated_at?: number
-  email?: string
-  email_verified?: boolean
-  twin_hostname?: string | null
-  agent_twin_hostname?: string | null
-  /** Never in an id token. */
-  agent_twin_key?: string | null
-}
+/** The claims about a user that scopes allow. `agent_twin_key` is never in an id token. */
+type Claims = z.output<typeof Userinfo>
 
 /** Grades of the claims about twins, which are our own. */
 const TWIN_CLAIMS = 'designed' satisfies Evidence

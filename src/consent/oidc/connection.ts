@@ -1,19 +1,22 @@
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
-import { type AccountRow, accountOf, accounts, isOwner, ownedAccountIds } from '../../identity/accounts/account.js'
-import { generationOf } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { accountOf, accounts, isOwner, ownedAccountIds, sellerName } from '../../identity/accounts/account.js'
+import { generationOf, recordUserEvent } from '../../identity/users/user.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
-import { newestFirst } from '../../storage/page.js'
+import { newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { clientById, isClientDeleted, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
-import { appHost, appName } from './clients/shown-app.js'
+import {
+  appHost,
+  appName,
+  clientById,
+  isClientDeleted,
+  type OidcClientRow,
+  oidcClients,
+  setUnusedSince,
+} from './clients/client.js'
 
-interface EndedFamily {
-  readonly id: string
-  readonly ended_at: number
-}
+type EndedFamily = { readonly id: string; readonly ended_at: number }
 
 /** What a user allows an app. There is one row per user and app, until the user disconnects it. */
 export interface ConnectionRow {
@@ -49,10 +52,7 @@ export const oidcConnections = collection<ConnectionRow>()(
 )
 
 /** The twin that a user's agents pay from. The first connection creates it. The id is the user's. */
-export interface AgentTwinRow {
-  readonly id: number
-  readonly twin_id: number
-}
+type AgentTwinRow = { readonly id: number; readonly twin_id: number }
 
 export const agentTwins = collection<AgentTwinRow>()(
   'agent_twins',
@@ -76,11 +76,7 @@ export interface FamilyMember {
   readonly family_id: string | null
 }
 
-/** Whether a connection has ended neither with its user's generation nor with its client. */
-export const isConnectionValid = async (
-  tx: Reader,
-  { user_id, user_generation, client_id }: ConnectionRow,
-): Promise<boolean> =>
+export const isConnectionValid = async (tx: Reader, { user_id, user_generation, client_id }: ConnectionRow) =>
   user_generation === (await generationOf(tx, `user:${user_id}`)) && (await clientById(tx, client_id)) !== undefined
 
 /** Returns a connection that is valid. */
@@ -102,15 +98,8 @@ export const isInFamily = (
 export const isFamilyAlive = async (tx: Reader, member: FamilyMember): Promise<boolean> =>
   isInFamily(await findConnection(tx, member.connection_id), member)
 
-/**
- * Ends every token of one code, however many there are: they are dead wherever they are read, and the sweep removes them
- * later. After many families, all tokens of the connection end.
- */
-export async function endFamily(
-  tx: Writer,
-  { connection_id, family_id }: FamilyMember,
-  ended_at: number,
-): Promise<void> {
+/** Ends every token of one code: all are dead at once, and swept later. After many families, the whole connection's tokens end. */
+export async function endFamily(tx: Writer, { connection_id, family_id }: FamilyMember, ended_at: number) {
   const connection = await tx.get(oidcConnections, connection_id)
   if (!connection || family_id === null) return
   const alive = connection.ended_families.filter((family) => family.ended_at > ended_at - FAMILY_MS)
@@ -131,33 +120,26 @@ async function connectionEver(tx: Reader, userId: number, clientId: string): Pro
   return row
 }
 
+type Ending = { readonly actor: string; readonly at: number }
+
 /** Removes a connection. Its tokens and codes are dead without it, and the sweep removes them later. */
-export async function removeConnection(
-  tx: Writer,
-  { id, user_id, client_id }: ConnectionRow,
-  { actor, at }: { actor: string; at: number },
-): Promise<void> {
+export async function removeConnection(tx: Writer, { id, user_id, client_id }: ConnectionRow, { actor, at }: Ending) {
   tx.remove(oidcConnections, id)
-  await recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: 'connection.deleted',
-    actor,
-    subject: `connection:${id}`,
-    data: { client_id },
-    at,
-  })
+  const event = { type: 'connection.deleted', subject: `connection:${id}`, data: { client_id } } as const
+  await recordUserEvent(tx, user_id, { ...event, actor, at })
+}
+
+interface AllowedApp extends Pick<ConnectionRow, 'scopes'> {
+  readonly userId: number
+  readonly clientId: string
+  readonly accountId: number | null
+  readonly at: number
 }
 
 /** Stores what a user allows an app, in addition to what they allowed before. Creates their agent twin if they have none. */
 export async function connectApp(
   tx: Writer,
-  {
-    userId,
-    clientId,
-    accountId,
-    scopes,
-    at,
-  }: { userId: number; clientId: string; accountId: number | null; scopes: readonly string[]; at: number },
+  { userId, clientId, accountId, scopes, at }: AllowedApp,
   context: TwinContext,
 ): Promise<ConnectionRow> {
   const former = await connectionEver(tx, userId, clientId)
@@ -179,14 +161,9 @@ export async function connectApp(
   tx.put(oidcConnections, row)
   if (!known) await setUnusedSince(tx, clientId, { unusedSince: null })
   if (!(await findAgentTwin(tx, userId))) await createAgentTwin(tx, userId, at, context)
-  await recordEvent(tx, {
-    owners: [`user:${userId}`],
-    type: known ? 'connection.updated' : 'connection.created',
-    actor: `user:${userId}`,
-    subject: `connection:${row.id}`,
-    data: { client_id: clientId, account_id: accountId, scope: row.scopes.join(' ') },
-    at,
-  })
+  const type = known ? 'connection.updated' : 'connection.created'
+  const data = { client_id: clientId, account_id: accountId, scope: row.scopes.join(' ') }
+  await recordUserEvent(tx, userId, { type, subject: `connection:${row.id}`, data, at })
   return row
 }
 
@@ -209,11 +186,7 @@ export async function findAgentTwin(tx: Reader, userId: number): Promise<TwinRow
 }
 
 /** The apps that a user connected, newest first. Throws `cursor_invalid`. */
-export async function listConnections(
-  tx: Reader,
-  userId: number,
-  page: { limit?: number | undefined; after?: number | undefined },
-) {
+export async function listConnections(tx: Reader, userId: number, page: PageBounds) {
   const prefix = [userId, await generationOf(tx, `user:${userId}`)]
   const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix, ...page })
   const apps = await tx.getMany(
@@ -229,39 +202,52 @@ export async function listConnections(
   }
 }
 
-const showConnection = (row: ConnectionRow, client: OidcClientRow) => ({
-  id: row.id,
-  client_id: row.client_id,
+const showConnection = ({ id, client_id, account_id, ...row }: ConnectionRow, client: OidcClientRow) => ({
+  ...{ id, client_id },
   client_name: appName(client),
   client_host: appHost(client),
-  account_id: row.account_id,
+  account_id,
   scope: row.scopes.join(' '),
   created_at: seconds(row.created_at),
   updated_at: seconds(row.updated_at),
 })
 
-/** The accounts that a user may grant: those they own. */
-export async function grantableAccounts(tx: Reader, userId: number): Promise<AccountRow[]> {
-  const found: AccountRow[] = []
-  for (const id of await ownedAccountIds(tx, userId)) found.push(await accountOf(tx, id))
+/** The accounts that a user may grant: those they own, with a name for people. */
+export async function grantableAccounts(tx: Reader, userId: number): Promise<NamedAccount[]> {
+  const found: NamedAccount[] = []
+  for (const id of await ownedAccountIds(tx, userId))
+    found.push({ id, name: sellerName(await accountOf(tx, id)) ?? `Account ${id}` })
   return found
 }
 
+type Granted = Pick<ConnectionRow, 'account_id' | 'user_id'>
+
 /** The account that a connection grants. Null also if the user no longer owns it. */
-export async function grantedAccountId(
-  tx: Reader,
-  { account_id, user_id }: Pick<ConnectionRow, 'account_id' | 'user_id'>,
-): Promise<number | null> {
+export async function grantedAccountId(tx: Reader, { account_id, user_id }: Granted) {
   if (account_id === null) return null
   return (await isOwner(tx, account_id, user_id)) ? account_id : null
 }
 
 /** The granted account, and whether the user has any to grant (Micro Payment Service Interface, section 4.7). */
-export async function grantedAccount(
-  tx: Reader,
-  { user_id, account_id }: { user_id: number; account_id: number | null },
-): Promise<{ account: { id: number; name: string | null } | null; choosable: boolean }> {
+export async function grantedAccount(tx: Reader, { user_id, account_id }: Granted) {
   const account = account_id === null ? undefined : await tx.get(accounts, account_id)
   const owned = await ownedAccountIds(tx, user_id)
   return { account: account ? { id: account.id, name: account.name } : null, choosable: owned.length > 0 }
 }
+
+export type NamedAccount = { readonly id: number; readonly name: string }
+
+/** The business accounts that a user can grant an app, for `Choices`. The field `account` is `none` or an id. */
+export const accountChoiceFields = (accounts: readonly NamedAccount[], granted: number | null) => ({
+  field: 'account',
+  legend: 'Business account',
+  note: 'The app can read the account that you pick, and propose changes to it.',
+  options: [
+    { value: 'none', label: 'None' },
+    ...accounts.map((account) => ({ value: String(account.id), label: labelOf(account, accounts) })),
+  ],
+  chosen: String(granted),
+})
+
+const labelOf = ({ id, name }: NamedAccount, all: readonly NamedAccount[]): string =>
+  all.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name

@@ -2,53 +2,36 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { base64url } from '../../base/encoding.js'
 import { Problem, problem } from '../../base/problem.js'
-import { randomHex, sameSecret } from '../../base/secrets.js'
+import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import type { z } from '../../http/fields/schema.js'
+import { recordUserEvent, subjectOf, users } from '../../identity/users/user.js'
+import { getExisting } from '../../storage/existing.js'
 import type { Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
-import {
-  authenticateClient,
-  idTokenAlgorithm,
-  type OidcClientRow,
-  type SentClient,
-  type SigningAlgorithm,
-} from './clients/client.js'
-import { findCode, isAuthorizationCodeCurrent, type OidcCodeRow, spendAuthorizationCode } from './code.js'
+import { authenticateClient, idTokenAlgorithm, type OidcClientRow, type SentClient } from './clients/client.js'
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
-import { type Grant, issueTokens } from './issue-tokens.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
+import type { TokenBody, Tokens } from './schema.js'
 import {
   ACCESS_LIFETIME,
   areTokensUnused,
+  findCode,
   findOidcRefreshToken,
+  isAuthorizationCodeCurrent,
   isOidcRefreshCurrent,
+  type OidcCodeRow,
   type OidcTokenRow,
   oidcTokens,
+  REFRESH_LIFETIME,
+  spendAuthorizationCode,
 } from './token.js'
 
 /** A request to the token endpoint (RFC 6749 sections 4.1.3 and 6, RFC 7636, RFC 8707). */
-export interface TokenRequest {
-  readonly grant_type?: string | undefined
-  readonly code?: string | undefined
-  readonly redirect_uri?: string | undefined
-  readonly code_verifier?: string | undefined
-  readonly refresh_token?: string | undefined
-  readonly scope?: string | undefined
-  readonly resource?: string | undefined
-}
-
-export interface TokenResponse {
-  access_token: string
-  token_type: 'Bearer'
-  expires_in: number
-  scope: string
-  refresh_token?: string
-  id_token?: string
-}
-
+type TokenRequest = z.output<typeof TokenBody>
+type TokenResponse = z.output<typeof Tokens>
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock' | 'options'>
 
 /**
@@ -60,12 +43,14 @@ export async function createOidcToken(
   { client: sent, request }: { client: SentClient; request: TokenRequest },
   context: Context,
 ): Promise<TokenResponse | Problem> {
-  const client = await authenticateClient(tx, sent, context.clock.now())
+  const at = context.clock.now()
+  const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) return client
   const { grant_type } = request
   if (grant_type === undefined) throw problem('invalid_request', { detail: 'Send `grant_type`.' })
-  if (grant_type === 'authorization_code') return exchangeCode(tx, client, request, context)
-  if (grant_type === 'refresh_token') return refresh(tx, client, request, context)
+  const exchange = { tx, client, request, at, context }
+  if (grant_type === 'authorization_code') return exchangeCode(exchange)
+  if (grant_type === 'refresh_token') return refresh(exchange)
   throw problem('unsupported_grant_type')
 }
 
@@ -75,10 +60,7 @@ export const presentedCredentials = (
   { grant_type, code, refresh_token }: TokenRequest,
 ): (string | undefined)[] => [authorization ?? undefined, client_id, client_secret, grant_type, code, refresh_token]
 
-/**
- * Checks that a stored answer can be sent again: its tokens must be unused and not revoked. Otherwise throws `invalid_grant`.
- * Throws problems of the client too.
- */
+/** Checks that the tokens of a stored answer are unused and not revoked. Throws `invalid_grant`, and problems of the client. */
 export async function checkTokenReplay(
   tx: Writer,
   { client: sent, issued }: { client: SentClient; issued: Parameters<typeof areTokensUnused>[1] },
@@ -90,13 +72,17 @@ export async function checkTokenReplay(
   if (!(await areTokensUnused(tx, issued, at))) throw problem('invalid_grant')
 }
 
-async function exchangeCode(
-  tx: Writer,
-  client: OidcClientRow,
-  { code, code_verifier, redirect_uri, resource }: TokenRequest,
-  context: Context,
-): Promise<TokenResponse | Problem> {
-  const at = context.clock.now()
+interface Exchange {
+  readonly tx: Writer
+  readonly client: OidcClientRow
+  readonly request: TokenRequest
+  readonly at: number
+  readonly context: Context
+}
+
+async function exchangeCode(exchange: Exchange): Promise<TokenResponse | Problem> {
+  const { tx, client, request, at, context } = exchange
+  const { code, code_verifier, redirect_uri, resource } = request
   if (code === undefined) throw problem('invalid_request', { detail: 'Send `code`.' })
   if (code_verifier === undefined && client.secret_digest === null)
     throw problem('invalid_request', { detail: 'Send `code_verifier`.' })
@@ -113,28 +99,17 @@ async function exchangeCode(
   spendAuthorizationCode(tx, row, family_id)
   const scopes = mayRefresh(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
   const grant = { ...grantOf(row), family_id, scopes, audience: chooseAudience(row.resource, resource, context) }
-  return tokenResponse(tx, client, grant, { scopes, nonce: row.nonce }, context)
+  return tokenResponse(exchange, grant, { scopes, nonce: row.nonce })
 }
 
-/** What a code shares with all of its tokens. */
-const grantOf = ({
-  connection_id,
-  generation,
-  client_id,
-  user_id,
-  resource,
-  auth_time,
-  amr,
-}: OidcCodeRow | OidcTokenRow) => ({
-  ...{ connection_id, generation, client_id, user_id, resource, auth_time, amr },
-})
+const grantOf = (row: OidcCodeRow | OidcTokenRow) => {
+  const { connection_id, generation, client_id, user_id, resource, auth_time, amr } = row
+  return { connection_id, generation, client_id, user_id, resource, auth_time, amr }
+}
 
 const mayRefresh = ({ metadata }: OidcClientRow): boolean => metadata.grant_types.includes('refresh_token')
 
-/**
- * RFC 7636 section 4.6. A verifier without a challenge is wrong too: someone removed the challenge from the authorization
- * request (RFC 9700 section 2.1.1).
- */
+/** RFC 7636 section 4.6. A verifier without a challenge is wrong: someone removed the challenge (RFC 9700 section 2.1.1). */
 function matchesChallenge(verifier: string | undefined, { code_challenge }: OidcCodeRow): boolean {
   if (verifier === undefined || code_challenge === null) return verifier === undefined && code_challenge === null
   return (
@@ -142,13 +117,9 @@ function matchesChallenge(verifier: string | undefined, { code_challenge }: Oidc
   )
 }
 
-async function refresh(
-  tx: Writer,
-  client: OidcClientRow,
-  { refresh_token, scope, resource }: TokenRequest,
-  context: Context,
-): Promise<TokenResponse | Problem> {
-  const at = context.clock.now()
+async function refresh(exchange: Exchange): Promise<TokenResponse | Problem> {
+  const { tx, client, request, at, context } = exchange
+  const { refresh_token, scope, resource } = request
   if (refresh_token === undefined) throw problem('invalid_request', { detail: 'Send `refresh_token`.' })
   if (!mayRefresh(client)) throw problem('unauthorized_client')
   const row = await findOidcRefreshToken(tx, refresh_token)
@@ -157,17 +128,12 @@ async function refresh(
   if (!isOidcRefreshCurrent(row, at)) throw problem('invalid_grant')
   const scopes = narrowScopes(row, scope)
   const { family_id } = row
-  const grant = {
-    ...grantOf(row),
-    family_id,
-    scopes: row.scopes,
-    audience: chooseAudience(row.resource, resource, context),
-  }
+  const audience = chooseAudience(row.resource, resource, context)
+  const grant = { ...grantOf(row), family_id, scopes: row.scopes, audience }
   tx.put(oidcTokens, { ...row, refresh_used: true })
-  return tokenResponse(tx, client, grant, { scopes, nonce: null }, context)
+  return tokenResponse(exchange, grant, { scopes, nonce: null })
 }
 
-/** The granted scopes, or the requested part of them. Throws `invalid_scope`. */
 function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
   if (scope === undefined) return scopes
   const requested = splitOnSpaces(scope)
@@ -191,55 +157,30 @@ async function revokeReused(
 ): Promise<Problem> {
   const { user_id, client_id, connection_id } = stolen
   await endFamily(tx, stolen, at)
-  await recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: 'token.reused',
-    actor: client_id,
-    subject: `connection:${connection_id}`,
-    data: { client_id },
-    at,
-  })
+  const event = { type: 'token.reused', actor: client_id, subject: `connection:${connection_id}` } as const
+  await recordUserEvent(tx, user_id, { ...event, data: { client_id }, at })
   return problem('invalid_grant')
 }
 
-async function tokenResponse(
-  tx: Writer,
-  client: OidcClientRow,
-  grant: Grant,
-  { scopes, nonce }: { scopes: readonly string[]; nonce: string | null },
-  context: Context,
-): Promise<TokenResponse> {
-  const at = context.clock.now()
-  const issued = await issueTokens(tx, grant, { scopes, at }, context)
-  const order = { scopes, nonce, at, accessToken: issued.access_token, algorithm: idTokenAlgorithm(client) }
+type IssuedScopes = { readonly scopes: readonly string[]; readonly nonce: string | null }
+
+async function tokenResponse(exchange: Exchange, grant: Grant, issued: IssuedScopes): Promise<TokenResponse> {
+  const { tx, at, context } = exchange
+  const { scopes } = issued
+  const tokens = await issueTokens(tx, grant, { scopes, at }, context)
   return {
-    ...issued,
+    ...tokens,
     token_type: 'Bearer',
     expires_in: ACCESS_LIFETIME / 1000,
     scope: scopes.join(' '),
-    ...(scopes.includes('openid') && { id_token: await idToken(tx, grant, order, context) }),
+    ...(scopes.includes('openid') && { id_token: await idToken(exchange, grant, issued, tokens.access_token) }),
   }
 }
 
 /** OpenID Connect Core 1.0 sections 2 and 3.1.3.6. */
-async function idToken(
-  tx: Writer,
-  { user_id, client_id, auth_time, amr }: Grant,
-  {
-    scopes,
-    nonce,
-    at,
-    accessToken,
-    algorithm,
-  }: {
-    scopes: readonly string[]
-    nonce: string | null
-    at: number
-    accessToken: string
-    algorithm: SigningAlgorithm
-  },
-  context: Context,
-): Promise<string> {
+async function idToken(exchange: Exchange, grant: Grant, { scopes, nonce }: IssuedScopes, accessToken: string) {
+  const { tx, client, at, context } = exchange
+  const { user_id: userId, client_id, auth_time, amr } = grant
   const claims = {
     iss: issuerOf(context),
     aud: client_id,
@@ -249,7 +190,59 @@ async function idToken(
     amr,
     ...(nonce !== null && { nonce }),
     at_hash: base64url(sha256(utf8ToBytes(accessToken)).subarray(0, 16)),
-    ...(await claimsOf(tx, { userId: user_id, scopes }, context)),
+    ...(await claimsOf(tx, { userId, scopes }, context)),
   }
-  return sign(tx, { claims, type: 'JWT', algorithm, at }, context)
+  return sign(tx, { claims, type: 'JWT', algorithm: idTokenAlgorithm(client), at }, context)
 }
+
+type Grant = Pick<
+  OidcTokenRow,
+  | 'family_id'
+  | 'connection_id'
+  | 'generation'
+  | 'client_id'
+  | 'user_id'
+  | 'scopes'
+  | 'audience'
+  | 'resource'
+  | 'auth_time'
+  | 'amr'
+>
+
+/** Issues an access token (RFC 9068) for `scopes`, and a refresh token for the whole grant if it includes `offline_access`. */
+export async function issueTokens(
+  tx: Writer,
+  grant: Grant,
+  { scopes, at }: { scopes: readonly string[]; at: number },
+  context: Context,
+): Promise<{ access_token: string; refresh_token?: string }> {
+  const id = randomHex(context.random, 16)
+  const issued_at = seconds(at) * 1000
+  const sub = subjectOf(await getExisting(tx, users, grant.user_id))
+  const claims = { ...accessClaims(id, { ...grant, scopes }, issued_at, context), sub }
+  const access_token = await sign(tx, { claims, type: 'at+jwt', algorithm: 'ES256', at }, context)
+  const refresh_token = grant.scopes.includes('offline_access') ? `tqmt_${randomHex(context.random, 16)}` : undefined
+  tx.put(oidcTokens, {
+    id,
+    ...grant,
+    access_scopes: scopes,
+    access_digest: digest(access_token),
+    issued_at,
+    access_expires_at: issued_at + ACCESS_LIFETIME,
+    refresh_digest: refresh_token === undefined ? null : digest(refresh_token),
+    refresh_used: false,
+    refresh_expires_at: issued_at + REFRESH_LIFETIME,
+  })
+  return { access_token, ...(refresh_token !== undefined && { refresh_token }) }
+}
+
+const accessClaims = (jti: string, grant: Grant, at: number, context: Context) => ({
+  iss: issuerOf(context),
+  aud: grant.audience,
+  client_id: grant.client_id,
+  scope: grant.scopes.join(' '),
+  auth_time: seconds(grant.auth_time),
+  iat: seconds(at),
+  exp: seconds(at + ACCESS_LIFETIME),
+  jti,
+})

@@ -1,15 +1,12 @@
 import { CLIENT_DELETED, oidcClients } from './clients/client.js'
-import { oidcCodes } from './code.js'
 import { agentTwins, oidcConnections } from './connection.js'
 import { oidcKeys } from './key-row.js'
-import { oidcTokens } from './token.js'
+import { oidcCodes, oidcTokens } from './token.js'
 
 export const oidcFeature = {
   areas: ['oidc', 'connections', '.well-known'],
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [oidcClients, oidcCodes, oidcTokens, oidcConnections, oidcKeys, agentTwins],
-  timers: {
-    [CLIENT_DELETED]: async () => (await import('./deleted-client.js')).endDeletedClient,
-  },
+  timers: { [CLIENT_DELETED]: async () => (await import('./disconnect.js')).endDeletedClient },
 }

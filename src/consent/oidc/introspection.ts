@@ -1,11 +1,13 @@
 import { Problem, problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import type { z } from '../../http/fields/schema.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type Claims, claimsOf } from './claims.js'
-import { authenticateClient, type OidcClientRow, type SentClient } from './clients/client.js'
+import { claimsOf } from './claims.js'
+import { authenticateClient, type SentClient } from './clients/client.js'
 import { endFamily, isFamilyAlive } from './connection.js'
 import { issuerOf } from './issuer.js'
+import type { Introspected } from './schema.js'
 import {
   findOidcAccessToken,
   findOidcRefreshToken,
@@ -15,29 +17,16 @@ import {
 } from './token.js'
 
 type Context = Pick<ServiceContext, 'keys' | 'baseUrl' | 'clock' | 'options'>
+type SentToken = { readonly client: SentClient; readonly token: string }
 
 /** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
-export interface Introspection extends Partial<Claims> {
-  active: boolean
-  token_type?: 'Bearer' | 'refresh_token'
-  scope?: string
-  client_id?: string
-  aud?: string
-  iss?: string
-  exp?: number
-  iat?: number
-  jti?: string
-}
+type Introspection = z.output<typeof Introspected>
 
 /**
  * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
  * Returns `invalid_client`, so that a wrong secret counts. Throws it for a public client, and `too_many_failures`.
  */
-export async function introspectOidcToken(
-  tx: Writer,
-  { client: sent, token }: { client: SentClient; token: string },
-  context: Context,
-): Promise<Introspection | Problem> {
+export async function introspectOidcToken(tx: Writer, { client: sent, token }: SentToken, context: Context) {
   const at = context.clock.now()
   const client = await authenticateClient(tx, sent, at)
   if (client instanceof Problem) return client
@@ -48,10 +37,7 @@ export async function introspectOidcToken(
   return found?.row.client_id === client.id ? describe(tx, found, context) : { active: false }
 }
 
-interface Found {
-  readonly row: OidcTokenRow
-  readonly kind: 'access' | 'refresh'
-}
+type Found = { readonly row: OidcTokenRow; readonly kind: 'access' | 'refresh' }
 
 async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
   const access = await findOidcAccessToken(tx, token, at)
@@ -82,22 +68,14 @@ async function describe(tx: Reader, { row, kind }: Found, context: Context): Pro
  * Revokes a token (RFC 7009). A refresh token also revokes every token of the same code. An unknown token counts as revoked.
  * Returns problems like `introspectOidcToken`. Throws `unauthorized_client` for a token of a different client.
  */
-export async function revokeOidcToken(
-  tx: Writer,
-  { client: sent, token }: { client: SentClient; token: string },
-  { clock }: Pick<Context, 'clock'>,
-): Promise<Problem | undefined> {
+export async function revokeOidcToken(tx: Writer, { client: sent, token }: SentToken, { clock }: Context) {
   const client = await authenticateClient(tx, sent, clock.now())
   if (client instanceof Problem) return client
   const access = await findOidcAccessToken(tx, token, clock.now())
   const row = access ?? (await findOidcRefreshToken(tx, token))
   if (!row) return undefined
-  assertOwn(row, client)
+  if (row.client_id !== client.id) throw problem('unauthorized_client')
   if (access) revokeOidcAccessToken(tx, access)
   else await endFamily(tx, row, clock.now())
   return undefined
-}
-
-function assertOwn({ client_id }: OidcTokenRow, client: OidcClientRow): void {
-  if (client_id !== client.id) throw problem('unauthorized_client')
 }

@@ -20,9 +20,7 @@ const MAX_KEYS = 1000
 type KeyContext = Pick<ServiceContext, 'keys'>
 
 const allKeys = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: MAX_KEYS, reverse: true })
-
 const algorithmOf = ({ public_jwk }: OidcKeyRow): SigningAlgorithm => (public_jwk.kty === 'EC' ? 'ES256' : 'RS256')
-
 const sealedFieldOf = (kid: string): string => `oidc_keys.${kid}.private`
 
 /** The key set that verifies signatures (RFC 7517): first the current keys, then those retired within a day. */
@@ -36,22 +34,13 @@ export async function publishedKeys(tx: Reader, at: number) {
 const rankOf = (row: OidcKeyRow): number =>
   signingAlgorithms.indexOf(algorithmOf(row)) + (row.retired_at === null ? 0 : signingAlgorithms.length)
 
-/** Whether there is a current key for each algorithm. */
 export async function hasEveryKey(tx: Reader): Promise<boolean> {
   const current = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null)
   return signingAlgorithms.every((algorithm) => current.some((row) => algorithmOf(row) === algorithm))
 }
 
-/**
- * Returns the current key for an algorithm. Creates one if there is none, or if it cannot be decrypted because the state was
- * moved without its key.
- */
-export async function ensureKey(
-  tx: Writer,
-  algorithm: SigningAlgorithm,
-  at: number,
-  context: KeyContext,
-): Promise<{ kid: string; privateJwk: object }> {
+/** The current key for an algorithm. Creates one if there is none, or if a moved state cannot decrypt it. */
+export async function ensureKey(tx: Writer, algorithm: SigningAlgorithm, at: number, context: KeyContext) {
   const current = (await allKeys(tx)).find((row) => row.retired_at === null && algorithmOf(row) === algorithm)
   const known = current && (await openKey(current, context))
   if (known) return { kid: current.id, privateJwk: known }
@@ -64,12 +53,7 @@ export async function rotateKeys(tx: Writer, at: number, context: KeyContext): P
   for (const algorithm of signingAlgorithms) await rotateKey(tx, algorithm, at, context)
 }
 
-async function rotateKey(
-  tx: Writer,
-  algorithm: SigningAlgorithm,
-  at: number,
-  { keys }: KeyContext,
-): Promise<OidcKeyRow> {
+async function rotateKey(tx: Writer, algorithm: SigningAlgorithm, at: number, { keys }: KeyContext) {
   for (const old of await allKeys(tx))
     if (old.retired_at === null && algorithmOf(old) === algorithm) tx.put(oidcKeys, { ...old, retired_at: at })
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
@@ -105,11 +89,7 @@ export async function sign(
 }
 
 /** The claims of a JWT of this type that one of our keys signed, expired or not. Otherwise undefined. */
-export async function signedClaims(
-  tx: Reader,
-  jwt: string,
-  type: string,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
+export async function signedClaims(tx: Reader, jwt: string, type: string) {
   try {
     const { payload, protectedHeader } = await compactVerify(
       jwt,

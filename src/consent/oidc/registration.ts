@@ -5,35 +5,23 @@ import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { z } from '../../http/fields/schema.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
-  type AuthMethod,
   authMethods,
   type ClientMetadata,
   clientById,
   idTokenAlgorithm,
+  isRedirectUri,
   type OidcClientRow,
   oidcClients,
-  type SigningAlgorithm,
   signingAlgorithms,
 } from './clients/client.js'
-import { checkPublicKeys } from './clients/public-keys.js'
-import { isRedirectUri } from './clients/redirect-uri.js'
-import { deleteClient } from './deleted-client.js'
 import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
-
-type Undefinable<T> = { readonly [K in keyof T]?: T[K] | undefined }
+import type { Metadata, Replacement } from './schema.js'
 
 /** Metadata as sent. Only the types of its fields are checked. */
-export type SentMetadata = Undefinable<
-  Omit<ClientMetadata, 'token_endpoint_auth_method' | 'id_token_signed_response_alg' | 'jwks'>
-> & {
-  /** Not checked yet. */
-  readonly jwks?: object | undefined
-  readonly token_endpoint_auth_method?: string | undefined
-  readonly id_token_signed_response_alg?: string | undefined
-  readonly subject_type?: string | undefined
-}
+type SentMetadata = z.output<typeof Metadata>
 
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 
@@ -51,14 +39,10 @@ export async function registerOidcClient(tx: Writer, sent: SentMetadata, context
     unused_since: at,
   }
   tx.put(oidcClients, row)
-  return showClient(row, registrationToken(id, context), context)
+  return showClient({ row, token: registrationToken(id, context) }, context)
 }
 
-/** A registration, and its registration access token. */
-export interface ManagedClient {
-  readonly row: OidcClientRow
-  readonly token: string
-}
+type ManagedClient = { readonly row: OidcClientRow; readonly token: string }
 
 /** The registration that a token manages (RFC 7592). Throws `token_invalid`, also for an unknown id. */
 export async function managedClient(tx: Reader, id: string, authorization: string | null): Promise<ManagedClient> {
@@ -72,8 +56,6 @@ export async function managedClient(tx: Reader, id: string, authorization: strin
   })
 }
 
-export const readOidcClient = ({ row, token }: ManagedClient, context: Context) => showClient(row, token, context)
-
 /**
  * Replaces a client's metadata. A client that becomes confidential gets a secret, and one that becomes public loses it.
  * Throws like `registerOidcClient`, and `invalid_request` for a wrong client_id or client_secret.
@@ -81,7 +63,7 @@ export const readOidcClient = ({ row, token }: ManagedClient, context: Context) 
 export function updateOidcClient(
   tx: Writer,
   { row, token }: ManagedClient,
-  { client_id, client_secret, ...sent }: SentMetadata & { client_id: string; client_secret?: string | undefined },
+  { client_id, client_secret, ...sent }: z.output<typeof Replacement>,
   context: Context,
 ) {
   if (client_id !== row.id || (client_secret !== undefined && digest(client_secret) !== row.secret_digest))
@@ -96,15 +78,8 @@ export function updateOidcClient(
     ...(isUnused && { unused_since: context.clock.now() }),
   }
   tx.put(oidcClients, updated)
-  return showClient(updated, token, context)
+  return showClient({ row: updated, token }, context)
 }
-
-/** Deletes a client. Every connection to it ends. */
-export const deleteOidcClient = (
-  tx: Writer,
-  { row }: ManagedClient,
-  context: Pick<ServiceContext, 'clock' | 'rules'>,
-): Promise<void> => deleteClient(tx, row, context)
 
 const clientSecret = (id: string, { keys }: Pick<Context, 'keys'>): string =>
   `mc_${hexOf(keys.derive('oidc client secret', id)).slice(0, 32)}`
@@ -113,7 +88,7 @@ const registrationToken = (id: string, { keys }: Pick<Context, 'keys'>): string 
   `tqmt_${hexOf(keys.derive('oidc registration token', id)).slice(0, 32)}`
 
 /** Client information (RFC 7591 section 3.2.1): what was registered, with the credentials. */
-function showClient(row: OidcClientRow, token: string, context: Context) {
+export function showClient({ row, token }: ManagedClient, context: Context) {
   const { id, secret_digest, metadata, created_at } = row
   const secret = clientSecret(id, context)
   return {
@@ -135,7 +110,7 @@ const metadataProblem = (detail: string, ...fields: string[]) =>
 
 /** Checks metadata and fills in what is missing. Throws like `registerOidcClient`. */
 export function checkMetadata(sent: SentMetadata): ClientMetadata {
-  const { subject_type, id_token_signed_response_alg, jwks, ...rest } = sent
+  const { subject_type, jwks, id_token_signed_response_alg: _, ...rest } = sent
   if ((subject_type ?? 'public') !== 'public') throw metadataProblem('`subject_type` must be public.', 'subject_type')
   if (jwks && sent.jwks_uri) throw metadataProblem('Send either `jwks` or `jwks_uri`, not both.', 'jwks', 'jwks_uri')
   const redirect_uris = checkRedirects(sent)
@@ -145,11 +120,11 @@ export function checkMetadata(sent: SentMetadata): ClientMetadata {
   const metadata = {
     ...withoutUndefined(rest),
     redirect_uris,
-    token_endpoint_auth_method: checkAuthMethod(sent.token_endpoint_auth_method),
+    token_endpoint_auth_method: oneOf(authMethods, 'token_endpoint_auth_method', sent, 'client_secret_basic'),
     ...checkGrants(sent),
     ...(jwks && { jwks: checkKeys(jwks) }),
     scope: checkScope(sent.scope),
-    id_token_signed_response_alg: checkAlgorithm(id_token_signed_response_alg),
+    id_token_signed_response_alg: oneOf(signingAlgorithms, 'id_token_signed_response_alg', sent, signingAlgorithms[0]),
   }
   if (JSON.stringify(metadata).length > MAX_CHARACTERS)
     throw metadataProblem(
@@ -179,22 +154,10 @@ function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: 
   })
 }
 
-function checkAuthMethod(method = 'client_secret_basic'): AuthMethod {
-  const known = authMethods.find((each) => each === method)
-  if (known) return known
-  throw metadataProblem(
-    `\`token_endpoint_auth_method\` must be one of ${authMethods.join(', ')}.`,
-    'token_endpoint_auth_method',
-  )
-}
-
-function checkAlgorithm(algorithm: string = signingAlgorithms[0]): SigningAlgorithm {
-  const known = signingAlgorithms.find((each) => each === algorithm)
-  if (known) return known
-  throw metadataProblem(
-    `\`id_token_signed_response_alg\` must be one of ${signingAlgorithms.join(', ')}.`,
-    'id_token_signed_response_alg',
-  )
+function oneOf<K extends string>(known: readonly K[], field: keyof SentMetadata, sent: SentMetadata, absent: K): K {
+  const found = sent[field] === undefined ? absent : known.find((each) => each === sent[field])
+  if (found) return found
+  throw metadataProblem(`\`${field}\` must be one of ${known.join(', ')}.`, field)
 }
 
 function checkGrants({
@@ -212,7 +175,6 @@ function checkGrants({
   return { grant_types, response_types }
 }
 
-/** The supported scopes among those sent. Default: all. */
 function checkScope(scope = scopesSupported.join(' ')): string {
   const known = splitOnSpaces(scope).filter(isScope)
   if (known.length === 0)
@@ -225,4 +187,54 @@ function isWebAddress(text: string): boolean {
   if (!url) return false
   const { protocol, username, password } = url
   return /^https?:$/.test(protocol) && username === '' && password === ''
+}
+
+/** Secret members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+const MAX_KEYS = 16
+
+const base64url = (least: number, most: number) =>
+  z.string().check(z.regex(/^[A-Za-z0-9_-]+$/), z.minLength(least), z.maxLength(most))
+
+const keyDescription = {
+  kid: z.optional(z.string().check(z.maxLength(255))),
+  use: z.optional(z.enum(['sig', 'enc'])),
+  alg: z.optional(z.string().check(z.maxLength(32))),
+  key_ops: z.optional(z.array(z.string().check(z.maxLength(32))).check(z.maxLength(8))),
+}
+
+/** A public key that a client registers. Unknown members are dropped. An RSA modulus has 2048 to 8192 bits. */
+const PublicKey = z.union([
+  z.object({ kty: z.literal('RSA'), n: base64url(342, 1366), e: base64url(1, 8), ...keyDescription }),
+  z.object({
+    kty: z.literal('EC'),
+    crv: z.enum(['P-256', 'P-384', 'P-521']),
+    x: base64url(1, 88),
+    y: base64url(1, 88),
+    ...keyDescription,
+  }),
+  z.object({
+    kty: z.literal('OKP'),
+    crv: z.enum(['Ed25519', 'Ed448', 'X25519', 'X448']),
+    x: base64url(1, 76),
+    ...keyDescription,
+  }),
+])
+
+function checkPublicKeys({ keys }: { readonly keys?: unknown }): { keys: object[] } | { wrong: string } {
+  if (!Array.isArray(keys)) return { wrong: '`jwks` needs `keys`, an array of public keys.' }
+  const sent: readonly unknown[] = keys
+  if (keys.length > MAX_KEYS) return { wrong: `\`jwks\` takes at most ${MAX_KEYS} keys.` }
+  const shown: object[] = []
+  for (const key of sent) {
+    const isSecret = typeof key === 'object' && key !== null && PRIVATE_MEMBERS.some((member) => member in key)
+    if (isSecret)
+      return { wrong: '`jwks` takes public keys only. Send no private or symmetric key, and replace this one.' }
+    const checked = PublicKey.safeParse(key)
+    if (!checked.success)
+      return { wrong: 'A key in `jwks` is not supported. Send RSA keys of 2048 to 8192 bits, EC or OKP keys.' }
+    shown.push(checked.data)
+  }
+  return { keys: shown }
 }

@@ -6,19 +6,13 @@ import type { Reader } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { clientById, type SentClient, signingAlgorithms } from './clients/client.js'
 import { listConnections } from './connection.js'
-import { deleteConnection } from './disconnect.js'
-import { discoveryDocument, optionalEndpoints } from './discovery.js'
+import { deleteClient, deleteConnection } from './disconnect.js'
 import { checkTokenReplay, createOidcToken, presentedCredentials } from './exchange.js'
 import { introspectOidcToken, revokeOidcToken } from './introspection.js'
+import { discoveryDocument, optionalEndpoints } from './issuer.js'
 import { ensureKey, hasEveryKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
-import {
-  deleteOidcClient,
-  managedClient,
-  readOidcClient,
-  registerOidcClient,
-  updateOidcClient,
-} from './registration.js'
+import { managedClient, registerOidcClient, showClient, updateOidcClient } from './registration.js'
 import * as shape from './schema.js'
 
 const open = { auth: ['none'], versions: ['v4'], refused: oauthRefusal } as const
@@ -32,8 +26,14 @@ const discovery = {
     discoveryDocument(service),
 } as const
 
-const ClientPath = z.object({ client_id: shape.ClientId })
+const managed = {
+  ...open,
+  evidence: 'designed',
+  path: '/oidc/reg/:client_id',
+  params: z.object({ client_id: shape.ClientId }),
+} as const
 
+const own = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 const metadataErrors = ['invalid_redirect_uri', 'invalid_client_metadata'] as const
 
 const sentClient = ({
@@ -45,6 +45,7 @@ const sentClient = ({
   client_secret,
 })
 
+const requestErrors = ['unsupported_grant_type', 'invalid_scope', 'invalid_target'] as const
 const clientErrors = ['invalid_client', 'invalid_request', 'too_many_failures'] as const
 
 const userinfo = {
@@ -71,7 +72,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/.well-known/openid-configuration',
     versions: ['v4'],
   }),
-
   readAuthorizationServer: route({
     ...discovery,
     summary: 'Read the same as OAuth authorization server metadata.',
@@ -79,21 +79,18 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/.well-known/oauth-authorization-server',
     versions: ['v4'],
   }),
-
   readInsertedAuthorizationServer: route({
     ...discovery,
     summary: "Read the same before the issuer's path (RFC 8414 section 3.1).",
     evidence: 'designed',
     path: '/.well-known/oauth-authorization-server/v4/oidc',
   }),
-
   readInsertedOpenidConfiguration: route({
     ...discovery,
     summary: "Read the OpenID Connect provider metadata before the issuer's path.",
     evidence: 'designed',
     path: '/.well-known/openid-configuration/v4/oidc',
   }),
-
   readJwks: route({
     summary: 'Read the public keys that verify tokens. A rotated key stays listed for a day.',
     evidence: 'documented',
@@ -114,7 +111,6 @@ export const oidcRoutes = defineRoutes('oidc', {
       })
     },
   }),
-
   registerOidcClient: route({
     ...open,
     summary: 'Register an app, public or confidential (RFC 7591).',
@@ -133,27 +129,19 @@ export const oidcRoutes = defineRoutes('oidc', {
       (await clientById(tx, shape.Registration.parse(stored).client_id)) !== undefined,
     write: (tx, { body }, service) => registerOidcClient(tx, body, service),
   }),
-
   readOidcClient: route({
-    ...open,
+    ...managed,
     summary: "Read an app's registration with its registration access token (RFC 7592).",
-    evidence: 'designed',
     method: 'GET',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     result: shape.Registration,
     errors: ['token_invalid'],
     read: async (tx, { params, headers }, service) =>
-      readOidcClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
+      showClient(await managedClient(tx, params.client_id, headers.get('authorization')), service),
   }),
-
   updateOidcClient: route({
-    ...open,
+    ...managed,
     summary: "Replace an app's metadata with its registration access token (RFC 7592).",
-    evidence: 'designed',
     method: 'PUT',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     body: shape.Replacement,
     result: shape.Registration,
     errors: ['token_invalid', 'invalid_request', ...metadataErrors],
@@ -163,23 +151,18 @@ export const oidcRoutes = defineRoutes('oidc', {
       return updateOidcClient(tx, client, body, service)
     },
   }),
-
   deleteOidcClient: route({
-    ...open,
+    ...managed,
     summary: 'Delete an app and its connections with its registration access token (RFC 7592).',
-    evidence: 'designed',
     method: 'DELETE',
-    path: '/oidc/reg/:client_id',
-    params: ClientPath,
     status: 204,
     errors: ['token_invalid'],
     async write(tx, { params, headers }, service) {
-      const client = await managedClient(tx, params.client_id, headers.get('authorization'))
-      await deleteOidcClient(tx, client, service)
+      const { row } = await managedClient(tx, params.client_id, headers.get('authorization'))
+      await deleteClient(tx, row, service)
       return noContent()
     },
   }),
-
   createOidcToken: route({
     ...open,
     summary: 'Exchange a code (with PKCE) or a refresh token for tokens. Each works once.',
@@ -188,14 +171,7 @@ export const oidcRoutes = defineRoutes('oidc', {
     path: '/oidc/token',
     body: shape.TokenBody,
     result: shape.Tokens,
-    errors: [
-      ...clientErrors,
-      'invalid_grant',
-      'unauthorized_client',
-      'unsupported_grant_type',
-      'invalid_scope',
-      'invalid_target',
-    ],
+    errors: [...clientErrors, 'invalid_grant', 'unauthorized_client', ...requestErrors],
     idempotent: true,
     presented: (call) => presentedCredentials(sentClient(call), call.body),
     async isStillValid(tx, call, stored, service) {
@@ -204,7 +180,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     },
     write: (tx, call, service) => createOidcToken(tx, { client: sentClient(call), request: call.body }, service),
   }),
-
   introspectOidcToken: route({
     ...open,
     summary: 'Describe a token to the confidential client that owns it (RFC 7662).',
@@ -217,7 +192,6 @@ export const oidcRoutes = defineRoutes('oidc', {
     write: (tx, call, service) =>
       introspectOidcToken(tx, { client: sentClient(call), token: call.body.token }, service),
   }),
-
   revokeOidcToken: route({
     ...open,
     summary: 'Revoke an access token, or a refresh token and every token of the same code (RFC 7009).',
@@ -230,14 +204,12 @@ export const oidcRoutes = defineRoutes('oidc', {
     write: async (tx, call, service) =>
       (await revokeOidcToken(tx, { client: sentClient(call), token: call.body.token }, service)) ?? {},
   }),
-
   readUserinfo: route({
     ...userinfo,
     summary: "Read the claims about the user that the access token's scopes allow.",
     method: 'GET',
     read: readClaims,
   }),
-
   readUserinfoByForm: route({
     ...userinfo,
     summary: 'Read the same claims with the access token in the header or in a form.',
@@ -246,14 +218,11 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: ['invalid_request'],
     read: readClaims,
   }),
-
   listConnections: route({
+    ...own,
     summary: 'List the apps that the user connected, newest first.',
-    evidence: 'designed',
     method: 'GET',
     path: '/connections',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     query: PageQuery,
     result: pageOf(
       'connections',
@@ -271,14 +240,11 @@ export const oidcRoutes = defineRoutes('oidc', {
     errors: ['cursor_invalid'],
     read: (tx, { principal, query }) => listConnections(tx, principal.id, query),
   }),
-
   deleteConnection: route({
+    ...own,
     summary: 'Disconnect an app. Its tokens stop working at once, and its approvals expire.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/connections/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     status: 204,
     errors: ['not_found'],

@@ -120,9 +120,7 @@ export const Authorization = component('AuthorizationRequest', {
   registration: Parameter,
 })
 
-/** An id in a path. */
 export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
-
 const clientFields = { client_id: z.optional(z.TextId), client_secret: z.secret(z.optional(z.string())) }
 
 export const TokenBody = z.object({
@@ -185,3 +183,6 @@ export const EndSession = component('EndSessionRequest', {
   post_logout_redirect_uri: z.optional(z.string()),
   state: z.optional(z.string()),
 })
+
+/** A request to sign out (OpenID Connect RP-Initiated Logout 1.0 section 2). */
+export type EndSessionRequest = z.output<typeof EndSession>

@@ -3,30 +3,93 @@ import { type Owner, userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ProvenUser } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
+import { accountByPublicSecret } from '../../identity/accounts/account.js'
+import { clients } from '../../identity/tokens/client.js'
 import { generationOf, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
-import { readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestFirst } from '../../storage/page.js'
 import { ReadOnce } from '../../storage/read-once.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import { clientById } from '../oidc/clients/client.js'
 import { ownPersona } from './persona.js'
-import { type SpendingAuthority, showSpendingAuthority } from './spending-authority.js'
+
+/** The party that may spend, named by its credential. */
+export type NamedParty = { readonly client_id: string } | { readonly public_secret: string }
+
+/** A calendar day or month in UTC. */
+export type SpendingPeriod = 'day' | 'month'
+
+/** What a delegate lets a party spend from the persona's twin. */
+export interface SpendingAuthority {
+  readonly party: NamedParty
+  readonly dq: string
+  /** Smallest units per period, or in total if there is no period. */
+  readonly limit: string
+  readonly period: SpendingPeriod | null
+  readonly expires_at: number | null
+}
+
+export interface NewSpendingAuthority {
+  readonly party: { readonly client_id?: string | undefined; readonly public_secret?: string | undefined }
+  readonly dq: string
+  /** In the digital quantity. */
+  readonly limit: number
+  readonly period?: SpendingPeriod | null | undefined
+  readonly expiresAt?: number | undefined
+}
+
+/** Returns the spending authority to store. Throws `field_invalid` for an unknown party or a past time, `dq_unknown`, `amount_invalid`. */
+export async function checkSpendingAuthority(tx: Reader, spend: NewSpendingAuthority, at: number) {
+  const party = await namedParty(tx, spend.party)
+  const { decimals } = await quantityOf(tx, spend.dq)
+  const limit = toUnits(spend.limit, decimals)
+  if (limit === 0n) throw problem('amount_invalid', { detail: 'The limit must be above zero.' })
+  const { expiresAt = null } = spend
+  if (expiresAt !== null && expiresAt <= at) throw fieldRefused('spend.expires_at', 'must be in the future')
+  return { party, dq: spend.dq, limit: String(limit), period: spend.period ?? null, expires_at: expiresAt }
+}
+
+async function namedParty(tx: Reader, { client_id, public_secret }: NewSpendingAuthority['party']) {
+  if (client_id !== undefined && public_secret === undefined) {
+    const client = await tx.get(clients, client_id)
+    if (client?.deleted_at === null || (await clientById(tx, client_id))) return { client_id }
+    throw fieldRefused('spend.party.client_id', 'must be the id of a client')
+  }
+  if (public_secret !== undefined && client_id === undefined) {
+    if (await accountByPublicSecret(tx, public_secret)) return { public_secret }
+    throw fieldRefused('spend.party.public_secret', 'must be the public_secret of an account')
+  }
+  throw fieldRefused('spend.party', 'must hold either client_id or public_secret')
+}
+
+/** A spending authority as the persona's owner sees it: `limit` in the digital quantity, Unix seconds. */
+async function showSpendingAuthority(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
+  const { decimals } = await quantityOf(tx, dq)
+  return {
+    party,
+    dq,
+    limit: toAmount(limit, decimals),
+    period,
+    expires_at: expires_at === null ? null : seconds(expires_at),
+  }
+}
 
 /** What a persona gave to a twin. Until it is revoked, it can be verified and may let a party spend. The id is its hash. */
 export interface DelegateRow {
   readonly id: string
   /** Ascending number, in the order of creation. */
   readonly number: number
-  /** The persona's hash. */
   readonly persona: string
   readonly persona_owner: Owner
   /** The persona owner's, as long as it is not revoked. A delegate of a lower one is dead. */
   readonly generation: number | null
-  /** The twin that received it. */
   readonly twin_id: number
   readonly hostname: string
   /** The holder, as the persona's owner names them. */
@@ -60,22 +123,12 @@ export const delegates = collection<DelegateRow>()(
 
 type DelegateIdentity = Pick<DelegateRow, 'persona' | 'issue' | 'salt' | 'spend' | 'created_at'>
 
-export const delegateHash = (
-  { persona, issue, salt, spend, created_at }: DelegateIdentity,
-  { address }: TwinRow,
-): string => contentHash({ persona, twin: address, issue, salt, spend, created_at })
+export const delegateHash = ({ persona, issue, salt, spend, created_at }: DelegateIdentity, { address }: TwinRow) =>
+  contentHash({ persona, twin: address, issue, salt, spend, created_at })
 
-/** Whether a delegate still matches its hash. */
 export const hasValidHash = (row: DelegateRow, twin: TwinRow): boolean => delegateHash(row, twin) === row.id
 
-/** Records an event for the persona's owner and the twin's owner. */
-export const recordDelegateEvent = (
-  tx: Writer,
-  type: EventType,
-  row: DelegateRow,
-  twin: TwinRow,
-  at: number,
-): Promise<void> =>
+export const recordDelegateEvent = (tx: Writer, type: EventType, row: DelegateRow, twin: TwinRow, at: number) =>
   recordEvent(tx, {
     owners: [row.persona_owner, twin.owner],
     type,
@@ -103,10 +156,8 @@ async function revoke(tx: Writer, row: DelegateRow, at: number): Promise<void> {
 }
 
 /** Whether a delegate has ended neither by itself nor with its persona owner's generation. */
-export const isDelegateValid = async (
-  tx: Reader,
-  { revoked_at, generation, persona_owner }: DelegateRow,
-): Promise<boolean> => revoked_at === null && generation === (await generationOf(tx, persona_owner))
+export const isDelegateValid = async (tx: Reader, { revoked_at, generation, persona_owner }: DelegateRow) =>
+  revoked_at === null && generation === (await generationOf(tx, persona_owner))
 
 /** Revokes delegates of a user's former generations. Returns how many. */
 export async function revokeDelegatesOf(tx: Writer, { userId, generation, most, at }: ProvenUser): Promise<number> {

@@ -26,10 +26,7 @@ interface HeldPlace {
 }
 
 /** The delegates that a twin holds now, oldest first, in slices between which other calls run. */
-export async function* delegatesHeld(
-  { storage }: Pick<ServiceContext, 'storage'>,
-  twinId: number,
-): AsyncGenerator<DelegateRow[]> {
+export async function* delegatesHeld({ storage }: Pick<ServiceContext, 'storage'>, twinId: number) {
   for (let place: HeldPlace | undefined = { twinId, after: undefined }; place; await letOthersRun()) {
     const from: HeldPlace = place
     const { part, next }: Slice<DelegateRow[]> = await storage.read(async (tx) => {
@@ -72,10 +69,7 @@ export async function heldByOwner(tx: Reader, owner: Owner, from?: HeldPlace): P
 }
 
 /** The hashes of delegates by persona, oldest first (Micro Payment Service Interface, section 2). */
-export function mappingOf(
-  rows: readonly DelegateRow[],
-  mapping: Map<string, string[]> = new Map(),
-): Map<string, string[]> {
+export function mappingOf(rows: readonly DelegateRow[], mapping: Map<string, string[]> = new Map()) {
   for (const { persona, id } of rows) {
     const known = mapping.get(persona)
     if (known) known.push(id)
@@ -115,7 +109,6 @@ export interface Verification {
   readonly issueMax?: number | undefined
 }
 
-/** The first delegates that a verification finds. */
 interface FirstInstances {
   readonly persona: PersonaRow
   readonly hostname: string
@@ -124,7 +117,6 @@ interface FirstInstances {
   readonly next: number | undefined
 }
 
-/** Sorts after every hash. */
 const AFTER_HASHES = '~'
 
 /**
@@ -152,7 +144,6 @@ export async function verifyPersona(
 
 const isBearerDelegate = ({ spend }: DelegateRow): boolean => spend !== null && 'public_secret' in spend.party
 
-/** The answer of a verification that found all at once. */
 export const showVerification = ({ persona, hostname, instances }: FirstInstances) => ({
   ...describeResult(persona, instances.length),
   hostname,

@@ -7,16 +7,30 @@ import type { ServiceContext } from '../../http/context.js'
 import { responsibleFor } from '../../identity/users/responsible.js'
 import { generationOf } from '../../identity/users/user.js'
 import { addDaily, waitOfDaily } from '../../jobs/rates/daily-count.js'
-import type { Writer } from '../../storage/storage.js'
-import { type ApprovedSecondFactor, spendAwaited } from '../second-factor/await-second-factor.js'
-import { type DelegateRow, delegateHash, delegates, recordDelegateEvent } from './delegate.js'
-import { personas } from './persona.js'
-import { type NewDelegate, planDelegate, secondFactorOrder } from './second-factor.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount } from '../../money/ledger/amount.js'
+import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import {
+  type ApprovedSecondFactor,
+  awaitSecondFactor,
+  spendAwaited,
+  type UserSession,
+} from '../second-factor/await-second-factor.js'
+import {
+  checkSpendingAuthority,
+  type DelegateRow,
+  delegateHash,
+  delegates,
+  type NewSpendingAuthority,
+  recordDelegateEvent,
+  type SpendingAuthority,
+} from './delegate.js'
+import { ownPersona, type PersonaRow, personas } from './persona.js'
 
 /** How many delegates one owner gives another in a day. Nobody asks the holder, so nobody fills what others hold. */
 const MOST_GIVEN = 100
 
-/** Counts a delegate that one owner gives another. Throws `too_many_new`. */
 async function countGiven(tx: Writer, { from, to, at }: { from: Owner; to: Owner; at: number }): Promise<void> {
   if (from === to) return
   const subject = `${await responsibleFor(tx, from)}>${to}`
@@ -30,10 +44,7 @@ async function countGiven(tx: Writer, { from, to, at }: { from: Owner; to: Owner
   })
 }
 
-/**
- * Gives a twin a delegate of a persona. Spends the second factor if there is one.
- * Throws like `planDelegate`, and `rejected`, `approval_timeout`, `too_many_new`.
- */
+/** Gives a twin a delegate. Spends the second factor, if any. Throws like `planDelegate`, and `rejected`, `approval_timeout`, `too_many_new`. */
 export async function createDelegate(
   tx: Writer,
   {
@@ -72,4 +83,48 @@ export async function createDelegate(
   tx.put(delegates, row)
   await recordDelegateEvent(tx, 'delegate.created', row, twin, at)
   return { hash: row.id, persona: row.persona, hostname: row.hostname, issue: row.issue, created_at: seconds(at) }
+}
+
+interface NewDelegate {
+  readonly persona: string
+  readonly owner: Owner
+  /** The twin that receives it. */
+  readonly hostname: string
+  readonly name?: string | null | undefined
+  readonly email?: string | null | undefined
+  readonly spend?: NewSpendingAuthority | null | undefined
+}
+
+type DelegatePlan = { readonly persona: PersonaRow; readonly twin: TwinRow; readonly spend: SpendingAuthority | null }
+
+async function planDelegate(tx: Reader, order: NewDelegate, at: number): Promise<DelegatePlan> {
+  const persona = await ownPersona(tx, order.owner, order.persona)
+  const twin = await twinByHostname(tx, order.hostname)
+  if (!twin) throw problem('not_found', { detail: 'No twin has this hostname.' })
+  return { persona, twin, spend: order.spend ? await checkSpendingAuthority(tx, order.spend, at) : null }
+}
+
+/** Waits until the user approves a delegate that lets others spend. Other delegates need no approval. Throws like `planDelegate` and `awaitSecondFactor`. */
+export async function awaitDelegateApproval(service: ServiceContext, order: NewDelegate, session: UserSession) {
+  if (!order.spend) return undefined
+  const { storage, clock } = service
+  const asked = await storage.read(async (tx) =>
+    secondFactorOrder(tx, await planDelegate(tx, order, clock.now()), session),
+  )
+  return { ...session, request: await awaitSecondFactor(service, asked) }
+}
+
+async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegatePlan, session: UserSession) {
+  const { userId, sessionId } = session
+  const detail = { persona: persona.name, given_to: twin.hostname, ...(spend && (await authorityDetail(tx, spend))) }
+  return { userId, sessionId, action: 'delegate', detail }
+}
+
+async function authorityDetail(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
+  const { decimals, shortcode } = await quantityOf(tx, dq)
+  return {
+    spender: 'client_id' in party ? party.client_id : party.public_secret,
+    limit: `${formatAmount(limit, decimals)} ${shortcode}${period === null ? '' : ` a ${period}`}`,
+    ...(expires_at !== null && { until: new Date(expires_at).toISOString() }),
+  }
 }

@@ -17,9 +17,7 @@ export interface PersonaRow {
   readonly name: string
   readonly description: string | null
   readonly twin_id: number
-  /** The twin's owner. */
   readonly owner: Owner
-  /** The twin's hostname. */
   readonly hostname: string
   /** How many delegates it has given so far, including revoked ones. */
   readonly issued: number
@@ -48,8 +46,8 @@ export interface NewPersona {
 export async function createPersona(
   tx: Writer,
   { owner, name, description, twinId, at }: NewPersona,
-  { random }: Pick<ServiceContext, 'random'>,
-): Promise<ShownPersona> {
+  { random }: ServiceContext,
+) {
   const twin = await tx.get(twins, twinId)
   if (twin?.owner !== owner) throw problem('twin_unknown')
   const row: PersonaRow = {
@@ -67,7 +65,6 @@ export async function createPersona(
   return showPersona(row)
 }
 
-/** The persona with this hash. Throws `not_found`. */
 export const personaOf = (tx: Reader, hash: string): Promise<PersonaRow> => getOrNotFound(tx, personas, hash)
 
 /** The owner's persona with this hash. Throws `not_found`, `not_owner`. */
@@ -77,16 +74,7 @@ export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promis
   return row
 }
 
-export interface ShownPersona {
-  hash: string
-  name: string
-  description: string | null
-  hostname: string
-  created_at: number
-}
-
-/** What anybody may see of a persona. */
-export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow): ShownPersona => ({
+export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow) => ({
   hash,
   name,
   description,

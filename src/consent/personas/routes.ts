@@ -23,9 +23,8 @@ import {
   verificationText,
   verifyPersona,
 } from './held-delegates.js'
-import { createDelegate } from './new-delegate.js'
+import { awaitDelegateApproval, createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
-import { awaitDelegateApproval } from './second-factor.js'
 
 const Persona = component('Persona', {
   hash: ContentHash,
@@ -37,11 +36,7 @@ const Persona = component('Persona', {
   }),
 })
 
-const PartyName = component('SpendingParty', {
-  client_id: z.optional(z.TextId),
-  public_secret: z.optional(z.string()),
-})
-
+const PartyName = component('SpendingParty', { client_id: z.optional(z.TextId), public_secret: z.optional(z.string()) })
 const period = z.enum(['day', 'month'])
 
 const NewSpend = z.object({
@@ -75,14 +70,15 @@ const Delegate = component('Delegate', {
 const isOwner = (principal: Principal): principal is AccountPrincipal | UserPrincipal =>
   principal.kind === 'account' || principal.kind === 'user'
 
+const secondFactorErrors = ['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const
+const owners = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'session'] } as const
+
 export const personaRoutes = defineRoutes('personas', {
   createPersona: route({
+    ...owners,
     summary: 'Create a persona that is anchored to one of your twins.',
-    evidence: 'designed',
     method: 'POST',
     path: '/persona',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     body: z.object({
       name: lineOf(64).check(z.trim(), z.minLength(1)),
       description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
@@ -96,7 +92,6 @@ export const personaRoutes = defineRoutes('personas', {
     write: (tx, { body: { twin_id, ...body }, principal }, service) =>
       createPersona(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
   }),
-
   listDelegateMapping: route({
     summary: "List the delegates that the caller's twins hold now, by persona.",
     evidence: 'documented',
@@ -111,7 +106,6 @@ export const personaRoutes = defineRoutes('personas', {
       return Object.fromEntries(mappingOf(first.part))
     },
   }),
-
   readPersona: route({
     summary: 'Read a persona.',
     evidence: 'observed',
@@ -126,7 +120,6 @@ export const personaRoutes = defineRoutes('personas', {
     errors: ['not_found'],
     read: async (tx, { params }) => showPersona(await personaOf(tx, params.hash)),
   }),
-
   verifyPersona: route({
     summary: 'Check whether a twin holds delegates of a persona. If it holds none, `status` in the answer is 404.',
     evidence: 'documented',
@@ -166,7 +159,6 @@ export const personaRoutes = defineRoutes('personas', {
       return new Reply({ text: () => verificationText(first, verification, service) })
     },
   }),
-
   createDelegate: route({
     summary:
       'Give a twin a delegate of your persona. With `spend`, a party can spend from the twin of the persona. Then a request with a session waits for the user’s second factor.',
@@ -192,16 +184,7 @@ export const personaRoutes = defineRoutes('personas', {
         created_at: UnixSeconds,
       }),
     ),
-    errors: [
-      'not_found',
-      'not_owner',
-      'dq_unknown',
-      'amount_invalid',
-      'rejected',
-      'approval_timeout',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: ['not_found', 'not_owner', 'dq_unknown', 'amount_invalid', ...secondFactorErrors],
     adds: 'delegates',
     idempotent: true,
     async handle({ params, body, principal, session, storeAnswer }, service) {
@@ -216,14 +199,11 @@ export const personaRoutes = defineRoutes('personas', {
       )
     },
   }),
-
   listDelegates: route({
+    ...owners,
     summary: 'List the delegates of your persona, including revoked ones, newest first.',
-    evidence: 'designed',
     method: 'GET',
     path: '/persona/:hash/delegates',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: HashPath,
     query: z.object({ limit: pageQuery.limit, after: z.optional(z.string()) }),
     result: z.object({ delegates: z.array(Delegate), next: z.nullable(z.string()) }),
@@ -231,14 +211,11 @@ export const personaRoutes = defineRoutes('personas', {
     read: (tx, { params, query, principal }) =>
       listDelegates(tx, { persona: params.hash, owner: principal.owner, ...query }),
   }),
-
   deleteDelegate: route({
+    ...owners,
     summary: 'Revoke a delegate of your persona. It can no longer be verified or used to spend.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/persona/:hash/delegates/:delegate',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: z.object({ hash: ContentHash, delegate: z.secret(z.string()) }),
     status: 204,
     errors: ['not_found', 'not_owner'],

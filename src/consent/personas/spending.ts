@@ -9,9 +9,15 @@ import { getExisting } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import type { Agent } from '../approvals/approval.js'
-import { type DelegateRow, delegates, isDelegateValid } from './delegate.js'
+import {
+  type DelegateRow,
+  delegates,
+  isDelegateValid,
+  type NamedParty,
+  type SpendingAuthority,
+  type SpendingPeriod,
+} from './delegate.js'
 import { personaOf } from './persona.js'
-import type { NamedParty, SpendingAuthority, SpendingPeriod } from './spending-authority.js'
 
 /** Who spends: the principal of a call. */
 export type Party =
@@ -52,15 +58,8 @@ export const delegateSpendings = collection<DelegateSpendingRow>()(
   },
 )
 
-/** Who wants to spend by which delegate. */
-interface AuthorityClaim {
-  /** The delegate's hash. */
-  readonly delegate: string
-  readonly party: Party
-  readonly at: number
-}
+type AuthorityClaim = { readonly delegate: string; readonly party: Party; readonly at: number }
 
-/** A spending authority that a party may use now. */
 export interface GrantedAuthority extends Pick<AuthorityClaim, 'delegate' | 'at'> {
   readonly spend: SpendingAuthority
   /** The persona's twin, which pays. */
@@ -87,14 +86,11 @@ export async function grantedAuthority(tx: Reader, { delegate, party, at }: Auth
 }
 
 /** Counts an amount against a spending authority, in the transaction that pays it. Throws `delegate_refused`. */
-export async function countSpending(
-  tx: Writer,
-  { delegate, spend, at }: GrantedAuthority,
-  { dq, amount }: SpentAmount,
-): Promise<void> {
+export async function countSpending(tx: Writer, granted: GrantedAuthority, { dq, amount }: SpentAmount) {
+  const { spend } = granted
   if (spend.dq !== dq) throw delegateRefused('The spending authority is for a different digital quantity.')
   if (amount === 0n) return
-  const counter = await counterAt(tx, { delegate, spend, at })
+  const counter = await counterAt(tx, granted)
   const left = BigInt(spend.limit) - BigInt(counter.spent)
   if (amount > left) {
     const { decimals, shortcode } = await quantityOf(tx, spend.dq)
@@ -119,11 +115,7 @@ async function isParty(tx: Reader, row: DelegateRow, named: NamedParty, party: P
 const isSide = async (tx: Reader, { persona_owner, twin_id }: DelegateRow, owner: Owner): Promise<boolean> =>
   persona_owner === owner || (await tx.get(twins, twin_id))?.owner === owner
 
-/** The counter of the period that a time is in. */
-async function counterAt(
-  tx: Reader,
-  { delegate, spend: { period }, at }: Pick<GrantedAuthority, 'delegate' | 'spend' | 'at'>,
-): Promise<DelegateSpendingRow> {
+async function counterAt(tx: Reader, { delegate, spend: { period }, at }: GrantedAuthority) {
   const id = counterOf(delegate, period, at)
   const period_ends_at = periodEnd(period, at)
   return (await tx.get(delegateSpendings, id)) ?? { id, spent: '0', ...(period_ends_at && { period_ends_at }) }
@@ -135,13 +127,11 @@ function putSpent(tx: Writer, counter: DelegateSpendingRow, spent: bigint): void
   tx.put(delegateSpendings, { ...counter, spent: String(spent) })
 }
 
-/** Days and months in ISO 8601. */
 function counterOf(delegate: string, period: SpendingPeriod | null, at: number): string {
   if (period === null) return `${delegate}:all`
   return `${delegate}:${new Date(at).toISOString().slice(0, period === 'day' ? 10 : 7)}`
 }
 
-/** When the calendar day or month of a time ends, in UTC. */
 function periodEnd(period: SpendingPeriod | null, at: number): number | undefined {
   if (period === null) return undefined
   const time = new Date(at)
@@ -149,10 +139,7 @@ function periodEnd(period: SpendingPeriod | null, at: number): number | undefine
   return period === 'day' ? Date.UTC(year, month, time.getUTCDate() + 1) : Date.UTC(year, month + 1)
 }
 
-/**
- * Restores an amount that was counted `at` a time and then not spent. It counts for the period of that time. Throws an
- * Error if that much of that quantity was not counted.
- */
+/** Restores an amount that was counted `at` a time and not spent, for the period of that time. Throws an Error if it was not counted. */
 export async function restoreAuthority(
   tx: Writer,
   { delegate, dq, amount, at }: { delegate: string; at: number } & SpentAmount,

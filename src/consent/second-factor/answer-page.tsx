@@ -5,7 +5,6 @@ import type { Reply } from '../../http/reply.js'
 import type { AuthenticationRequestRow } from './request.js'
 import { actionTitle, CALLER_WARNING, callerText, detailLines } from './wording.js'
 
-/** The page of a mailed link: what the user approves, and two buttons. It needs no script. */
 export function answerPage(request: AuthenticationRequestRow, token: string, at: number): Reply {
   const title = actionTitle(request)
   return formPage({
@@ -40,7 +39,6 @@ export const answeredPage = (request: AuthenticationRequestRow): Reply =>
     body: <p>You can close this page.</p>,
   })
 
-/** Shown instead of a request that cannot be answered. The message says what to do. */
 export const refusedAnswerPage = (refused: Problem): Reply =>
   formPage({ title: 'Request closed', heading: 'You cannot answer this request', alert: refused.message, refused })
 

@@ -10,6 +10,7 @@ import {
   authenticationRequests,
   expireIfDue,
   findRequest,
+  isStale,
   recordAnswer,
   requestStatus,
   requestsNow,
@@ -26,18 +27,9 @@ interface AwaitedOrder extends Omit<SecondFactorOrder, 'at'> {
   readonly deniedAs?: 'rejected' | 'payment_denied' | undefined
 }
 
-/** A session whose user must approve with a second factor. */
-export interface UserSession {
-  readonly userId: number
-  readonly sessionId: string | undefined
-}
-
+export type UserSession = { readonly userId: number; readonly sessionId: string | undefined }
 type OrderSession = Pick<AwaitedOrder, 'userId' | 'sessionId'>
-
-/** A second factor that the user of a session approved. */
-export interface ApprovedSecondFactor extends UserSession {
-  readonly request: AuthenticationRequestRow
-}
+export type ApprovedSecondFactor = UserSession & { readonly request: AuthenticationRequestRow }
 
 /**
  * Asks a user to approve an action, and waits for the answer until the request expires.
@@ -63,15 +55,8 @@ export async function awaitSecondFactor(given: ServiceContext, order: AwaitedOrd
 /** How soon after a 408 a browser sends its request again. */
 const REPEAT_MS = 2000
 
-/**
- * Whether a browser repeats a call that just timed out. Browsers resend a request once, by themselves, when a reused
- * connection answers 408. The user must not be asked twice for that.
- */
-async function isRepeated(
-  tx: Writer,
-  { userId, action, detail, sessionId, deniedAs }: AwaitedOrder,
-  at: number,
-): Promise<boolean> {
+/** Browsers resend a request once by themselves when a reused connection answers 408. The user must not be asked twice for that. */
+async function isRepeated(tx: Writer, { userId, action, detail, sessionId, deniedAs }: AwaitedOrder, at: number) {
   const query = { index: 'byUser', prefix: [userId, action], limit: 1, reverse: true } as const
   const [last] = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
   const timedOutAt = last && endedWith408At(last, deniedAs)
@@ -94,11 +79,7 @@ function endedWith408At(
 }
 
 /** Waits until a request is answered or expires, or the service closes. Returns undefined if the request is deleted. */
-async function awaitAnswer(
-  id: number,
-  session: OrderSession,
-  service: ServiceContext,
-): Promise<AuthenticationRequestRow | undefined> {
+async function awaitAnswer(id: number, session: OrderSession, service: ServiceContext) {
   const { storage, clock, background } = service
   let expiresAt = Number.MAX_SAFE_INTEGER
   for (;;) {
@@ -116,14 +97,12 @@ async function awaitAnswer(
   }
 }
 
-/** Whether the session still belongs to the user. True if there is no session. */
 async function isStillSignedIn(tx: Reader, { sessionId, userId }: OrderSession, at: number): Promise<boolean> {
   if (sessionId === undefined) return true
   const session = (await findSession(tx, sessionId, at)) ?? (await findPageSession(tx, sessionId, at))
   return session?.user_id === userId
 }
 
-/** Rejects the request of a session that has ended. Throws `sign_in_required`. */
 async function withdraw(id: number, { storage, clock }: ServiceContext): Promise<never> {
   await storage.write(async (tx) => {
     const request = await findRequest(tx, id)
@@ -143,4 +122,19 @@ export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow,
   const result = await spendSecondFactor(tx, { ...order, id, at })
   if (result === 'approved') return
   throw problem(result === 'rejected' ? (order.deniedAs ?? 'rejected') : 'approval_timeout')
+}
+
+/** More than a session can make for one action before the first of them expires. */
+const MAX_REQUESTS = 50
+
+/** The last request of this session for exactly this action, so that a reloaded page finds its own. Undefined if it can do nothing now. */
+export async function findLastRequest(tx: Reader, { userId, action, detail, sessionId = '', at }: SecondFactorOrder) {
+  const query = { index: 'byUser', prefix: [userId, action], limit: MAX_REQUESTS, reverse: true } as const
+  const asked = await requestsNow(tx, userId, await tx.find(authenticationRequests, query))
+  const [session, wanted] = [digest(sessionId), canonicalJson(detail)]
+  const request = asked.find(
+    (each) => !each.by_caller && each.session_digest === session && canonicalJson(each.detail) === wanted,
+  )
+  if (!request || request.spent_at !== null || isStale(request, at)) return undefined
+  return { request, status: requestStatus(request, at) }
 }

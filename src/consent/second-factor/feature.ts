@@ -7,7 +7,5 @@ export const secondFactorFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [authenticationRequests, standingApprovals, phones],
-  timers: {
-    [PHONE_ANSWERS]: async () => (await import('./answer.js')).answerAsPhone,
-  },
+  timers: { [PHONE_ANSWERS]: async () => (await import('./answer.js')).answerAsPhone },
 }

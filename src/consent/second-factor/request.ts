@@ -6,23 +6,19 @@ import { digest } from '../../base/secrets.js'
 import { isAhead, isCurrent, seconds } from '../../base/time.js'
 import type { ProvenUser, ServiceContext } from '../../http/context.js'
 import { refundMail, sendMail } from '../../identity/mail/send-mail.js'
-import { type UserRow, users } from '../../identity/users/user.js'
-import { recordEvent } from '../../jobs/events/event.js'
+import { recordUserEvent, type UserRow, users } from '../../identity/users/user.js'
 import { postPush } from '../../jobs/outbox/outbox.js'
 import { refundRequest, spendRequest } from '../../jobs/outbox/request-limit.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { activeDevicesOf, devices, settleChange } from '../devices/device.js'
-import type { Detail, StandingTerms } from './detail.js'
-import { requestMail, requestPush } from './wording.js'
+import { type Detail, requestMail, requestPush, type StandingTerms } from './wording.js'
 
 const REQUEST_MS = 2 * 60_000
 const PAYWALL_LIFETIME = 30_000
-/** How long after the approval the action can spend it. */
 const SPENDABLE_FOR = 5 * 60_000
 const MAX_PENDING = 5
-/** Seconds between polls. */
 const INTERVAL = 2
 /** How many milliseconds early a poll may come. Timers and networks are not exact. */
 const POLL_TOLERANCE = 250
@@ -43,9 +39,7 @@ export interface AuthenticationRequestRow {
   readonly pending_until: number | null
   /** Digest of the session that created the request. That session cannot answer it. */
   readonly session_digest: string | null
-  /** The devices that can answer. Empty if the request went out by mail. */
   readonly device_ids: readonly number[]
-  /** Digest of the token in the mailed link. */
   readonly link_digest: string | null
   readonly created_at: number
   readonly expires_at: number
@@ -168,12 +162,10 @@ export async function requireSecondFactor(
 const mailOf = (userId: number, to: string) =>
   ({ kind: 'authentication_request', to, owner: `user:${userId}` }) as const
 
-/** Throws `too_many_pending`. */
 async function checkPending(tx: Reader, user: UserRow, at: number): Promise<void> {
-  const pending = await pendingIn(tx, user, at)
-  const [first] = pending
-  if (!first || pending.length < MAX_PENDING) return
-  throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
+  const [first, ...others] = await pendingIn(tx, user, at)
+  if (first && others.length + 1 >= MAX_PENDING)
+    throw problem('too_many_pending', { headers: retryAfter(first.expires_at - at) })
 }
 
 /** The user's pending requests, ordered by when they expire. */
@@ -183,20 +175,16 @@ export async function pendingOf(tx: Reader, userId: number, at: number): Promise
 }
 
 async function pendingIn(tx: Reader, { id, generation }: UserRow, at: number): Promise<AuthenticationRequestRow[]> {
-  const prefix = [id, generation]
-  const after = [...prefix, at, Number.MAX_SAFE_INTEGER]
-  const query = { index: 'pending', prefix, after, limit: MAX_PENDING } as const
+  const after = [id, generation, at, Number.MAX_SAFE_INTEGER]
+  const query = { index: 'pending', prefix: [id, generation], after, limit: MAX_PENDING } as const
   // Those from ahead of the clock expire last, so they hide no other.
   return (await tx.find(authenticationRequests, query)).filter((row) => requestStatus(row, at) === 'pending')
 }
 
 /** The status of a request at a time, in Unix milliseconds. */
-export const requestStatus = (
-  { status, created_at, expires_at }: AuthenticationRequestRow,
-  at: number,
-): RequestStatus => (status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status)
+export const requestStatus = ({ status, created_at, expires_at }: AuthenticationRequestRow, at: number) =>
+  status === 'pending' && (expires_at <= at || isAhead(created_at, at)) ? 'expired' : status
 
-/** Whether it was approved too long ago to be spent. */
 export const isStale = (request: AuthenticationRequestRow, at: number): boolean =>
   request.status === 'approved' && !isCurrent(answeredAt(request) + SPENDABLE_FOR, SPENDABLE_FOR, at)
 
@@ -204,7 +192,6 @@ export const isStale = (request: AuthenticationRequestRow, at: number): boolean 
 export const answeredAt = ({ id, answered_at }: AuthenticationRequestRow): number =>
   required(answered_at, `the answer to authentication request ${id}`)
 
-/** Throws `link_expired` if the request is not pending. */
 export function checkOpen(request: AuthenticationRequestRow, at: number): void {
   if (requestStatus(request, at) !== 'pending') throw problem('link_expired')
 }
@@ -221,11 +208,7 @@ async function readNow(tx: Reader, request: AuthenticationRequestRow): Promise<A
 }
 
 /** The same, of requests of one user that are read already. */
-export async function requestsNow(
-  tx: Reader,
-  userId: number,
-  requests: readonly AuthenticationRequestRow[],
-): Promise<AuthenticationRequestRow[]> {
+export async function requestsNow(tx: Reader, userId: number, requests: readonly AuthenticationRequestRow[]) {
   const user = requests.some(isOpen) ? await getExisting(tx, users, userId) : undefined
   return requests.map((request) => (user ? requestNow(request, user) : request))
 }
@@ -234,13 +217,10 @@ export async function requestsNow(
 const isOpen = ({ status, spent_at }: AuthenticationRequestRow): boolean =>
   status === 'pending' || (status === 'approved' && spent_at === null)
 
-function requestNow(
-  request: AuthenticationRequestRow,
-  { generation, email_verified_at }: UserRow,
-): AuthenticationRequestRow {
+function requestNow(request: AuthenticationRequestRow, { generation, email_verified_at }: UserRow) {
   if (request.generation === generation || !isOpen(request)) return request
   const answered_at = email_verified_at ?? request.created_at
-  return { ...request, status: 'rejected', pending_until: null, spendable_until: null, answered_at }
+  return { ...request, status: 'rejected' as const, pending_until: null, spendable_until: null, answered_at }
 }
 
 /** A request of the user. Throws `not_found`, also for a request of a different user. */
@@ -248,11 +228,7 @@ export const requestOf = async (tx: Reader, userId: number, id: number): Promise
   readNow(tx, await getOrNotFound(tx, authenticationRequests, id, { user_id: userId }))
 
 /** Records a poll for the answer. Throws `slow_down` if it comes too soon after the last one. */
-export async function pollRequest(
-  tx: Writer,
-  request: AuthenticationRequestRow,
-  at: number,
-): Promise<AuthenticationRequestRow> {
+export async function pollRequest(tx: Writer, request: AuthenticationRequestRow, at: number) {
   const seen = await expireIfDue(tx, request, at)
   if (seen.status !== 'pending') return seen
   const polledAt = seen.polled_at ?? 0
@@ -267,11 +243,7 @@ export async function pollRequest(
 const retryAfter = (ms: number) => ({ 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) })
 
 /** Stores that a request has expired, if it is still stored as pending. */
-export async function expireIfDue(
-  tx: Writer,
-  request: AuthenticationRequestRow,
-  at: number,
-): Promise<AuthenticationRequestRow> {
+export async function expireIfDue(tx: Writer, request: AuthenticationRequestRow, at: number) {
   if (request.status !== 'pending' || requestStatus(request, at) === 'pending') return request
   const expired: AuthenticationRequestRow = { ...request, status: 'expired', pending_until: null }
   tx.put(authenticationRequests, expired)
@@ -291,8 +263,7 @@ export async function recordAnswer(
   request: AuthenticationRequestRow,
   { status, by, at }: { status: 'approved' | 'rejected'; by: string; at: number },
 ): Promise<AuthenticationRequestRow> {
-  const spendable_until = status === 'approved' ? at + SPENDABLE_FOR : null
-  const ends = { pending_until: null, spendable_until }
+  const ends = { pending_until: null, spendable_until: status === 'approved' ? at + SPENDABLE_FOR : null }
   const answered: AuthenticationRequestRow = { ...request, status, ...ends, answered_at: at }
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
@@ -330,20 +301,18 @@ const recordRequestEvent = (
   what: 'requested' | 'approved' | 'rejected' | 'expired',
   { at, by }: { at: number; by?: string },
 ): Promise<void> =>
-  recordEvent(tx, {
-    owners: [`user:${user_id}`],
-    type: `second_factor.${what}`,
-    actor: what === 'expired' ? 'service' : `user:${user_id}`,
-    subject: `authentication_request:${id}`,
+  recordUserEvent(tx, user_id, {
+    ...{ type: `second_factor.${what}`, subject: `authentication_request:${id}`, at },
+    ...(what === 'expired' && { actor: 'service' }),
     data: { action, ...(by !== undefined && { by }) },
-    at,
   })
+
+export type ShownRequest = ReturnType<typeof showRequest>
 
 /** The result of spending a second factor. It is `approved` only once. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
 export interface ApprovedAction {
-  /** The request's id. */
   readonly id: number
   readonly userId: number
   readonly action: string
@@ -374,18 +343,7 @@ export async function spendSecondFactor(
   return 'approved'
 }
 
-/** A request as its user sees it. */
-export interface ShownRequest {
-  id: number
-  status: RequestStatus
-  action: string
-  detail: Readonly<Record<string, unknown>>
-  interval: number
-  expires_at: number
-  created_at: number
-}
-
-export const showRequest = (request: AuthenticationRequestRow, at: number): ShownRequest => ({
+export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
   id: request.id,
   status: requestStatus(request, at),
   action: request.action,

@@ -13,19 +13,17 @@ import {
 import { refusedBy } from '../../http/pages/html.js'
 import { defineRoutes, route } from '../../http/route.js'
 import {
+  answerAuthorization,
   answerFromDevice,
   answerMailedRequest,
+  deleteAuthorization,
   findAskedDevice,
+  listAuthorizations,
   requestOfLink,
   type SecondFactorAnswer,
+  showAnsweredAuthorization,
 } from './answer.js'
 import { answeredPage, answerPage, refusedAnswerPage } from './answer-page.js'
-import {
-  answerAuthorization,
-  deleteAuthorization,
-  listAuthorizations,
-  showAnsweredAuthorization,
-} from './authorization.js'
 import { checkOpen, expireIfDue, pollRequest, requestOf, requireSecondFactor, showRequest } from './request.js'
 import { checkDetail } from './wording.js'
 
@@ -57,6 +55,18 @@ const answeringRoute = (verb: 'approve' | 'reject', summary: string) =>
   })
 
 const answers: Readonly<Record<'approve' | 'reject', SecondFactorAnswer>> = { approve: 'approved', reject: 'rejected' }
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
+const mailedLink = {
+  evidence: 'designed',
+  versions: ['v4'],
+  auth: ['guest'],
+  params: IdPath,
+  path: '/authentication-requests/:id/answer',
+  produces: ['text/html'],
+  errors: ['not_found', 'self_approval', 'link_expired'],
+  refused: refusedBy(refusedAnswerPage),
+} as const
 
 const authorizationRoute = {
   evidence: { v3: 'observed' },
@@ -65,7 +75,6 @@ const authorizationRoute = {
 } as const
 
 const AuthorizationStatus = z.enum(['pending', 'approved', 'denied', 'expired'])
-
 const AuthorizationId = z.union([z.int(), z.string()])
 
 const AnsweredAuthorization = component('AnsweredAuthorization', {
@@ -77,13 +86,11 @@ const AnsweredAuthorization = component('AnsweredAuthorization', {
 
 export const secondFactorRoutes = defineRoutes('second factor', {
   createAuthenticationRequest: route({
+    ...users,
     summary:
       'Ask the user to approve an action with a second factor: on their devices, or with a mailed link if they have none.',
-    evidence: 'designed',
     method: 'POST',
     path: '/authentication-requests',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     body: z.object({
       action: z.string().check(z.regex(/^[a-z][a-z0-9_]{0,63}$/, 'a snake_case name')),
       detail: z.record(z.string(), z.unknown()),
@@ -99,15 +106,12 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return showRequest(await requireSecondFactor(tx, order, service), at)
     },
   }),
-
   readAuthenticationRequest: route({
+    ...users,
     summary:
       'Poll a request for its answer every `interval` seconds. A device that got the request may read it at any time.',
-    evidence: 'designed',
     method: 'GET',
     path: '/authentication-requests/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     deviceToken: 'optional',
     result: AuthenticationRequest,
@@ -119,26 +123,17 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return showRequest(await (isDevice ? expireIfDue : pollRequest)(tx, request, at), at)
     },
   }),
-
   approveAuthenticationRequest: answeringRoute(
     'approve',
     'Approve a request from a device that got it (X-Device-Token).',
   ),
 
   rejectAuthenticationRequest: answeringRoute('reject', 'Reject a request from a device that got it (X-Device-Token).'),
-
   openMailedRequest: route({
+    ...mailedLink,
     summary: 'Open the page of a mailed link: the request, and the buttons Approve and Reject.',
-    evidence: 'designed',
     method: 'GET',
-    path: '/authentication-requests/:id/answer',
-    versions: ['v4'],
-    auth: ['guest'],
-    params: IdPath,
     query: z.object({ token: z.secret(z.string()) }),
-    produces: ['text/html'],
-    errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedAnswerPage),
     async read(tx, { params, query, session }, { clock }) {
       const at = clock.now()
       const request = await requestOfLink(tx, { ...params, ...query, sessionId: session.id })
@@ -146,26 +141,17 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return answerPage(request, query.token, at)
     },
   }),
-
   answerMailedRequest: route({
+    ...mailedLink,
     summary: 'Answer a request through the mailed link. The link works once.',
-    evidence: 'designed',
     method: 'POST',
-    path: '/authentication-requests/:id/answer',
-    versions: ['v4'],
-    auth: ['guest'],
-    params: IdPath,
     body: z.object({ token: z.secret(z.string()), answer: z.enum(['approve', 'reject']) }),
-    produces: ['text/html'],
-    errors: ['not_found', 'self_approval', 'link_expired'],
-    refused: refusedBy(refusedAnswerPage),
     async write(tx, { params, body, session }, { clock }) {
       const link = { ...params, token: body.token, sessionId: session.id }
       const answered = await answerMailedRequest(tx, { ...link, answer: answers[body.answer], at: clock.now() })
       return answered instanceof Problem ? answered : answeredPage(answered)
     },
   }),
-
   listAuthorizations: route({
     ...authorizationRoute,
     summary:
@@ -194,7 +180,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     wholeList: 'authorizations',
     read: (tx, { query, principal }, { clock }) => listAuthorizations(tx, principal.id, { ...query, at: clock.now() }),
   }),
-
   answerAuthorization: route({
     ...authorizationRoute,
     summary: 'Approve or deny a payment for a paywall.',
@@ -210,7 +195,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
       return answered instanceof Problem ? answered : showAnsweredAuthorization(answered, body.authorizationId, at)
     },
   }),
-
   deleteAuthorization: route({
     ...authorizationRoute,
     summary:

@@ -3,8 +3,8 @@ import type { ProvenUser } from '../../http/context.js'
 import { generationOf } from '../../identity/users/user.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import type { StandingTerms } from './detail.js'
 import type { AuthenticationRequestRow } from './request.js'
+import type { StandingTerms } from './wording.js'
 
 /** As long as the request that the user approved can be listed. */
 export const STANDING_DAYS = 30
@@ -55,29 +55,16 @@ export function createStandingApproval(
 }
 
 /** Whether the user has approved such a payment before. Read it in the transaction that pays. */
-export async function isApprovedBefore(
-  tx: Reader,
-  userId: number,
-  payment: StandingTerms,
-  at: number,
-): Promise<boolean> {
+export async function isApprovedBefore(tx: Reader, userId: number, payment: StandingTerms, at: number) {
   const row = await tx.get(standingApprovals, idOf(userId, payment))
   return row !== undefined && BigInt(payment.amount) <= BigInt(row.amount) && isInForce(tx, row, at)
 }
 
-const isInForce = async (
-  tx: Reader,
-  { expires_at, user_id, generation }: StandingApprovalRow,
-  at: number,
-): Promise<boolean> =>
+const isInForce = async (tx: Reader, { expires_at, user_id, generation }: StandingApprovalRow, at: number) =>
   isCurrent(expires_at, STANDING_APPROVAL_MS, at) && generation === (await generationOf(tx, `user:${user_id}`))
 
 /** What stands since the user approved this request. Undefined if nothing does, or no longer. */
-export async function standingOf(
-  tx: Reader,
-  { id, user_id, standing }: AuthenticationRequestRow,
-  at: number,
-): Promise<StandingApprovalRow | undefined> {
+export async function standingOf(tx: Reader, { id, user_id, standing }: AuthenticationRequestRow, at: number) {
   const row = standing && (await tx.get(standingApprovals, idOf(user_id, standing)))
   return row?.request_id === id && (await isInForce(tx, row, at)) ? row : undefined
 }

@@ -2,7 +2,17 @@ import { revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked, withoutLinks } from '../../base/text/quotation.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import type { Detail } from './detail.js'
+
+/** Exactly what the user sees and approves: payee, amount, digital quantity and so on. */
+export type Detail = Readonly<Record<string, unknown>>
+
+/** Later payments that a user approves: each to this payee, in this digital quantity, and up to this amount. */
+export interface StandingTerms {
+  readonly payee_twin_id: number
+  readonly dq: string
+  /** In smallest units. */
+  readonly amount: string
+}
 
 const titles = new Map([
   ['sign_in', 'Sign-in'],
@@ -81,8 +91,6 @@ export function checkDetail(detail: Detail): void {
 }
 
 const subjectOf = (request: DescribedRequest): string => `Approve or reject: ${actionTitle(request)}`
-
-/** Comes before text that a caller wrote. */
 export const CALLER_WARNING = 'A program that acts for you sent this request, and wrote this text:'
 
 export const requestPush = (request: DescribedRequest) => ({

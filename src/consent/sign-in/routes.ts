@@ -2,7 +2,9 @@ import { Problem } from '../../base/problem.js'
 import { AuthenticationRequest, Email, UserShape, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { signInByCode } from './code-sign-in.js'
+import { signInByCode } from './sign-in-flow.js'
+
+const codeErrors = ['code_wrong', 'code_expired', 'too_many_tries'] as const
 
 export const signInRoutes = defineRoutes('sessions', {
   verifySessionCode: route({
@@ -16,15 +18,7 @@ export const signInRoutes = defineRoutes('sessions', {
     body: z.object({ email: Email, code: z.secret(z.string()), request_id: z.optional(z.Id) }),
     result: z.object({ session_id: z.secret(z.string()), user: UserShape }),
     waits: z.object({ request: AuthenticationRequest }),
-    errors: [
-      'session_required',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-      'rejected',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: ['session_required', ...codeErrors, 'rejected', 'too_many_pending', 'too_many_mails'],
     async write(tx, { body: { request_id: requestId, ...filled }, session }, service) {
       const at = service.clock.now()
       const outcome = await signInByCode(tx, { ...filled, requestId, sessionId: session.id, at }, service)

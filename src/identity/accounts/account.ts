@@ -29,9 +29,7 @@ export interface AccountRow {
 
 export const accounts = collection<AccountRow>()(
   'accounts',
-  {
-    byPublicSecret: { fields: ['public_secret'], unique: true },
-  },
+  { byPublicSecret: { fields: ['public_secret'], unique: true } },
   {
     growth: countedDaily('anybody, unless `accountCreation` is false', 'client address'),
     retention: { forever: 'An account owns what it sells.' },
@@ -48,10 +46,7 @@ export interface MembershipRow {
 
 export const memberships = collection<MembershipRow>()(
   'memberships',
-  {
-    byUser: { fields: ['user_id'] },
-    byAccount: { fields: ['account_id'] },
-  },
+  { byUser: { fields: ['user_id'] }, byAccount: { fields: ['account_id'] } },
   {
     refs: { account_id: 'accounts', user_id: 'users' },
     growth: { by: 'the user who registers an account', bound: 'One for each account.' },
@@ -113,17 +108,13 @@ export async function registerAccount(
   }
 }
 
-/**
- * Whether a user may act for an account. They must have proven their email, because anyone can register an account
- * with any address.
- */
+/** Whether a user may act for an account. Anyone can register an account with any address, so theirs must be proven. */
 export async function isOwner(tx: Reader, accountId: number, userId: number): Promise<boolean> {
   if (!(await tx.get(memberships, `${accountId}:${userId}`))) return false
   const user = await tx.get(users, userId)
   return user !== undefined && isProven(user)
 }
 
-/** The accounts that a user may act for. */
 export async function ownedAccountIds(tx: Reader, userId: number): Promise<number[]> {
   const user = await tx.get(users, userId)
   if (!user || !isProven(user)) return []
@@ -201,10 +192,7 @@ const recordAccountEvent = (
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
 
 /** The name of a seller or payee for people. Default: the twin's hostname. */
-export async function sellerOf(
-  tx: Reader,
-  { owner, hostname }: { readonly owner: Owner; readonly hostname: string },
-): Promise<string> {
+export async function sellerOf(tx: Reader, { owner, hostname }: { readonly owner: Owner; readonly hostname: string }) {
   const id = accountIdOf(owner)
   const account = id === undefined ? undefined : await tx.get(accounts, id)
   return (account && sellerName(account)) || hostname

@@ -29,6 +29,7 @@ const accountShape = {
 }
 
 const Account = component('Account', accountShape)
+const own = { evidence: 'documented', path: '/account', versions: ['v4'], auth: ['account'] } as const
 
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({
@@ -50,25 +51,17 @@ export const accountRoutes = defineRoutes('accounts', {
       return showAccount(account, client, client_secret)
     },
   }),
-
   readAccount: route({
+    ...own,
     summary: "Read the caller's account, without its client z.secret.",
-    evidence: 'documented',
     method: 'GET',
-    path: '/account',
-    versions: ['v4'],
-    auth: ['account'],
     result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
     read: (tx, { principal }) => readAccount(tx, principal.id),
   }),
-
   updateAccount: route({
+    ...own,
     summary: "Set the account's names. Null clears a name. Omitted names stay unchanged.",
-    evidence: 'documented',
     method: 'PUT',
-    path: '/account',
-    versions: ['v4'],
-    auth: ['account'],
     body: z.object({ name: z.optional(AccountName), businessName: z.optional(AccountName) }),
     result: z.object({
       id: z.Id,
@@ -85,7 +78,6 @@ export const accountRoutes = defineRoutes('accounts', {
       return updateAccount(tx, principal.id, { ...body, at: clock.now() })
     },
   }),
-
   registerAccount: route({
     summary: 'Create an account, its primary twin and the user who owns it, in one step.',
     evidence: 'documented',

@@ -6,9 +6,51 @@ import { postMail } from '../../jobs/outbox/outbox.js'
 import { checkRate, countRate, isRateReached, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isOwner } from '../accounts/account.js'
-import type { ClientNetwork } from '../users/new-per-day.js'
+import type { ClientNetwork } from '../users/responsible.js'
 import { provenUserByEmail } from '../users/user.js'
-import { type MailKind, type MailKindName, mailKinds } from './mail-kinds.js'
+
+/** What happens to a mail to an address that is not proven to be its owner's, once five of its class went there. */
+type Above = 'refuse' | 'drop' | 'counted'
+
+interface MailKind {
+  /** Who causes it, in words. */
+  readonly causedBy: string
+  /** Kinds of one class share their count for an address. So invitations by strangers suppress no bill and no notice about security. */
+  readonly class: 'code' | 'invitation' | 'letter' | 'security'
+  /** `refuse`: the call fails with `too_many_mails`. `drop`: nobody gets it. `counted`: the feature counts it itself. */
+  readonly above: Above
+}
+
+export const mailKinds = {
+  sign_in_code: {
+    causedBy: 'Anybody who enters the address at a sign-in. `limits.codes` limits the unused ones.',
+    class: 'code',
+    above: 'counted',
+  },
+  invitation: { class: 'invitation', above: 'refuse', causedBy: 'Whoever sends value to an address.' },
+  invitation_expired: { class: 'letter', above: 'drop', causedBy: 'The sender of an invitation that nobody claimed.' },
+  authentication_request: {
+    causedBy: 'Whoever acts as the user, and each page that the user signed in on. Each has a limit of its own too.',
+    class: 'security',
+    above: 'refuse',
+  },
+  device: { class: 'security', above: 'drop', causedBy: 'Whoever registers or removes a device of the user.' },
+  client_credentials: { class: 'security', above: 'drop', causedBy: 'Whoever creates client credentials of the user.' },
+  email_proven: { class: 'security', above: 'drop', causedBy: 'The reader of the address, who has just proven it.' },
+  billing: {
+    causedBy: "The account, by its plan and its card, and the service when it charges the account's card.",
+    class: 'letter',
+    above: 'drop',
+  },
+  webhook_disabled: { class: 'letter', above: 'drop', causedBy: 'The account, by its webhooks.' },
+  refund: {
+    causedBy: 'The seller of what was refunded, and whoever wrote an address into the link.',
+    class: 'letter',
+    above: 'drop',
+  },
+} as const satisfies Record<string, MailKind>
+
+export type MailKindName = keyof typeof mailKinds
 
 /** The one way to mail someone. Nothing else writes mails, so no feature can go around its limits. */
 
@@ -20,13 +62,10 @@ const toAddress = (mailClass: MailKind['class']): RateLimit => ({ kind: `mail_${
 /** Mails of one class to an owner, at an address that is. */
 const toOwner = (mailClass: MailKind['class']): RateLimit => ({ kind: `own_mail_${mailClass}`, ...most })
 
-export interface NewMail {
+interface NewMail {
   readonly kind: MailKindName
   readonly to: string
-  /**
-   * Whose address it is, if it is proven: that of the user, or of an owner of the account. Null: whoever causes the mail
-   * named the address, and it may be anybody's.
-   */
+  /** Whose proven address it is: a user's, or an owner's of an account. Null: whoever causes the mail named it, and it may be anybody's. */
   readonly owner: Owner | null
   /** Whose share of the places for deliveries it takes. Default: that of its address. */
   readonly causer?: Owner | ClientNetwork | undefined
@@ -39,10 +78,7 @@ export interface NewMail {
   readonly at: number
 }
 
-/**
- * Writes a mail, unless too many of its class went to its address. Returns whether it was written. Throws
- * `too_many_mails` for kinds whose callers must know.
- */
+/** Writes a mail, unless too many of its class went to its address: then it returns false, or throws `too_many_mails`. */
 export async function sendMail(tx: Writer, { kind, owner, causer, ownLinks, ...mail }: NewMail): Promise<boolean> {
   const { to, at } = mail
   const { above } = mailKinds[kind]
@@ -61,19 +97,15 @@ export async function sendMail(tx: Writer, { kind, owner, causer, ownLinks, ...m
 
 type Recipient = Pick<NewMail, 'kind' | 'to' | 'owner'>
 
-/** The limit of a mail, and whom it counts. Undefined if there is none. */
-async function countedFor(
-  tx: Reader,
-  { kind, to, owner }: Recipient,
-): Promise<{ limit: RateLimit; subject: string } | undefined> {
-  const { class: mailClass, isLimitedForOwner } = mailKinds[kind]
+async function countedFor(tx: Reader, { kind, to, owner }: Recipient) {
+  const { class: mailClass } = mailKinds[kind]
   const address = normalEmail(to)
   if (owner === null || !(await isProvenAddressOf(tx, owner, address)))
     return { limit: toAddress(mailClass), subject: address }
-  return isLimitedForOwner ? { limit: toOwner(mailClass), subject: `${owner}>${address}` } : undefined
+  // Notices about security have no limit for their owner.
+  return mailClass === 'security' ? undefined : { limit: toOwner(mailClass), subject: `${owner}>${address}` }
 }
 
-/** Whether the address is the proven one of a user, or of an owner of an account. */
 async function isProvenAddressOf(tx: Reader, owner: Owner, address: string): Promise<boolean> {
   const reader = await provenUserByEmail(tx, address)
   const accountId = accountIdOf(owner)
@@ -81,7 +113,6 @@ async function isProvenAddressOf(tx: Reader, owner: Owner, address: string): Pro
   return accountId === undefined ? reader.id === userIdOf(owner) : isOwner(tx, accountId, reader.id)
 }
 
-/** Checks that one more mail of this kind may be sent. Throws `too_many_mails`. */
 export async function checkMail(tx: Reader, { at, ...recipient }: Recipient & { readonly at: number }): Promise<void> {
   const counted = await countedFor(tx, recipient)
   if (counted) await checkRate(tx, counted.limit, { subject: counted.subject, at })

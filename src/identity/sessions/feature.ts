@@ -7,7 +7,5 @@ export const sessionFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [sessions, signInCodes],
-  timers: {
-    [FORMER_GENERATION]: async () => endFormerGeneration,
-  },
+  timers: { [FORMER_GENERATION]: async () => endFormerGeneration },
 }

@@ -30,12 +30,7 @@ const ENDED_LATER = 20
  * the user gets a mail. What is dead is removed in slices. A sandbox ends nothing, because tests create users through the
  * interface and then sign them in.
  */
-export async function proveEmail(
-  tx: Writer,
-  user: UserRow,
-  { hasSessions, at }: Proof,
-  context: ProofContext,
-): Promise<UserRow> {
+export async function proveEmail(tx: Writer, user: UserRow, { hasSessions, at }: Proof, context: ProofContext) {
   const { baseUrl, sandbox } = context
   const proven: UserRow = {
     ...{ ...user, email_verified_at: at, updated_at: at },
@@ -57,10 +52,7 @@ export async function proveEmail(
   return now
 }
 
-/**
- * Ends everything with which someone else could still act for the user. Returns descriptions such as "2 devices", and
- * "all sessions" of what nobody counts: sessions, and what a timer goes on to remove.
- */
+/** Ends all with which someone else could act for the user. Returns what ended, such as "2 devices", or "all sessions" if uncounted. */
 async function endWhatOthersMade(
   tx: Writer,
   { id: userId, generation }: UserRow,
@@ -98,11 +90,7 @@ async function revokeClients(tx: Writer, userId: number, at: number): Promise<nu
   return living.length
 }
 
-interface ProvenNews {
-  readonly ended: readonly string[]
-  readonly accounts: readonly number[]
-  readonly baseUrl: string
-}
+type ProvenNews = { readonly ended: readonly string[]; readonly accounts: readonly number[]; readonly baseUrl: string }
 
 function provenMail({ ended, accounts, baseUrl }: ProvenNews) {
   const parts = ['You signed in with a mailed code for the first time. This email address is now confirmed as yours.']

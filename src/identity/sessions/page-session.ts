@@ -3,6 +3,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Writer } from '../../storage/storage.js'
 import { findSession, startSession } from './session.js'
@@ -37,8 +38,5 @@ export async function createPageSession(
 
 function checkOrigin(origin: string): void {
   if (/^https?:\/\//.test(origin) && parsedUrl(origin)?.origin === origin) return
-  throw problem('field_invalid', {
-    detail: '"origin" must be the origin of a page, such as https://shop.example.test.',
-    fields: { field: 'origin' },
-  })
+  throw fieldRefused('origin', 'must be the origin of a page, such as https://shop.example.test')
 }

@@ -16,6 +16,9 @@ import { createPageSession } from './page-session.js'
 import { deleteSessionById, endSession, isSessionOf, listSessions, readSession, startSession } from './session.js'
 import { sendSessionCode } from './sign-in-code.js'
 
+const guests = { evidence: 'designed', versions: ['v4'], auth: ['guest'] } as const
+const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
+
 export const sessionRoutes = defineRoutes('sessions', {
   readSession: route({
     summary: "Read the caller's session. Issues a new one if the caller sends none.",
@@ -27,7 +30,6 @@ export const sessionRoutes = defineRoutes('sessions', {
     result: z.object({ session_id: z.secret(z.string()), user: z.nullable(UserShape), expires_at: UnixSeconds }),
     read: (tx, { session }, { clock }) => readSession(tx, session.id, clock.now()),
   }),
-
   createSession: route({
     summary: "Create a signed-in session for the access token's user.",
     evidence: 'observed',
@@ -44,7 +46,6 @@ export const sessionRoutes = defineRoutes('sessions', {
       return reply({ status: 201, value, session: value.session_id })
     },
   }),
-
   createPageSession: route({
     summary: 'Create a session for the page around an embed. It can only read itself and ask the paywall for payments.',
     evidence: 'designed',
@@ -60,14 +61,11 @@ export const sessionRoutes = defineRoutes('sessions', {
     write: (tx, { body, session }, service) =>
       createPageSession(tx, { ...body, sessionId: session?.id ?? '', at: service.clock.now() }, service),
   }),
-
   sendSessionCode: route({
+    ...guests,
     summary: 'Mail a six-digit sign-in code that is valid for ten minutes. A new email address signs up with it.',
-    evidence: 'designed',
     method: 'POST',
     path: '/session/code',
-    versions: ['v4'],
-    auth: ['guest'],
     body: z.object({ email: Email }),
     status: 202,
     result: z.object({ expires_at: UnixSeconds }),
@@ -76,28 +74,22 @@ export const sessionRoutes = defineRoutes('sessions', {
     write: (tx, { body, session, source }, service) =>
       sendSessionCode(tx, { email: body.email, sessionId: session.id, source, at: service.clock.now() }, service),
   }),
-
   deleteSession: route({
+    ...guests,
     summary: 'Sign out everywhere that this session is used.',
-    evidence: 'designed',
     method: 'DELETE',
     path: '/session',
-    versions: ['v4'],
-    auth: ['guest'],
     status: 204,
     async write(tx, { session }, { clock }) {
       await endSession(tx, session.id, clock.now())
       return reply({ status: 204, body: null, session: null })
     },
   }),
-
   listSessions: route({
+    ...users,
     summary: "List the user's signed-in sessions, newest first. `current` marks the caller's own.",
-    evidence: 'designed',
     method: 'GET',
     path: '/sessions',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     query: PageQuery,
     result: pageOf(
       'sessions',
@@ -113,14 +105,11 @@ export const sessionRoutes = defineRoutes('sessions', {
     read: (tx, { query, principal, session }, { clock }) =>
       listSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
   }),
-
   deleteSessionById: route({
+    ...users,
     summary: "Sign out one of the user's sessions, everywhere that it is used.",
-    evidence: 'designed',
     method: 'DELETE',
     path: '/sessions/:id',
-    versions: ['v4'],
-    auth: ['user', 'session'],
     params: IdPath,
     status: 204,
     errors: ['not_found'],

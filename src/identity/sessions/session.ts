@@ -11,15 +11,12 @@ import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { clients } from '../tokens/client.js'
-import { showMailsBefore } from '../users/mail-events.js'
+import { showMailsBefore } from '../users/mail-delivery.js'
 import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const SESSION_MS = 24 * 3_600_000
-/**
- * How many sessions of one kind a user may have. Another one ends the oldest of its kind, so programs and pages end no
- * session of someone who signed in by a code.
- */
+/** Another session ends the oldest of its kind, so programs and pages end none that was signed in by a code. */
 const MOST_OF_KIND = 100
 
 /** A signed-in session. A session without a user is not stored. */
@@ -42,16 +39,13 @@ export interface SessionRow {
 }
 
 export interface PageOfSession {
-  /** The seller of the commodity in the embed. */
   readonly account_id: number
   readonly origin: string
   /** The user's own session that it was created from. It ends with that, and is removed later. */
   readonly session_id: number
 }
 
-export interface PageSessionRow extends SessionRow {
-  readonly page: PageOfSession
-}
+export type PageSessionRow = SessionRow & { readonly page: PageOfSession }
 
 export const sessions = collection<SessionRow>()(
   'sessions',
@@ -85,7 +79,6 @@ export async function findSession(tx: Reader, sessionId: string, at: number): Pr
   return row?.page ? undefined : row
 }
 
-/** Returns the page session with this id. Undefined if there is none, or if it has expired. */
 export async function findPageSession(tx: Reader, sessionId: string, at: number): Promise<PageSessionRow | undefined> {
   const row = await sessionOf(tx, sessionId, at)
   return row && isOfPage(row) ? row : undefined
@@ -98,10 +91,7 @@ async function sessionOf(tx: Reader, sessionId: string, at: number): Promise<Ses
   return row && (await isSessionValid(tx, row, at)) ? row : undefined
 }
 
-/**
- * Whether a session has ended neither by itself, nor with its user's generation, nor with what it was made from: a session,
- * or client credentials.
- */
+/** Whether a session has ended neither by itself, nor with its user's generation, nor with the session or credentials it came from. */
 async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<boolean> {
   if (!isSessionCurrent(row, at)) return false
   if ((await tx.get(users, row.user_id))?.generation !== row.generation) return false
@@ -114,7 +104,6 @@ async function isSessionValid(tx: Reader, row: SessionRow, at: number): Promise<
 
 const isSessionCurrent = ({ expires_at }: SessionRow, at: number): boolean => isCurrent(expires_at, SESSION_MS, at)
 
-/** Returns the session with this id, even if it has expired. */
 export async function findAnySession(tx: Reader, sessionId: string): Promise<SessionRow | undefined> {
   const [row] = await tx.find(sessions, { index: 'byDigest', prefix: [digest(sessionId)], limit: 1 })
   return row
@@ -149,7 +138,6 @@ export async function signIn(
   return { session_id, user: showUser(user) }
 }
 
-/** The user of an address, after its first proof. */
 async function provenNow(
   tx: Writer,
   { known, email, at }: { readonly known: UserRow | undefined; readonly email: string; readonly at: number },
@@ -165,7 +153,6 @@ async function provenNow(
 interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
-  /** Of a page session. */
   readonly of?: { readonly page: PageOfSession; readonly expiresAt: number }
   /** The client credentials whose access token creates it. */
   readonly clientId?: string | null | undefined
@@ -185,16 +172,8 @@ export async function startSession(
   const id = await tx.nextId('sessions')
   const previous_digest = previousSessionId === undefined ? null : digest(previousSessionId)
   const { generation } = await getExisting(tx, users, userId)
-  const made = {
-    user_id: userId,
-    generation,
-    created_at: at,
-    expires_at,
-    by,
-    page,
-    client_id: clientId,
-    previous_digest,
-  }
+  const times = { created_at: at, expires_at }
+  const made = { user_id: userId, generation, ...times, by, page, client_id: clientId, previous_digest }
   await makeRoom(tx, { userId, by, at })
   const session: SessionRow = { id, digest: digest(session_id), ...made }
   tx.put(sessions, session)
@@ -202,11 +181,7 @@ export async function startSession(
   return { session_id, expires_at: seconds(expires_at) }
 }
 
-/** Ends the oldest session of a kind, if the user has as many as may be. */
-async function makeRoom(
-  tx: Writer,
-  { userId, by, at }: { readonly userId: number; readonly by: SessionRow['by']; readonly at: number },
-): Promise<void> {
+async function makeRoom(tx: Writer, { userId, by, at }: Pick<NewSession, 'userId' | 'by' | 'at'>) {
   const kept = await tx.find(sessions, { index: 'byKind', prefix: [userId, by], limit: MOST_OF_KIND })
   const [oldest] = kept
   if (oldest && kept.length === MOST_OF_KIND) await end(tx, oldest, at)
@@ -219,10 +194,7 @@ export async function endSession(tx: Writer, sessionId: string, at: number): Pro
 }
 
 /** Ends one of the user's sessions, by the id that `listSessions` shows. Throws `not_found`, also for a different user's session. */
-export async function deleteSessionById(
-  tx: Writer,
-  { userId, id, at }: { userId: number; id: number; at: number },
-): Promise<SessionRow> {
+export async function deleteSessionById(tx: Writer, { userId, id, at }: { userId: number; id: number; at: number }) {
   const row = await getOrNotFound(tx, sessions, id, { user_id: userId })
   if (!(await isSessionValid(tx, row, at))) throw problem('not_found')
   await end(tx, row, at)
@@ -231,13 +203,10 @@ export async function deleteSessionById(
 
 /** Whether one of the user's newest sessions has not ended. The last may have ended, and not be removed yet. */
 async function hasSession(tx: Reader, userId: number, at: number): Promise<boolean> {
-  const newest = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: LOOKED_AT, reverse: true })
+  const newest = await tx.find(sessions, { index: 'byUser', prefix: [userId], limit: MOST_OF_KIND, reverse: true })
   for (const session of newest) if (await isSessionValid(tx, session, at)) return true
   return false
 }
-
-/** As many as there are of one kind. */
-const LOOKED_AT = MOST_OF_KIND
 
 async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   const isOver = !(await isSessionValid(tx, session, at))
@@ -245,11 +214,7 @@ async function end(tx: Writer, session: SessionRow, at: number): Promise<void> {
   if (!isOver) await recordSessionEvent(tx, 'sign_out', session, { at })
 }
 
-interface SessionEvent {
-  readonly at: number
-  readonly by?: string
-  readonly origin?: string
-}
+type SessionEvent = { readonly at: number; readonly by?: string; readonly origin?: string }
 
 const recordSessionEvent = (
   tx: Writer,
@@ -263,10 +228,7 @@ export const isSessionOf = (row: SessionRow, sessionId: string | undefined): boo
   sessionId !== undefined && row.digest === digest(sessionId)
 
 /** Lists the user's sessions, newest first. `current` marks the caller's own. */
-export async function listSessions(
-  tx: Reader,
-  { userId, sessionId, at, ...page }: SessionsQuery,
-): Promise<{ sessions: ShownSession[]; next: number | null }> {
+export async function listSessions(tx: Reader, { userId, sessionId, at, ...page }: SessionsQuery) {
   const { rows, next } = await newestFirst(tx, sessions, { index: 'byUser', prefix: [userId], ...page })
   const read = new ReadOnce(tx)
   await read.getMany(
@@ -296,15 +258,6 @@ interface SessionsQuery {
   readonly limit?: number | undefined
   readonly after?: number | undefined
   readonly at: number
-}
-
-interface ShownSession {
-  id: number
-  current: boolean
-  /** The origin of a page session's page. Null for the user's own session. */
-  origin: string | null
-  created_at: number
-  expires_at: number
 }
 
 /** Returns the session as its caller sees it. `user` is null while nobody is signed in. */

@@ -5,13 +5,12 @@ import { digest, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
-import { recordEvent } from '../../jobs/events/event.js'
 import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '../../jobs/rates/rate.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
-import { networkAt } from '../users/new-per-day.js'
-import { userByEmail } from '../users/user.js'
+import { networkAt } from '../users/responsible.js'
+import { recordUserEvent, userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
 const CODE_MS = 10 * 60_000
@@ -59,7 +58,7 @@ export const signInCodes = collection<SignInCodeRow>()(
   },
 )
 
-interface AskedSessionCode {
+interface AskedCode {
   readonly email: string
   readonly sessionId: string
   readonly source: CallSource
@@ -68,15 +67,8 @@ interface AskedSessionCode {
 
 type CodeContext = Pick<ServiceContext, 'random' | 'keys' | 'sandbox' | 'limits'>
 
-/**
- * Mails a code to an email, whether or not a user has it. `expires_at` is in Unix seconds. Throws `too_many_codes`, and
- * `too_many_tries` while no code of this address can be entered.
- */
-export async function sendSessionCode(
-  tx: Writer,
-  { email, sessionId, source, at }: AskedSessionCode,
-  context: CodeContext,
-): Promise<{ expires_at: number }> {
+/** Mails a code, whether or not a user has the address. Throws `too_many_codes`, and `too_many_tries` while none can be entered. */
+export async function sendSessionCode(tx: Writer, { email, sessionId, source, at }: AskedCode, context: CodeContext) {
   const to = normalEmail(email)
   const counted = await countedFor(tx, { email: to, sessionId, source, at }, context)
   // Others in the network must not stop whoever has proven the address before.
@@ -97,21 +89,11 @@ export async function sendSessionCode(
   return { expires_at: seconds(expires_at) }
 }
 
-/**
- * Limits the guesses at the codes of one address in a day. Twenty of a million codes: a year of guessing every day succeeds
- * in one case of 140.
- */
+/** Limits the guesses at the codes of one address in a day: guessing for a year succeeds in one case of 140. */
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
 
-/** Limits the unused codes that one network asks for, whatever the addresses. */
-export const codesOfNetwork: RateLimit = {
-  kind: 'network_codes',
-  most: 50,
-  windowMs: WINDOW,
-  code: 'too_many_codes',
-}
+export const codesOfNetwork: RateLimit = { kind: 'network_codes', most: 50, windowMs: WINDOW, code: 'too_many_codes' }
 
-/** Limits the unused codes of one address. */
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
   kind: 'sign_in_code',
   most: limits.codes,
@@ -123,11 +105,7 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
  * Returns whose limits a new code counts against. All sessions share the limits of an address. A browser or a session in
  * which its user signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
  */
-async function countedFor(
-  tx: Reader,
-  { email, sessionId, source, at }: AskedSessionCode,
-  { keys }: Pick<CodeContext, 'keys'>,
-): Promise<string> {
+async function countedFor(tx: Reader, { email, sessionId, source, at }: AskedCode, { keys }: CodeContext) {
   const session = await findAnySession(tx, sessionId)
   // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.
   const isByCode = session?.by === 'code'
@@ -166,7 +144,6 @@ export async function checkCode(
   return problem('code_wrong')
 }
 
-/** Whether a code can still be entered. */
 export const isCodeCurrent = ({ expires_at }: SignInCodeRow, at: number): boolean => isCurrent(expires_at, CODE_MS, at)
 
 /** Spends a code with which someone signs in. It no longer counts against the limits of unused ones. */
@@ -190,7 +167,6 @@ export async function waitingCode(tx: Reader, sessionId: string): Promise<SignIn
   return last && !last.used && last.request_id !== undefined ? last : undefined
 }
 
-/** Returns the last code that this session requested. */
 export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCodeRow | undefined> {
   const prefix = [digest(sessionId)]
   const [last] = await tx.find(signInCodes, { index: 'latestOfSession', prefix, limit: 1, reverse: true })
@@ -200,15 +176,8 @@ export async function lastCode(tx: Reader, sessionId: string): Promise<SignInCod
 /** Records a wrong code as an event of the email's user. Limited tries also limit these events. */
 async function recordFailure(tx: Writer, email: string, at: number): Promise<void> {
   const user = await userByEmail(tx, email)
-  if (!user) return
-  await recordEvent(tx, {
-    owners: [`user:${user.id}`],
-    type: 'sign_in_failed',
-    actor: 'service',
-    subject: null,
-    data: {},
-    at,
-  })
+  if (user)
+    await recordUserEvent(tx, user.id, { type: 'sign_in_failed', actor: 'service', subject: null, data: {}, at })
 }
 
 const tooManyTries = ({ expires_at }: SignInCodeRow, at: number) =>
@@ -224,7 +193,6 @@ const mac = (id: number, code: string, { keys }: CodeContext): string =>
 const fixedCode = (email: string, { sandbox }: Pick<CodeContext, 'sandbox'>): string | undefined =>
   sandbox && /\+code(\d{6})@/.exec(email)?.[1]
 
-/** Six digits. */
 function newCode(email: string, { random, sandbox }: CodeContext): string {
   const fixed = fixedCode(email, { sandbox })
   if (fixed !== undefined) return fixed

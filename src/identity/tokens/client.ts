@@ -1,5 +1,5 @@
 import { hexOf } from '../../base/encoding.js'
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { digest, randomHex, sameSecret } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type RateLimit, spendRate } from '../../jobs/rates/rate.js'
@@ -19,10 +19,7 @@ export interface ClientRow {
 
 export const clients = collection<ClientRow>()(
   'clients',
-  {
-    byRevocation: { fields: ['deleted_at'] },
-    byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] },
-  },
+  { byRevocation: { fields: ['deleted_at'] }, byOwner: { fields: ['owner_kind', 'owner_id', 'created_at'] } },
   {
     refs: { owner_id: null },
     secrets: ['secret_digest'],
@@ -40,10 +37,7 @@ export interface NewClient {
   readonly clientSecret?: string | undefined
 }
 
-/**
- * Creates client credentials. An account's secret is random and shown only once. A user's secret is derived and can
- * be shown again.
- */
+/** Creates client credentials. An account's secret is random and shown once. A user's is derived and can be shown again. */
 export async function createClient(
   tx: Writer,
   { kind, id, at, clientId, clientSecret }: NewClient,
@@ -87,11 +81,7 @@ export const clientFailures: RateLimit = {
  * Returns the client of these credentials, or `client_unknown`: the client id is unknown or revoked, or the secret is wrong.
  * It does not throw the problem, because a wrong secret must count. Throws `too_many_failures`.
  */
-export async function checkClient(
-  tx: Writer,
-  sent: { client_id: string; client_secret: string },
-  at: number,
-): Promise<ClientRow | Problem> {
+export async function checkClient(tx: Writer, sent: { client_id: string; client_secret: string }, at: number) {
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
   if (!client) return problem('client_unknown')

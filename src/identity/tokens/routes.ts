@@ -41,7 +41,6 @@ export const tokenRoutes = defineRoutes('tokens', {
     summary: "Get a token pair for an account's client credentials, or a new one for a refresh token.",
     path: '/account/oauth/token',
   }),
-
   createUserToken: route({
     ...tokenEndpoint,
     summary: "Get a token pair for a user's client credentials, or a new one for a refresh token.",
@@ -49,27 +48,19 @@ export const tokenRoutes = defineRoutes('tokens', {
   }),
 })
 
+const BY_BASIC = '"grant_type" must be "client_credentials" with Basic credentials. Send a refresh token as Bearer.'
+
 async function exchange(tx: Writer, { principal, body }: TokenCall, service: ServiceContext) {
   const at = service.clock.now()
   if (principal.kind === 'refresh') return refresh(tx, principal.refresh_token, at, service)
   if (body.grant_type === 'refresh_token')
-    throw problem('field_invalid', {
-      detail: '"grant_type" must be "client_credentials" with Basic credentials. Send a refresh token as Bearer.',
-      fields: { field: 'grant_type' },
-    })
+    throw problem('field_invalid', { detail: BY_BASIC, fields: { field: 'grant_type' } })
   const client = await checkClient(tx, principal, at)
   return client instanceof Problem ? client : tokenForClient(tx, client, at, service)
 }
 
-/**
- * A pair that was revoked or used since is not given again: client credentials get another, a refresh token gets none.
- */
-async function isStillValid(
-  tx: Writer,
-  { principal }: TokenCall,
-  answer: unknown,
-  { clock }: ServiceContext,
-): Promise<boolean> {
+/** A pair that was revoked or used since is not given again: credentials get another, a refresh token none. */
+async function isStillValid(tx: Writer, { principal }: TokenCall, answer: unknown, { clock }: ServiceContext) {
   const at = clock.now()
   const { data: pair } = TokenPair.safeParse(answer)
   const isGood = pair !== undefined && (await isUnused(tx, pair, at))

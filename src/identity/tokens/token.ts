@@ -53,31 +53,15 @@ export const tokens = collection<TokenRow>()(
 )
 
 /** A token pair, with times in Unix seconds (Micro Payment Service Interface, section 2). */
-export interface TokenPair {
-  access_token: string
-  expires_at: number
-  refresh_token: string
-  refresh_expires_at: number
-}
+export type TokenPair = { access_token: string; expires_at: number; refresh_token: string; refresh_expires_at: number }
 
-/**
- * How many token pairs of one client are valid, so that revoking a client ends few. Another one ends the oldest that was
- * refreshed, or else the oldest.
- */
+/** Valid token pairs of one client, so that revoking it ends few. One more ends the oldest refreshed one, or else the oldest. */
 const MOST_PAIRS = 50
 
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
-/**
- * Returns the client's last token pair if its access token has at least five minutes left. Default: issues a new
- * pair.
- */
-export async function tokenForClient(
-  tx: Writer,
-  client: ClientRow,
-  at: number,
-  context: TokenContext,
-): Promise<TokenPair> {
+/** The client's last token pair, if its access token has five minutes left. Otherwise a new one. */
+export async function tokenForClient(tx: Writer, client: ClientRow, at: number, context: TokenContext) {
   const newest = await tx.find(tokens, { index: 'unused', prefix: [client.id], limit: 20, reverse: true })
   // Tokens that were issued ahead of the clock are useless, and would hide later ones.
   const isUseless = ({ access_expires_at }: TokenRow) => isAhead(access_expires_at - ACCESS_LIFETIME, at)
@@ -86,7 +70,7 @@ export async function tokenForClient(
   const pair = last && last.access_expires_at - at >= REUSE_WINDOW ? shownPair(last, context) : undefined
   // After a state moved without its key, the derived token differs from the one that was issued.
   if (pair && accessDigest(pair.access_token) === last?.access_digest) return pair
-  return issue(tx, client, { at }, context)
+  return issue(tx, client, at, context)
 }
 
 /** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also if the client was revoked. */
@@ -96,7 +80,7 @@ export async function refresh(tx: Writer, refreshToken: string, at: number, cont
   if (!row || !client || client.deleted_at !== null || !isRefreshCurrent(row, at))
     throw problem('refresh_token_invalid')
   tx.put(tokens, { ...row, refresh_digest: null })
-  return issue(tx, client, { at, familyId: row.family_id }, context)
+  return issue(tx, client, at, context, row.family_id)
 }
 
 /** Whether a pair's refresh token is unused and unexpired, and its client not revoked. */
@@ -127,12 +111,7 @@ export async function ownerOfPair(tx: Reader, token: string): Promise<TokenRow['
 const isRefreshCurrent = ({ refresh_expires_at }: TokenRow, at: number): boolean =>
   isCurrent(refresh_expires_at, REFRESH_LIFETIME, at)
 
-async function issue(
-  tx: Writer,
-  client: ClientRow,
-  { at, familyId }: { at: number; familyId?: string },
-  context: TokenContext,
-): Promise<TokenPair> {
+async function issue(tx: Writer, client: ClientRow, at: number, context: TokenContext, familyId?: string) {
   const whole = seconds(at) * 1000
   const id = randomHex(context.random, 16)
   const row: TokenRow = {

@@ -30,7 +30,6 @@ export const userRoutes = defineRoutes('users', {
       return showNewUser(tx, user, service)
     },
   }),
-
   readUser: route({
     summary:
       "Read your own record, with its secrets by your own access token; another's, without them, by their email.",
@@ -52,7 +51,6 @@ export const userRoutes = defineRoutes('users', {
         : readUserWithoutSecrets(tx, principal.id)
     },
   }),
-
   listUsers: route({
     summary: 'List the users that the account created, newest first, without secrets.',
     evidence: 'named',

@@ -4,6 +4,7 @@ import { required } from '../../base/required.js'
 import { normalEmail } from '../../base/text/email.js'
 import { secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { type NewEvent, recordEvent } from '../../jobs/events/event.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
 import { createTwin, type TwinContext } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
@@ -17,12 +18,8 @@ export interface UserRow {
   readonly id: number
   /** In the form of `normalEmail`. */
   readonly email: string
-  /** The account that created the user. Null if they signed up. */
   readonly made_by: number | null
-  /**
-   * Rises when everything ends with which others could act for the user. What carries a lower number is dead wherever
-   * it is read, and the sweep removes it later.
-   */
+  /** Rises when all ends with which others could act for the user. What has a lower one is dead, and swept later. */
   readonly generation: number
   /** When a code that was mailed to the email was first entered; null until then. */
   readonly email_verified_at: number | null
@@ -37,12 +34,16 @@ export interface UserRow {
 
 export const users = collection<UserRow>()(
   'users',
-  {
-    byEmail: { fields: ['email'], unique: true },
-    byMaker: { fields: ['made_by'] },
-  },
+  { byEmail: { fields: ['email'], unique: true }, byMaker: { fields: ['made_by'] } },
   { growth: countedDaily('an account, by createUser'), retention: { forever: 'A user owns value.' } },
 )
+
+/** Records an event that the user sees. `actor`: default the user. */
+export const recordUserEvent = (
+  tx: Writer,
+  userId: number,
+  { actor = `user:${userId}`, ...event }: Omit<NewEvent, 'owners' | 'actor'> & { readonly actor?: string },
+): Promise<void> => recordEvent(tx, { owners: [`user:${userId}`], actor, ...event })
 
 /** The generation of an owner. 0 of an owner that is no user. */
 export async function generationOf(tx: Reader, owner: string): Promise<number> {
@@ -52,10 +53,7 @@ export async function generationOf(tx: Reader, owner: string): Promise<number> {
 /** Whether the user has proven their email. */
 export const isProven = ({ email_verified_at }: UserRow): boolean => email_verified_at !== null
 
-/**
- * What identifies the user to apps (`sub`). The first proof of the email gives the user a new one, so that an app which knew
- * whoever used the user before does not take the owner for them.
- */
+/** The `sub` of apps. The first proof of the email changes it, so that no app takes the owner for whoever used the user before. */
 export const subjectOf = ({ id, subject = String(id) }: UserRow): string => subject
 
 /** The subject of a user from their first proof on. */
@@ -80,10 +78,7 @@ export interface NewUser {
   readonly hostname?: string | undefined
 }
 
-/**
- * Creates a user, their client credentials, and their primary twin in the service's first digital quantity. Throws
- * `email_taken`.
- */
+/** Creates a user, their client credentials, and a primary twin in the first digital quantity. Throws `email_taken`. */
 export async function createUser(
   tx: Writer,
   { email, at, madeBy, proven = false, credentials = true, clientId, hostname }: NewUser,
@@ -151,10 +146,7 @@ export const showNewUser = async (tx: Reader, user: UserRow, context: Pick<Servi
   secrets: showSecrets(await clientsOf(tx, 'user', user.id), context),
 })
 
-/**
- * Returns a user with their client secrets, for a program of that user. Secrets of credentials that are newer than its own
- * are null, so that whoever stole credentials loses the wallet when its user makes new ones.
- */
+/** The user for a program of theirs. Secrets of newer credentials are null, so that whoever stole old ones cannot follow. */
 export async function readOwnUser(
   tx: Reader,
   { id, clientId }: { readonly id: number; readonly clientId: string | undefined },

@@ -3,13 +3,13 @@ import { problem } from '../../base/problem.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { quoted, withoutLinks } from '../../base/text/quotation.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
-import type { StandingTerms } from '../../consent/second-factor/detail.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import {
   createStandingApproval,
   isApprovedBefore,
   STANDING_DAYS,
 } from '../../consent/second-factor/standing-approval.js'
+import type { StandingTerms } from '../../consent/second-factor/wording.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
 import { sellerOf } from '../../identity/accounts/account.js'

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../../base/hash.js'
 import { Problem, problem } from '../../../base/problem.js'
 import type { ProblemFields } from '../../../base/problem-fields.js'
 import { type Agent, type ApprovalRow, approvalOfAgent, spendApproval } from '../../../consent/approvals/approval.js'
-import { currentGrant } from '../../../consent/oidc/agent.js'
+import { currentGrant } from '../../../consent/oidc/token.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { type StoreAnswer, storeNothing } from '../../../http/stored-answer.js'
 import { type FlowRun, runFlow } from '../../../jobs/flows/flow.js'
@@ -109,12 +109,7 @@ async function finish(tx: Writer, begun: Begun, service: ServiceContext): Promis
   return applied(tx, begun, made, service)
 }
 
-const applied = async (
-  tx: Reader,
-  { id, accountId, change }: Begun,
-  made: Made,
-  service: ServiceContext,
-): Promise<AppliedChange> => ({
+const applied = async (tx: Reader, { id, accountId, change }: Begun, made: Made, service: ServiceContext) => ({
   approval_id: id,
   change,
   result: await kindOf(change).result(tx, { accountId, change, made }, service),
@@ -138,12 +133,7 @@ async function breakOff(
   return told instanceof Problem ? told : problem('change_incomplete', { fields, cause: error })
 }
 
-/** Throws `change_impossible` if the current values are not those that the user saw. */
-async function checkUnchanged(
-  tx: Reader,
-  approval: ApprovalRow,
-  work: { accountId: number; change: AccountChange },
-): Promise<void> {
+async function checkUnchanged(tx: Reader, approval: ApprovalRow, work: { accountId: number; change: AccountChange }) {
   const { now } = await kindOf(work.change).view(tx, work)
   if (canonicalJson(now) === canonicalJson(approval.now ?? {})) return
   throw problem('change_impossible', {
@@ -151,13 +141,8 @@ async function checkUnchanged(
   })
 }
 
-/** Turns a refusal of an approved change into `change_impossible`. */
 async function possible<T>(make: () => Promise<T>): Promise<T> {
-  try {
-    return await make()
-  } catch (error) {
-    throw impossible(error, {})
-  }
+  return make().catch((error: unknown) => Promise.reject(impossible(error, {})))
 }
 
 function impossible(error: unknown, fields: ProblemFields): unknown {

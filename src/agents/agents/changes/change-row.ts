@@ -6,7 +6,6 @@ import type { Made } from './kind.js'
 export interface AccountChangeRow {
   readonly id: string
   readonly status: 'making' | 'made' | 'broken_off'
-  /** How many steps are done. */
   readonly steps: number
   readonly made: Made
   /** Token of the run that applies it. */

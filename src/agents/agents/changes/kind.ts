@@ -6,10 +6,7 @@ import { toUnits } from '../../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A change as the user approved it. */
-export interface AccountChange {
-  readonly kind: string
-  readonly [field: string]: unknown
-}
+export type AccountChange = { readonly kind: string; readonly [field: string]: unknown }
 
 /** Ids of created rows by kind. */
 export type Made = Readonly<Record<string, number>>
@@ -20,16 +17,14 @@ export interface Work<C> {
   readonly change: C
   /** Ids from the steps before. */
   readonly made: Made
-  /** Client id of the agent. */
   readonly actor: string
   readonly at: number
 }
 
-export interface ChangeStep<C> {
-  readonly name: string
-  /** Returns the ids that it created. Throws what the changed feature throws. */
+/** Returns the ids that it created. Throws what the changed feature throws. A method, so that steps of each kind are steps. */
+export type ChangeStep<C> = {
   make(tx: Writer, work: Work<C>, service: ServiceContext): Promise<Made | undefined>
-}
+}['make']
 
 /** What the user sees of a change apart from its fields. */
 export interface ChangeView {
@@ -41,7 +36,6 @@ export interface ChangeView {
   }
   /** The current values of the fields. Only the user sees them. */
   readonly now: Readonly<Record<string, unknown>>
-  /** One line. */
   readonly summary: string
 }
 
@@ -54,9 +48,7 @@ export interface ChangeKind<C extends AccountChange> {
   settle?(tx: Reader, change: C): Promise<C>
   view(tx: Reader, work: Pick<Work<C>, 'accountId' | 'change'>): Promise<ChangeView>
   readonly steps: readonly ChangeStep<C>[]
-  /**
-   * Whether all steps run in one transaction. Otherwise each has its own, and earlier steps stay if a later one fails.
-   */
+  /** Whether all steps run in one transaction. Otherwise earlier ones stay if a later one fails. */
   readonly isWhole: boolean
   result(
     tx: Reader,
@@ -84,8 +76,6 @@ export function listed(fields: readonly string[]): string {
   return names.length > 0 ? `${names.join(', ')} and ${last}` : last
 }
 
-/**
- * Writes a price for people. A string is in smallest units, a number in the digital quantity. Throws `amount_invalid`.
- */
+/** Writes a price for people: a string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
   approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))

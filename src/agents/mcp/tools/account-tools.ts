@@ -12,10 +12,7 @@ type Change = Json & { readonly kind: string }
 const ChangeShape = z.record(z.string(), z.unknown())
 const Changed = z.object({ approval_id: z.string(), change: ChangeShape, result: z.record(z.string(), z.unknown()) })
 
-/**
- * Applies an approved change. Throws `account_not_granted`, `approval_required` without an approval,
- * `approval_mismatch`, and what `applyAccountChange` throws.
- */
+/** Throws `account_not_granted`, `approval_required`, `approval_mismatch`, and what `applyAccountChange` throws. */
 async function changed(call: ToolCall, given: string | undefined, fields: Change): Promise<object> {
   grantedTo(call)
   const { agent, service, approvalId: id = given } = call
@@ -44,7 +41,6 @@ const fields = {
   input_schema: z.optional(ServiceSchema.check(z.describe('JSON Schema (2020-12) of the arguments, of type object.'))),
 }
 
-/** Renames the fields of a tool to those of an item. */
 const asItem = ({ price_per_call, service_url, input_schema, ...same }: Json): Json => ({
   ...same,
   price: price_per_call,

@@ -1,4 +1,4 @@
-import { problem } from '../../../base/problem.js'
+import { fieldRefused } from '../../../http/fields/field.js'
 import { QuotedAmount, ReceiptShape, z } from '../../../http/fields/schema.js'
 import { readItemsTogether, showItem } from '../../../market/catalog/item.js'
 import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
@@ -58,36 +58,23 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   }
 }
 
-/**
- * Reads the approval id among the arguments. Null counts as missing, because many clients send it. Throws
- * `field_invalid`.
- */
+/** Null counts as missing, because many clients send it. Throws `field_invalid`. */
 function approvalIn(field: string, named: unknown): string | undefined {
   if (named === undefined || named === null) return undefined
   if (typeof named === 'string') return named
-  throw problem('field_invalid', {
-    detail: `"${field}" must be the id of an approval. Leave it out if you have none.`,
-    fields: { field },
-  })
+  throw fieldRefused(field, 'must be the id of an approval', ' Leave it out if you have none.')
 }
 
-/** Reads the quote among the arguments. Throws `field_invalid`. */
 function seenIn(field: string, named: unknown): PriceQuote | undefined {
   if (named === undefined || named === null) return undefined
   const { success, data } = Seen.safeParse(named)
   if (success) return data
-  throw problem('field_invalid', {
-    detail: `"${field}" must be the {price, dq} of this tool. Leave it out to pay any price.`,
-    fields: { field },
-  })
+  throw fieldRefused(field, 'must be the {price, dq} of this tool', ' Leave it out to pay any price.')
 }
 
 const Seen = z.object({ price: QuotedAmount, dq: z.string() })
 
-/**
- * Price at the end of a description, which clients parse: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least
- * three decimals.
- */
+/** Clients parse it: `[Provider: NAME | Price: 0.010 USD TDN/call]`, with at least three decimals. */
 function priceTail(provider: string, price: number, { name, decimals }: DigitalQuantityRow): string {
   const units = toUnits(price, decimals) * 10n ** BigInt(Math.max(0, 3 - decimals))
   const shown = formatAmount(units, Math.max(3, decimals))
@@ -101,10 +88,7 @@ const inTail = (name: string): string => withoutPriceLookalikes(plainLine(name).
  * such an argument itself, they are `purchase_approval_id` and `purchase_quote`, with underscores in front until they
  * are free.
  */
-export function withPayment(
-  own: SellerSchema,
-  { price, dq }: { readonly price: number; readonly dq: string },
-): { schema: Json; approval: string; quote: string } {
+export function withPayment(own: SellerSchema, { price, dq }: { readonly price: number; readonly dq: string }) {
   const schema = plainSchema(own)
   const properties = isObject(schema.properties) ? schema.properties : {}
   const approval = freeName('approval_id', properties)

@@ -12,10 +12,7 @@ export async function approvalNamed({ agent, service }: Pick<ToolCall, 'agent' |
   }
 }
 
-/**
- * Returns the id of the approval for a call: the one that the user gave in place, or the one that the agent names.
- * Throws `not_found`.
- */
+/** The approval of a call: the one that the user gave in place, or the one that the agent names. Throws `not_found`. */
 export async function givenApproval(call: ToolCall, named: string | undefined): Promise<string | undefined> {
   const id = call.approvalId ?? named
   return id === undefined ? undefined : (await approvalNamed(call, id)).approval_id

@@ -44,10 +44,7 @@ const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions'
 /** Keywords that contain text for people. */
 const WORDS = new Set(['title', 'description', '$comment'])
 
-/**
- * Makes the text in a seller's schema plain, gives each part one type, and removes annotations that would make clients
- * send headers. The schema accepts the same as before.
- */
+/** Makes a seller's schema plain: clean text, one type for each part, no `x-mcp-header`. It accepts the same as before. */
 export function plainSchema(schema: object): Record<string, unknown> {
   const shown = Object.entries(schema).flatMap(([keyword, value]) => {
     if (keyword === 'x-mcp-header') return []
@@ -69,10 +66,7 @@ function eachPlain(schemas: unknown): unknown {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, plainPart(schema)]))
 }
 
-/**
- * Replaces a list of types among the keywords of a schema by `anyOf`, which accepts the same. Many clients hand schemas
- * on to model providers that refuse lists of types.
- */
+/** A list of types as `anyOf`, which accepts the same. Many clients pass schemas on to model providers that refuse such lists. */
 export function withSingleType(schema: Json): Json {
   const { type, ...rest } = schema
   if (!Array.isArray(type)) return schema
@@ -82,10 +76,7 @@ export function withSingleType(schema: Json): Json {
   return { ...rest, allOf: [...(Array.isArray(rest.allOf) ? rest.allOf : []), { anyOf }] }
 }
 
-/**
- * Does this in every part of a schema of our own, none of which has a value that looks like a schema. Leaves out what
- * every JSON object matches, which checkers of schemas report.
- */
+/** The same in every part of a schema of our own. Leaves out what every JSON object matches, which checkers of schemas report. */
 export const withSingleTypes = (schema: Json): Json =>
   withSingleType(
     Object.fromEntries(

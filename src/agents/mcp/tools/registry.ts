@@ -1,10 +1,12 @@
 import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
+import { fieldRefused } from '../../../http/fields/field.js'
+import { allDesigned, designed } from '../../../http/fields/graded.js'
+import { Amount, itemFields, lineOf, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
 import { accountOf, updateAccount } from '../../../identity/accounts/account.js'
 import {
   createCatalogItem,
   type ItemSeller,
-  type Optional,
   ownItem,
   readItemsTogether,
   type ShownItem,
@@ -13,36 +15,41 @@ import {
   updateCatalogItem,
 } from '../../../market/catalog/item.js'
 import { type CatalogItemRow, catalogItems } from '../../../market/catalog/item-row.js'
-import type { SellerSchema } from '../../../market/catalog/schema.js'
 import { commodityOf } from '../../../money/commodities/commodity.js'
 import { ownTwin } from '../../../money/twins/twin.js'
 import type { PageBounds } from '../../../storage/page.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
-/** A tool as a seller describes it: a featured catalog item with other field names. */
-export interface ToolFields {
-  readonly name: string
-  readonly description: string
+const { name, description } = itemFields
+
+const optional = allDesigned({
   /** Name for an account that has none yet. Otherwise buyers see the account's own name. */
-  readonly provider?: string | undefined
-  /** In the digital quantity. */
-  readonly price_per_call: number
-  readonly service_url: string
+  provider: z.optional(lineOf(255)),
   /** Default: POST. */
-  readonly service_method?: CatalogItemRow['service_method'] | undefined
+  service_method: z.optional(ServiceMethod),
   /** One of the account's twins. Default: a new one. */
-  readonly twin_id?: number | undefined
-  readonly external_twin_hostname?: string | undefined
+  twin_id: z.optional(z.Id),
+  external_twin_hostname: z.optional(z.Hostname),
   /** Default: no arguments. */
-  readonly input_schema?: SellerSchema | undefined
-}
+  input_schema: z.optional(ServiceSchema),
+})
+
+/** A tool as a seller describes it: a featured catalog item with other field names. */
+export const NewTool = z.object({ ...optional, name, description, price_per_call: Amount, service_url: z.string() })
+
+export const ToolChange = z.object({
+  ...optional,
+  name: z.optional(name),
+  description: z.optional(description),
+  price_per_call: designed(z.optional(Amount)),
+  service_url: designed(z.optional(z.string())),
+  active: designed(z.optional(z.boolean())),
+})
 
 type Seller = Omit<ItemSeller, 'actor'>
+type ToolFields = z.output<typeof NewTool>
 
-/**
- * Creates a tool. Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different
- * account.
- */
+/** Throws what `createCatalogItem` throws, and `not_found`, `not_owner` for a hostname of a different account. */
 export async function createTool(
   tx: Writer,
   { accountId, at, provider, ...fields }: ToolFields & Seller,
@@ -64,16 +71,12 @@ export async function createTool(
   return showTool(tx, item)
 }
 
-async function nameAccount(
-  tx: Writer,
-  { accountId, provider, at }: Seller & Pick<ToolFields, 'provider'>,
-): Promise<void> {
+async function nameAccount(tx: Writer, { accountId, provider, at }: Seller & Pick<ToolFields, 'provider'>) {
   const { name, business_name } = await accountOf(tx, accountId)
   if (provider !== undefined && name === null && business_name === null)
     await updateAccount(tx, accountId, { name: provider, at })
 }
 
-/** Throws `not_found`, `not_owner`, and `field_invalid` if the two fields name different twins. */
 async function twinIdOf(
   tx: Reader,
   accountId: number,
@@ -82,11 +85,9 @@ async function twinIdOf(
   if (hostname === undefined) return twin_id
   const { id } = await ownTwin(tx, `account:${accountId}`, hostname)
   if (twin_id === undefined || twin_id === id) return id
-  const detail = '"external_twin_hostname" must be that of the twin that "twin_id" names.'
-  throw problem('field_invalid', { detail, fields: { field: 'external_twin_hostname' } })
+  throw fieldRefused('external_twin_hostname', 'must be that of the twin that "twin_id" names')
 }
 
-/** Returns a featured item that is not archived. Throws `not_found`. */
 async function ownTool(tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> {
   const row = await ownItem(tx, accountId, id)
   if (!isTool(row)) throw problem('not_found')
@@ -98,13 +99,7 @@ const isTool = ({ featured, archived }: CatalogItemRow): boolean => featured && 
 /** Changes a tool. Throws what `updateCatalogItem` and `createTool` throw. */
 export async function updateTool(
   tx: Writer,
-  {
-    accountId,
-    at,
-    id,
-    provider,
-    ...fields
-  }: Optional<ToolFields> & Seller & { id: number; active?: boolean | undefined },
+  { accountId, at, id, provider, ...fields }: z.output<typeof ToolChange> & Seller & { id: number },
   service: ServiceContext,
 ): Promise<ShownTool> {
   await ownTool(tx, accountId, id)
@@ -125,15 +120,10 @@ export async function deleteTool(tx: Writer, { accountId, at, id }: Seller & { i
   await setArchived(tx, { accountId, id, archived: true, at })
 }
 
-/** How many of an account's items one page looks at. */
 const MOST_READ = 1000
 
 /** Returns an account's tools, newest first. A page may have fewer before the last. Throws `cursor_invalid`. */
-export async function listTools(
-  tx: Reader,
-  accountId: number,
-  { limit = 20, ...place }: PageBounds,
-): Promise<{ tools: ShownTool[]; next: number | null }> {
+export async function listTools(tx: Reader, accountId: number, { limit = 20, ...place }: PageBounds) {
   const found: CatalogItemRow[] = []
   let [read, last]: [number, number | null] = [0, null]
   for await (const row of newestOwn(tx, accountId, place)) {
@@ -152,24 +142,13 @@ export async function listTools(
   return { tools, next: read > MOST_READ ? last : null }
 }
 
-/** Throws `cursor_invalid`. */
-async function* newestOwn(
-  tx: Reader,
-  accountId: number,
-  { after: past, goesOn = false }: PageBounds,
-): AsyncGenerator<CatalogItemRow> {
+async function* newestOwn(tx: Reader, accountId: number, { after: past, goesOn = false }: PageBounds) {
   const last = past === undefined || goesOn ? undefined : await tx.get(catalogItems, past)
   if (past !== undefined && !goesOn && last?.account_id !== accountId) throw problem('cursor_invalid')
   let after = past === undefined ? undefined : [accountId, past]
   for (;;) {
-    const query = {
-      index: 'byAccount',
-      prefix: [accountId],
-      limit: 100,
-      reverse: true,
-      ...(after && { after }),
-    } as const
-    const rows = await tx.find(catalogItems, query)
+    const query = { index: 'byAccount', prefix: [accountId], limit: 100, reverse: true } as const
+    const rows = await tx.find(catalogItems, { ...query, ...(after && { after }) })
     yield* rows
     const oldest = rows.at(-1)
     if (!oldest || rows.length < 100) return

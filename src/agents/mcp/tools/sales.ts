@@ -3,10 +3,7 @@ import { countMcpCall } from '../../../market/plans/usage.js'
 import type { Admission } from '../../../market/purchases/purchase.js'
 import type { McpVisit } from './visit.js'
 
-/**
- * Counts a sale at an account's own server as one call of its plan. Reads and refusals do not count, because strangers
- * could use up the plan. Throws `plan_limit_reached`.
- */
+/** Counts a sale at an account's own server. Strangers could use up the plan by reads and refusals. Throws `plan_limit_reached`. */
 export function countSales({ agent, within, service }: McpVisit): Admission {
   return async (tx, quotes) => {
     if (within === undefined || !quotes.some(({ item }) => item.account_id === within)) return
@@ -18,7 +15,6 @@ export function countSales({ agent, within, service }: McpVisit): Admission {
   }
 }
 
-/** Hides the seller's plan and usage from buyers. */
 function forBuyers(error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'plan_limit_reached') return error
   const { of, resets_at } = error.fields

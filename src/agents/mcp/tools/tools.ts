@@ -10,15 +10,10 @@ import type { McpVisit } from './visit.js'
 import walletTools from './wallet-tools.js'
 
 export const buyerTools: readonly Tool[] = [...walletTools, ...catalogTools, ...approvalTools, ...cartTools]
-
 export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
-
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
-/**
- * Returns the tools that a visitor sees: seller tools only with a granted account, and at an account's own server its
- * featured items.
- */
+/** The tools that a visitor sees: seller tools only with a granted account, and an own server's featured items. */
 export async function offeredTools(tx: Reader, { agent, within }: McpVisit): Promise<Tool[]> {
   const own = agent.account_id === null ? buyerTools : [...buyerTools, ...sellerTools]
   return [...own, ...(within === undefined ? [] : await featuredTools(tx, within))]

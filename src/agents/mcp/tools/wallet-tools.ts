@@ -1,11 +1,11 @@
 import { readAgentSettings } from '../../../consent/approvals/settings.js'
+import { grantedAccount } from '../../../consent/oidc/connection.js'
 import { Amount, TransferShape, z } from '../../../http/fields/schema.js'
 import { quantityOf } from '../../../money/digital-quantities/digital-quantity.js'
 import { payingTwin, showTwin, type TwinRow } from '../../../money/twins/twin.js'
 import { agentTwinOf } from '../../../payments/payments/payer.js'
 import { createTransfer } from '../../../payments/transfers/create-transfer.js'
 import type { Reader } from '../../../storage/storage.js'
-import { agentAccount } from '../../agents/account-choice.js'
 import { givenApproval } from './given-approval.js'
 import { amount, approvalId, dq, tool } from './tool.js'
 
@@ -41,7 +41,7 @@ const agentWalletInfo = tool({
     service.storage.read(async (tx) => ({
       ...(await walletOf(tx, await agentTwinOf(tx, agent))),
       ...(await readAgentSettings(tx, agent.user_id)),
-      ...(await agentAccount(tx, agent)),
+      ...(await grantedAccount(tx, agent)),
     })),
 })
 

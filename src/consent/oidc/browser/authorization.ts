@@ -3,39 +3,22 @@ import { required } from '../../../base/required.js'
 import { randomHex } from '../../../base/secrets.js'
 import { isPlainLine } from '../../../base/text/invisible-characters.js'
 import type { CallSource, ServiceContext } from '../../../http/context.js'
+import type { z } from '../../../http/fields/schema.js'
 import { userBySubject } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { clientById, type OidcClientRow } from '../clients/client.js'
-import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
+import { clientById, type OidcClientRow, sameRedirectUri, withParameters } from '../clients/client.js'
 import { audienceOf, isMcpAudience, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
 import { signedClaims } from '../keys.js'
+import type { Authorization } from '../schema.js'
 import { type AuthorizationAnswer, type AuthorizationRequest, oidcInteractions } from './interaction-row.js'
 
 /** How long a user has for sign-in and consent. */
 export const INTERACTION_LIFETIME = 3_600_000
 
 /** The parameters of an authorization request. Any others are ignored. */
-export type AuthorizationParameters = {
-  readonly [name in
-    | 'client_id'
-    | 'redirect_uri'
-    | 'response_type'
-    | 'response_mode'
-    | 'scope'
-    | 'state'
-    | 'nonce'
-    | 'code_challenge'
-    | 'code_challenge_method'
-    | 'prompt'
-    | 'max_age'
-    | 'login_hint'
-    | 'id_token_hint'
-    | 'resource'
-    | 'request'
-    | 'request_uri'
-    | 'registration']?: string | undefined
-}
+export type AuthorizationParameters = z.output<typeof Authorization>
 
+type Address = Pick<ServiceContext, 'baseUrl'>
 type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'rules' | 'limits' | 'sandbox'>
 
 /**
@@ -54,7 +37,9 @@ export async function authorizeOidc(
     throw problem('invalid_request', { detail: '`client_id` is unknown. Register the client at /v4/oidc/reg.' })
   const redirect_uri = checkRedirectUri(client, parameters.redirect_uri)
   const answered = { redirect_uri, state: parameters.state ?? null }
-  const hinted = await readHint(tx, parameters, client, context)
+  const { id_token_hint: hint } = parameters
+  // Null: not sent. Undefined: not an id token of the client.
+  const hinted = hint === undefined ? null : await hintedUser(tx, hint, client, context)
   const refused = parameterError(parameters, client, context) ?? (hinted === undefined ? WRONG_HINT : undefined)
   // OpenID Connect Core 1.0 section 3.1.2.1: `prompt=none` never shows a page.
   if (refused && parameters.prompt === 'none') return answerAddress(answered, refused, context)
@@ -70,20 +55,9 @@ export async function authorizeOidc(
   return `${issuerOf(context)}/interaction/${id}`
 }
 
-/** Stored in place of an invalid request's parameters. */
 const EMPTY_REQUEST = {
   ...{ scopes: [], nonce: null, code_challenge: null, prompt: [], max_age: null },
   ...{ login_hint: null, hinted_user_id: null, resource: null },
-}
-
-/** The user of `id_token_hint`. Null if it is not sent, undefined if it is not an id token of the client. */
-async function readHint(
-  tx: Reader,
-  { id_token_hint: hint }: AuthorizationParameters,
-  client: OidcClientRow,
-  context: Pick<ServiceContext, 'baseUrl'>,
-): Promise<number | null | undefined> {
-  return hint === undefined ? null : hintedUser(tx, hint, client, context)
 }
 
 function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined): string {
@@ -96,7 +70,7 @@ function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined
 export const answerAddress = (
   { redirect_uri, state }: Pick<AuthorizationRequest, 'redirect_uri' | 'state'>,
   answer: AuthorizationAnswer,
-  context: Pick<ServiceContext, 'baseUrl'>,
+  context: Address,
 ): string => withParameters(redirect_uri, { ...answer, ...(state !== null && { state }), iss: issuerOf(context) })
 
 const invalidRequest = (error_description: string): AuthorizationAnswer => ({
@@ -106,12 +80,7 @@ const invalidRequest = (error_description: string): AuthorizationAnswer => ({
 
 const WRONG_HINT = invalidRequest('`id_token_hint` must be an id token of this client.')
 
-/** The first error of a request, or undefined. */
-function parameterError(
-  sent: AuthorizationParameters,
-  client: OidcClientRow,
-  context: Pick<ServiceContext, 'baseUrl'>,
-): AuthorizationAnswer | undefined {
+function parameterError(sent: AuthorizationParameters, client: OidcClientRow, context: Address) {
   for (const name of ['request', 'request_uri', 'registration'] as const)
     if (sent[name] !== undefined) return { error: `${name}_not_supported` }
   if (sent.response_type === undefined) return invalidRequest('Send `response_type`.')
@@ -137,7 +106,7 @@ function parameterError(
 function pkceError(
   { code_challenge, code_challenge_method: method, resource }: AuthorizationParameters,
   { secret_digest }: OidcClientRow,
-  context: Pick<ServiceContext, 'baseUrl'>,
+  context: Address,
 ): string | undefined {
   if (code_challenge === undefined && method === undefined && secret_digest !== null)
     return isMcpAudience(resource ?? '', context)
@@ -162,7 +131,7 @@ function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): 
   }
 }
 
-function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Pick<ServiceContext, 'baseUrl'>) {
+function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, context: Address) {
   // Without PKCE, a token request cannot choose an MCP server either.
   const resource = sent.resource ?? (sent.code_challenge === undefined ? issuerOf(context) : undefined)
   return {
@@ -177,12 +146,7 @@ function parseRequest(sent: AuthorizationParameters, client: OidcClientRow, cont
 }
 
 /** The user of an id token of the client, expired or not. Returns undefined for any other token. */
-export async function hintedUser(
-  tx: Reader,
-  idToken: string,
-  { id }: Pick<OidcClientRow, 'id'>,
-  context: Pick<ServiceContext, 'baseUrl'>,
-): Promise<number | undefined> {
+export async function hintedUser(tx: Reader, idToken: string, { id }: OidcClientRow, context: Address) {
   const claims = await signedClaims(tx, idToken, 'JWT')
   if (!claims || claims.iss !== issuerOf(context) || claims.aud !== id) return undefined
   return (await userBySubject(tx, String(claims.sub)))?.id

@@ -1,24 +1,27 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { checkHops } from '../../../base/via.js'
 import type { CallSource, ServiceContext } from '../../../http/context.js'
-import { networkAt } from '../../../identity/users/new-per-day.js'
+import { networkAt } from '../../../identity/users/responsible.js'
 import { isRateReached, type RateLimit, spendRate } from '../../../jobs/rates/rate.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../../jobs/upstream/policy.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
-import { type ClientMetadata, clientById, type OidcClientRow, oidcClients } from '../clients/client.js'
-import { isDocumentId } from '../clients/document-id.js'
-import { isRedirectUri } from '../clients/redirect-uri.js'
+import {
+  type ClientMetadata,
+  clientById,
+  isDocumentId,
+  isRedirectUri,
+  type OidcClientRow,
+  oidcClients,
+} from '../clients/client.js'
 import { isScope, splitOnSpaces } from '../issuer.js'
 import { checkMetadata } from '../registration.js'
 import { Metadata } from '../schema.js'
 
-/** How long a document counts before it is fetched again. */
 const FRESH_FOR = 3_600_000
 const MOST_BYTES = 32_768
 const MOST_MS = 10_000
-
 const aMinute = { windowMs: 60_000, code: 'too_many_fetches' } as const
 
 /** Anybody can name any host. So each is called only so often for one network, and for all: nobody stops its apps alone. */
@@ -83,13 +86,9 @@ interface FetchedClient {
   readonly at: number
 }
 
-async function storeClient(
-  tx: Writer,
-  { id, metadata, source: { address }, at }: FetchedClient,
-  service: ServiceContext,
-): Promise<void> {
+async function storeClient(tx: Writer, { id, metadata, source, at }: FetchedClient, service: ServiceContext) {
   const known = await clientById(tx, id)
-  if (!known) await service.rules.countNew(tx, oidcClients.name, { address }, service)
+  if (!known) await service.rules.countNew(tx, oidcClients.name, { address: source.address }, service)
   tx.put(oidcClients, {
     id,
     secret_digest: null,
@@ -125,10 +124,7 @@ async function fetchDocument(clientId: string, hops: number, service: ServiceCon
   }
 }
 
-/**
- * The metadata of a document. It is written for many servers, so what this one does not support is left out where
- * something remains. Throws problems of metadata.
- */
+/** A document is written for many servers, so what this one does not support is left out. Throws problems of metadata. */
 function readDocument(clientId: string, document: unknown): ClientMetadata {
   if (!isObject(document)) throw wrong('It must be a JSON object.')
   if (document.client_id !== clientId) throw wrong('Its `client_id` must be its own address.')

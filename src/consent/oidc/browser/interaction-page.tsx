@@ -2,7 +2,7 @@ import type { At, Pages, View } from '../../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../../http/pages/form-page.js'
 import { Actions, AppOrigin, AppTitle, Button, Choices, Form, GoOn, Onward } from '../../../http/pages/parts.js'
 import { SignedInAs, SignInForms } from '../../../http/pages/sign-in-forms.js'
-import { accountChoiceFields } from '../pages/account-choice-fields.js'
+import { accountChoiceFields } from '../connection.js'
 import type { ShownInteraction } from './interaction.js'
 
 const scopeTexts: Readonly<Record<string, readonly string[]>> = {
@@ -39,7 +39,6 @@ const signInForms = ({ step, email }: At<ShownInteraction, 'email' | 'code'>, { 
   />
 )
 
-/** The pages that lead from an authorization request to a code. */
 export const interactionPages: Pages<ShownInteraction> = {
   email: (shown, view) => ({ title: 'Sign in', ...frame(shown), body: signInForms(shown, view) }),
   code: (shown, view) => ({ title: 'Enter your code', ...frame(shown), body: signInForms(shown, view) }),

@@ -1,5 +1,8 @@
+import type { SessionRow } from '../../../identity/sessions/session.js'
+import { users } from '../../../identity/users/user.js'
 import { countedDaily } from '../../../storage/growth.js'
-import { collection } from '../../../storage/storage.js'
+import { collection, type Reader } from '../../../storage/storage.js'
+import { connectionOf } from '../connection.js'
 
 /** A valid authorization request (OpenID Connect Core 1.0 section 3.1.2.1). */
 export interface AuthorizationRequest {
@@ -11,10 +14,8 @@ export interface AuthorizationRequest {
   /** Null if a confidential client sent none. */
   readonly code_challenge: string | null
   readonly prompt: readonly string[]
-  /** In seconds. */
   readonly max_age: number | null
   readonly login_hint: string | null
-  /** The user of `id_token_hint`. */
   readonly hinted_user_id: number | null
   readonly resource: string | null
 }
@@ -30,7 +31,6 @@ export interface InteractionRow {
   readonly email: string | null
   /** Whether the session signed in during this interaction. `prompt=login` needs that. */
   readonly signed_in: boolean
-  /** Id of the authentication request. */
   readonly second_factor_id: number | null
   readonly second_factor_passed: boolean
   /** What is wrong with the request. Null if it is valid. */
@@ -39,9 +39,7 @@ export interface InteractionRow {
 
 export const oidcInteractions = collection<InteractionRow>()(
   'oidc_interactions',
-  {
-    byExpiry: { fields: ['expires_at'] },
-  },
+  { byExpiry: { fields: ['expires_at'] } },
   {
     refs: { second_factor_id: 'authentication_requests' },
     secrets: ['id', 'session_digest'],
@@ -55,4 +53,23 @@ export interface AuthorizationAnswer {
   readonly error?: string
   readonly error_description?: string
   readonly code?: string
+}
+
+/** Whether the user must sign in again: as a different user, because it was too long ago, or because the request demands it. */
+export function mustSignIn({ request, signed_in }: InteractionRow, session: SessionRow, at: number): boolean {
+  const { hinted_user_id, prompt, max_age } = request
+  if (hinted_user_id !== null && hinted_user_id !== session.user_id) return true
+  if (signed_in) return false
+  const stale = max_age === 0 || (max_age !== null && at - session.created_at > max_age * 1000)
+  return stale || prompt.includes('login') || prompt.includes('select_account')
+}
+
+/**
+ * The email address that the sign-in form starts with. Whoever opens the page reads it, and that may be the app's server. So
+ * the address of the user of `id_token_hint` is filled in only for an app that may read it now.
+ */
+export async function emailHint(tx: Reader, { client_id, hinted_user_id, login_hint }: AuthorizationRequest) {
+  const connection = hinted_user_id === null ? undefined : await connectionOf(tx, hinted_user_id, client_id)
+  const hinted = connection?.scopes.includes('email') ? await tx.get(users, connection.user_id) : undefined
+  return hinted?.email ?? login_hint ?? ''
 }

@@ -10,56 +10,47 @@ import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
 import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
-import { clientById, type OidcClientRow } from '../clients/client.js'
-import { redirectOrigin } from '../clients/redirect-uri.js'
-import { appFields, type ShownApp, shownApp } from '../clients/shown-app.js'
-import { issueCode } from '../code.js'
+import {
+  appFields,
+  clientById,
+  type OidcClientRow,
+  redirectOrigin,
+  type ShownApp,
+  shownApp,
+} from '../clients/client.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
+import { issueCode } from '../token.js'
 import { answerAddress, INTERACTION_LIFETIME } from './authorization.js'
 import { interactionPages } from './interaction-page.js'
-import { type AuthorizationAnswer, type InteractionRow, oidcInteractions } from './interaction-row.js'
-import { emailHint, mustSignIn } from './must-sign-in.js'
+import {
+  type AuthorizationAnswer,
+  emailHint,
+  type InteractionRow,
+  mustSignIn,
+  oidcInteractions,
+} from './interaction-row.js'
 
-/** The next step of an authorization request. */
 type Step =
-  | { readonly step: 'email'; readonly email: string }
-  | { readonly step: 'code'; readonly email: string }
-  | { readonly step: 'wait' }
-  | { readonly step: 'ask_again' }
-  | Consent
+  | { readonly step: 'email' | 'code'; readonly email: string }
+  | { readonly step: 'wait' | 'ask_again' }
+  | Awaited<ReturnType<typeof consentStep>>
   | { readonly step: 'turned_back'; readonly why: string; readonly location: string }
 
-interface Consent {
-  readonly step: 'consent'
-  readonly email: string
-  readonly scopes: readonly string[]
-  readonly accounts: readonly { readonly id: number; readonly name: string }[]
-  /** The account that is granted now. */
-  readonly accountId: number | null
-}
-
-/** What every page of an interaction shows. */
 interface InteractionFrame {
   readonly app: ShownApp
-  /** Where the answer goes, in text for people. */
   readonly origin: string
-  /** The scheme of the redirect URI. */
   readonly scheme: string
   readonly refused?: Problem | undefined
-  /** The session that signed in. */
   readonly session?: string
 }
 
 export type ShownInteraction = InteractionFrame & Step
-
 type InteractionVisit = Visit<{ readonly id: string }>
-
-interface FilledInteraction extends FilledSignIn {
-  /** `none`, or the id of the account to grant. */
-  readonly account?: string | undefined
-}
+type FilledInteraction = FilledSignIn & { readonly account?: string | undefined }
 
 interface Interaction {
+  readonly tx: Writer
+  readonly service: ServiceContext
   readonly row: InteractionRow
   readonly client: OidcClientRow
   readonly sessionId: string
@@ -67,39 +58,32 @@ interface Interaction {
   readonly session: SessionRow | undefined
 }
 
-/** Throws `interaction_expired`, `too_many_pending`. */
 async function look(tx: Writer, visit: InteractionVisit, service: ServiceContext): Promise<ShownInteraction | Next> {
   const interaction = await openInteraction(tx, visit, service)
   // A sign-in may be waiting for the user's device.
   const since = interaction.row.email === null ? undefined : await resumeCodeSignIn(tx, visit.sessionId, service)
-  if (since === undefined) return shownInteraction(interaction, await proceed(tx, interaction, service))
-  if (since instanceof Next) return proceedSignedIn(tx, interaction, { since, byDevice: true }, service)
-  if (since.code === 'rejected') return returnToClient(tx, interaction.row, { error: 'access_denied' }, service)
-  const shown = await changeAndProceed(tx, interaction, { email: null }, service)
+  if (since === undefined) return shownInteraction(interaction, await proceed(interaction))
+  if (since instanceof Next) return proceedSignedIn(interaction, since, { byDevice: true })
+  if (since.code === 'rejected') return returnToClient(interaction, { error: 'access_denied' })
+  const shown = await changeAndProceed(interaction, { email: null })
   return shown instanceof Next ? shown : { ...shown, refused: since }
 }
 
-type AnswerHandler = (
-  tx: Writer,
-  interaction: Interaction,
-  filled: FilledInteraction,
-  service: ServiceContext,
-) => Promise<ShownInteraction | Next>
+type AnswerHandler = (interaction: Interaction, filled: FilledInteraction) => Promise<ShownInteraction | Next>
 
-/** Handles an answer. An invalid request takes none. */
+/** An invalid request takes no answer. */
 const answerWith =
   (take: AnswerHandler) =>
   async (tx: Writer, visit: InteractionVisit, filled: FilledInteraction, service: ServiceContext) => {
     const interaction = await openInteraction(tx, visit, service)
-    if (interaction.row.refused) return shownInteraction(interaction, await proceed(tx, interaction, service))
-    return take(tx, interaction, filled, service)
+    if (interaction.row.refused) return shownInteraction(interaction, await proceed(interaction))
+    return take(interaction, filled)
   }
 
-/** Handles an answer that changes the progress. */
 const answerByChange = (changes: (row: InteractionRow) => Partial<InteractionRow>) =>
-  answerWith((tx, interaction, _, service) => changeAndProceed(tx, interaction, changes(interaction.row), service))
+  answerWith((interaction) => changeAndProceed(interaction, changes(interaction.row)))
 
-const deny = answerWith(async (tx, { row }, _, service) => returnToClient(tx, row, { error: 'access_denied' }, service))
+const deny = answerWith(async (interaction) => returnToClient(interaction, { error: 'access_denied' }))
 
 export const interactionFlow = formFlow({
   path: '/oidc/interaction/:id',
@@ -107,12 +91,8 @@ export const interactionFlow = formFlow({
   look,
   pages: interactionPages,
   answers: {
-    continue: answerWith((tx, interaction, { email = '' }, service) =>
-      mailInteractionCode(tx, interaction, email, service),
-    ),
-    resend: answerWith((tx, interaction, _, service) =>
-      mailInteractionCode(tx, interaction, interaction.row.email ?? '', service),
-    ),
+    continue: answerWith((interaction, { email = '' }) => mailInteractionCode(interaction, email)),
+    resend: answerWith((interaction) => mailInteractionCode(interaction, interaction.row.email ?? '')),
     verify: answerWith(verify),
     other_email: answerByChange(() => ({ email: null })),
     switch: answerByChange(({ request }) => ({
@@ -121,26 +101,23 @@ export const interactionFlow = formFlow({
     })),
     ask_again: answerByChange(() => ({ second_factor_id: null })),
     allow: answerWith(allow),
-    deny: deny,
+    deny,
     cancel: deny,
   },
 })
 
 const NO_PROGRESS = { email: null, signed_in: false, second_factor_id: null, second_factor_passed: false } as const
 
-async function openInteraction(
-  tx: Writer,
-  { id, sessionId, source }: InteractionVisit,
-  { clock }: ServiceContext,
-): Promise<Interaction> {
+async function openInteraction(tx: Writer, { id, sessionId, source }: InteractionVisit, service: ServiceContext) {
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
-  if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, clock.now())) throw problem('interaction_expired')
-  const session = await findSession(tx, sessionId, clock.now())
+  const at = service.clock.now()
+  if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, at)) throw problem('interaction_expired')
+  const session = await findSession(tx, sessionId, at)
   const session_digest = digest(sessionId)
   // A different session starts from the beginning.
   const own = row.session_digest === session_digest ? row : { ...row, ...NO_PROGRESS, session_digest }
-  return { row: own, client, sessionId, source, session }
+  return { tx, service, row: own, client, sessionId, source, session }
 }
 
 const shownInteraction = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
@@ -152,120 +129,87 @@ const frameOf = ({ client, row }: Interaction): InteractionFrame => ({
   scheme: new URL(row.request.redirect_uri).protocol,
 })
 
-async function changeAndProceed(
-  tx: Writer,
-  interaction: Interaction,
-  changes: Partial<InteractionRow>,
-  service: ServiceContext,
-): Promise<ShownInteraction | Next> {
+async function changeAndProceed(interaction: Interaction, changes: Partial<InteractionRow>) {
   const row = { ...interaction.row, ...changes }
-  tx.put(oidcInteractions, row)
-  return shownInteraction(interaction, await proceed(tx, { ...interaction, row }, service))
+  interaction.tx.put(oidcInteractions, row)
+  return shownInteraction(interaction, await proceed({ ...interaction, row }))
 }
 
 /** Goes through the steps in order: sign-in, second factor, consent, and back to the client with a code. */
-async function proceed(tx: Writer, interaction: Interaction, service: ServiceContext): Promise<Step | Next> {
-  const { row, client, session } = interaction
+async function proceed(interaction: Interaction): Promise<Step | Next> {
+  const { tx, service, row, client, session } = interaction
   const { request } = row
-  if (row.refused) return refuseRequest(tx, interaction, row.refused, service)
+  if (row.refused) return refuseRequest(interaction, row.refused)
   const silent = request.prompt.includes('none')
   if (!session || mustSignIn(row, session, service.clock.now())) {
-    if (silent || row.signed_in) return returnToClient(tx, row, { error: 'login_required' }, service)
+    if (silent || row.signed_in) return returnToClient(interaction, { error: 'login_required' })
     return row.email === null
       ? { step: 'email', email: await emailHint(tx, request) }
       : { step: 'code', email: row.email }
   }
   const connection = await connectionOf(tx, session.user_id, client.id)
   const asks = request.prompt.includes('consent') || !isKnownReceiver(client, row) || !coversScopes(connection, row)
-  if (silent && asks) return returnToClient(tx, row, { error: 'consent_required' }, service)
-  const passed = asks || row.signed_in ? await passSecondFactor(tx, interaction, session, service) : row
+  if (silent && asks) return returnToClient(interaction, { error: 'consent_required' })
+  const passed = asks || row.signed_in ? await passSecondFactor(interaction, session) : row
   if (!('id' in passed)) return passed
-  if (asks || !connection) return consentStep(tx, row, session, connection)
-  return finishWithCode(tx, passed, session, connection, service)
+  if (asks || !connection) return consentStep(interaction, session, connection)
+  return finishWithCode({ ...interaction, row: passed }, session, connection)
 }
 
-/**
- * Redirects an error to a client that the user has connected. Anybody can register a client, so for any other the page shows
- * a link instead (RFC 9700 section 4.11.2).
- */
-async function refuseRequest(
-  tx: Writer,
-  { row, client, session }: Interaction,
-  refused: AuthorizationAnswer,
-  service: ServiceContext,
-): Promise<Step | Next> {
-  if (session && (await connectionOf(tx, session.user_id, client.id))) return returnToClient(tx, row, refused, service)
+/** Redirects an error to a connected client. Anybody can register one, so any other gets a link instead (RFC 9700 section 4.11.2). */
+async function refuseRequest(interaction: Interaction, refused: AuthorizationAnswer): Promise<Step | Next> {
+  const { tx, row, client, session, service } = interaction
+  if (session && (await connectionOf(tx, session.user_id, client.id))) return returnToClient(interaction, refused)
   const why = refused.error_description ?? `${refused.error}.`
   return { step: 'turned_back', why, location: answerAddress(row.request, refused, service) }
 }
 
-/**
- * Whether the answer can only reach this client: it authenticates, or has a web site of its own. Other apps on a device could
- * take its place, so then the user must consent each time (RFC 8252 section 8.6).
- */
+/** Whether only this client can get the answer. Apps on a device could take its place, so they ask each time (RFC 8252 section 8.6). */
 const isKnownReceiver = ({ secret_digest }: OidcClientRow, { request }: InteractionRow): boolean =>
   secret_digest !== null || request.redirect_uri.startsWith('https:')
 
 const coversScopes = (connection: ConnectionRow | undefined, { request }: InteractionRow): boolean =>
   connection !== undefined && request.scopes.every((scope) => connection.scopes.includes(scope))
 
-async function mailInteractionCode(tx: Writer, interaction: Interaction, text: string, service: ServiceContext) {
-  const { sessionId, source } = interaction
+async function mailInteractionCode(interaction: Interaction, text: string) {
+  const { tx, sessionId, source, service } = interaction
   const mailed = await mailCode(tx, { email: text, sessionId, source }, service)
   if (mailed instanceof Problem)
     return shownInteraction(interaction, { step: 'email', email: text.slice(0, 254) }, mailed)
-  return changeAndProceed(tx, interaction, { email: mailed }, service)
+  return changeAndProceed(interaction, { email: mailed })
 }
 
-async function verify(
-  tx: Writer,
-  interaction: Interaction,
-  { code = '' }: FilledInteraction,
-  service: ServiceContext,
-): Promise<ShownInteraction | Next> {
-  const { email } = interaction.row
-  if (email === null) return changeAndProceed(tx, interaction, {}, service)
-  const { sessionId } = interaction
+async function verify(interaction: Interaction, { code = '' }: FilledInteraction) {
+  const { tx, row, sessionId, service } = interaction
+  const { email } = row
+  if (email === null) return changeAndProceed(interaction, {})
   const since = await verifyCode(tx, { email, code, sessionId, detail: appDetail(interaction) }, service)
   if (since instanceof Problem) return shownInteraction(interaction, { step: 'code', email }, since)
-  return proceedSignedIn(tx, interaction, { since, byDevice: false }, service)
+  return proceedSignedIn(interaction, since, { byDevice: false })
 }
 
 /** Continues with the session that just signed in. `byDevice`: the user approved on a device, and is not asked there again. */
-async function proceedSignedIn(
-  tx: Writer,
-  interaction: Interaction,
-  { since: { session: sessionId }, byDevice }: { readonly since: Next; readonly byDevice: boolean },
-  service: ServiceContext,
-): Promise<ShownInteraction | Next> {
+async function proceedSignedIn(interaction: Interaction, { session: sessionId }: Next, how: { byDevice: boolean }) {
   if (sessionId === undefined) return shownInteraction(interaction, { step: 'wait' })
-  const session = await findSession(tx, sessionId, service.clock.now())
-  const progress = {
-    ...NO_PROGRESS,
-    session_digest: digest(sessionId),
-    signed_in: true,
-    second_factor_passed: byDevice,
-  }
-  const shown = await changeAndProceed(tx, { ...interaction, sessionId, session }, progress, service)
+  const session = await findSession(interaction.tx, sessionId, interaction.service.clock.now())
+  const progress = { ...NO_PROGRESS, session_digest: digest(sessionId), signed_in: true }
+  const changes = { ...progress, second_factor_passed: how.byDevice }
+  const shown = await changeAndProceed({ ...interaction, sessionId, session }, changes)
   return shown instanceof Next ? shown.as(sessionId) : { ...shown, session: sessionId }
 }
 
-/** The app, as the user's device shows it. */
-const appDetail = ({ row, client }: Pick<Interaction, 'row' | 'client'>) => ({
+const appDetail = ({ row, client }: Interaction) => ({
   ...appFields(shownApp(client)),
   answer_goes_to: redirectOrigin(row.request.redirect_uri),
 })
 
 /** Asks a user with a device for their second factor. Returns the step that waits for it, or the interaction if it is passed. */
-async function passSecondFactor(
-  tx: Writer,
-  { row, client, sessionId }: Interaction,
-  { user_id: userId }: SessionRow,
-  service: ServiceContext,
-): Promise<Step | Next | InteractionRow> {
+async function passSecondFactor(interaction: Interaction, session: SessionRow): Promise<Step | Next | InteractionRow> {
+  const { tx, row, sessionId, service } = interaction
+  const { user_id: userId } = session
   if (row.second_factor_passed || !(await hasDevice(tx, userId))) return row
   const at = service.clock.now()
-  const order = { userId, action: 'connect_app', detail: appDetail({ row, client }), sessionId, at }
+  const order = { userId, action: 'connect_app', detail: appDetail(interaction), sessionId, at }
   if (row.second_factor_id === null) {
     const { id } = await requireSecondFactor(tx, order, service)
     tx.put(oidcInteractions, { ...row, second_factor_id: id })
@@ -273,59 +217,41 @@ async function passSecondFactor(
   }
   const result = await spendSecondFactor(tx, { ...order, id: row.second_factor_id })
   if (result === 'pending') return { step: 'wait' }
-  if (result === 'rejected') return returnToClient(tx, row, { error: 'access_denied' }, service)
+  if (result === 'rejected') return returnToClient(interaction, { error: 'access_denied' })
   if (result !== 'approved') return { step: 'ask_again' }
   const passed = { ...row, second_factor_passed: true }
   tx.put(oidcInteractions, passed)
   return passed
 }
 
-async function consentStep(
-  tx: Writer,
-  { request }: InteractionRow,
-  { user_id }: SessionRow,
-  connection: ConnectionRow | undefined,
-): Promise<Consent> {
-  const accounts = (await grantableAccounts(tx, user_id)).map(({ id, name, business_name }) => ({
-    id,
-    name: business_name ?? name ?? `Account ${id}`,
-  }))
+async function consentStep({ tx, row }: Interaction, { user_id }: SessionRow, connection: ConnectionRow | undefined) {
+  const accounts = await grantableAccounts(tx, user_id)
   const { email = '' } = (await tx.get(users, user_id)) ?? {}
-  return { step: 'consent', email, scopes: request.scopes, accounts, accountId: connection?.account_id ?? null }
+  const accountId = connection?.account_id ?? null
+  return { step: 'consent', email, scopes: row.request.scopes, accounts, accountId } as const
 }
 
-async function allow(
-  tx: Writer,
-  interaction: Interaction,
-  { account = 'none' }: FilledInteraction,
-  service: ServiceContext,
-): Promise<ShownInteraction | Next> {
-  const next = await proceed(tx, interaction, service)
-  const { session, client } = interaction
+async function allow(interaction: Interaction, { account = 'none' }: FilledInteraction) {
+  const next = await proceed(interaction)
+  const { tx, session, client, service } = interaction
   // Only the consent step can be allowed.
   if (next instanceof Next || next.step !== 'consent' || !session) return shownInteraction(interaction, next)
   const granted = account === 'none' ? undefined : next.accounts.find(({ id }) => String(id) === account)
-  if (account !== 'none' && !granted) {
+  if (account !== 'none' && !granted)
     return shownInteraction(
       interaction,
       next,
       fieldRefused('account', 'must be none or the id of one of your accounts'),
     )
-  }
   const { user_id: userId } = session
   const row = (await tx.get(oidcInteractions, interaction.row.id)) ?? interaction.row
   const order = { userId, clientId: client.id, accountId: granted?.id ?? null, scopes: row.request.scopes }
   const connection = await connectApp(tx, { ...order, at: service.clock.now() }, service)
-  return finishWithCode(tx, row, session, connection, service)
+  return finishWithCode({ ...interaction, row }, session, connection)
 }
 
-async function finishWithCode(
-  tx: Writer,
-  row: InteractionRow,
-  session: SessionRow,
-  connection: ConnectionRow,
-  service: ServiceContext,
-): Promise<Next> {
+async function finishWithCode(interaction: Interaction, session: SessionRow, connection: ConnectionRow) {
+  const { tx, row, service } = interaction
   const { client_id, redirect_uri, code_challenge, scopes, resource, nonce } = row.request
   const facts = {
     ...{ client_id, redirect_uri, code_challenge, scopes, resource, nonce },
@@ -336,15 +262,10 @@ async function finishWithCode(
     // RFC 8176: a mailed code, and also a device.
     amr: row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
   }
-  return returnToClient(tx, row, { code: await issueCode(tx, facts, service.clock.now(), service) }, service)
+  return returnToClient(interaction, { code: await issueCode(tx, facts, service.clock.now(), service) })
 }
 
-function returnToClient(
-  tx: Writer,
-  { id, request }: InteractionRow,
-  answered: AuthorizationAnswer,
-  service: ServiceContext,
-): Next {
-  tx.remove(oidcInteractions, id)
-  return new Next({ location: answerAddress(request, answered, service) })
+function returnToClient({ tx, row, service }: Interaction, answered: AuthorizationAnswer): Next {
+  tx.remove(oidcInteractions, row.id)
+  return new Next({ location: answerAddress(row.request, answered, service) })
 }

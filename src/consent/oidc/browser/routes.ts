@@ -7,8 +7,14 @@ import { pageRefusal } from '../pages/refusals.js'
 import * as shape from '../schema.js'
 import { type AuthorizationParameters, authorizeOidc } from './authorization.js'
 import { prepareDocumentClient } from './client-document.js'
-import { type EndSessionOutcome, endOidcSession, endSessionAddress } from './end-session.js'
-import { signedOutPage, signOutPage, stillSignedInPage } from './end-session-page.js'
+import {
+  type EndSessionOutcome,
+  endOidcSession,
+  endSessionAddress,
+  signedOutPage,
+  signOutPage,
+  stillSignedInPage,
+} from './end-session.js'
 import { interactionFlow } from './interaction.js'
 
 const authorization = {
@@ -22,7 +28,6 @@ const authorization = {
   refused: pageRefusal,
 } as const
 
-/** Fetches the client's metadata first if its id is an address, and then starts the request. */
 async function startAuthorization(
   parameters: AuthorizationParameters,
   { headers, source }: Pick<Call, 'headers' | 'source'>,
@@ -52,6 +57,8 @@ const interactionPage = {
   refused: pageRefusal,
 } as const
 
+const codeErrors = ['too_many_codes', 'code_wrong', 'code_expired', 'too_many_tries'] as const
+
 export const oidcBrowserRoutes = defineRoutes('oidc', {
   authorizeOidc: route({
     ...authorization,
@@ -61,7 +68,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     query: shape.Authorization,
     handle: ({ query, ...call }, service) => startAuthorization(query, call, service),
   }),
-
   authorizeOidcByForm: route({
     ...authorization,
     summary: 'Send the same request in a form.',
@@ -70,7 +76,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     body: shape.Authorization,
     handle: ({ body, ...call }, service) => startAuthorization(body, call, service),
   }),
-
   endOidcSession: route({
     ...endSessionRoute,
     summary: 'Sign out. A client that the user has connected can send their id token to skip the confirmation.',
@@ -83,7 +88,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       return ended.ended ? signedOutReply(ended.onward) : signOutPage(ended, query)
     },
   }),
-
   endOidcSessionByForm: route({
     summary:
       'Send the same request in a form. It redirects to GET, because browsers send no session cookie with a form of a different site.',
@@ -98,7 +102,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     refused: pageRefusal,
     handle: async ({ body }, service) => seeOther(endSessionAddress(body, service)),
   }),
-
   confirmEndOidcSession: route({
     ...endSessionRoute,
     summary: 'Confirm or cancel signing out.',
@@ -112,7 +115,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       return signedOutReply(ended.onward)
     },
   }),
-
   readInteraction: route({
     ...interactionPage,
     summary: 'Open the pages of sign-in, second factor and consent. The last one leads back to the client.',
@@ -120,7 +122,6 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
     errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', 'code_expired'],
     write: interactionFlow.open,
   }),
-
   answerInteraction: route({
     ...interactionPage,
     summary: 'Send a form of a sign-in or consent page.',
@@ -131,15 +132,7 @@ export const oidcBrowserRoutes = defineRoutes('oidc', {
       code: z.secret(z.optional(z.string())),
       account: z.optional(z.string()),
     }),
-    errors: [
-      'interaction_expired',
-      'too_many_pending',
-      'too_many_mails',
-      'too_many_codes',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-    ],
+    errors: ['interaction_expired', 'too_many_pending', 'too_many_mails', ...codeErrors],
     write: interactionFlow.answer,
   }),
 })

@@ -1,5 +1,8 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
+import { parsedUrl } from '../../../base/text/foreign-url.js'
+import { revealInvisible } from '../../../base/text/invisible-characters.js'
+import { quoted } from '../../../base/text/quotation.js'
 import { countFailure } from '../../../identity/tokens/client.js'
 import { countedDaily } from '../../../storage/growth.js'
 import { DAY } from '../../../storage/retention.js'
@@ -62,11 +65,7 @@ export const oidcClients = collection<OidcClientRow>()(
       'anybody, by registerOidcClient; and one for each document that names a client',
       'client address',
     ),
-    retention: {
-      after: 'it was registered, or the last user disconnected it',
-      keepMs: 30 * DAY,
-      index: 'unused',
-    },
+    retention: { after: 'it was registered, or the last user disconnected it', keepMs: 30 * DAY, index: 'unused' },
   },
 )
 
@@ -74,11 +73,7 @@ export const oidcClients = collection<OidcClientRow>()(
 export const CLIENT_DELETED = 'client_deleted'
 
 /** Stores since when no user has a client connected. Unused clients are removed later. */
-export async function setUnusedSince(
-  tx: Writer,
-  id: string,
-  { unusedSince }: { unusedSince: number | null },
-): Promise<void> {
+export async function setUnusedSince(tx: Writer, id: string, { unusedSince }: { unusedSince: number | null }) {
   const client = await tx.get(oidcClients, id)
   if (client && client.unused_since !== unusedSince) tx.put(oidcClients, { ...client, unused_since: unusedSince })
 }
@@ -148,3 +143,92 @@ export async function clientById(tx: Reader, id: string): Promise<OidcClientRow 
 }
 
 export const isClientDeleted = ({ deleted_at }: OidcClientRow): boolean => deleted_at !== undefined
+const LONGEST_DOCUMENT_ID = 1024
+
+/** Whether a client id is the https address of a metadata document (OAuth Client ID Metadata Document, section 3), as a browser spells it. */
+export function isDocumentId(clientId: string): boolean {
+  const url =
+    clientId.startsWith('https://') && clientId.length <= LONGEST_DOCUMENT_ID ? parsedUrl(clientId) : undefined
+  if (!url) return false
+  const { href, username, password, pathname } = url
+  return href === clientId && username === '' && password === '' && pathname !== '/' && !clientId.includes('#')
+}
+
+/** An app as people see it. Anybody may choose any name, so it is in quotation marks that it cannot close, apart from the host. */
+export interface ShownApp {
+  /** The name in quotation marks, or words of the service for an app without a name. */
+  readonly title: string
+  /** The host of its metadata document, which nobody else can choose. Null if the app registered itself. */
+  readonly host: string | null
+}
+
+export function shownApp(client: OidcClientRow): ShownApp {
+  const name = chosenName(client)
+  return { title: name === undefined ? unnamed(client) : quoted(name), host: appHost(client) }
+}
+
+/** The name of an app for programs. It proves nothing: show `appHost` beside it. */
+export const appName = (client: OidcClientRow): string => chosenName(client) ?? unnamed(client)
+
+/** The host of an app's metadata document. Null if the app registered itself. */
+export const appHost = ({ id }: OidcClientRow): string | null => (isDocumentId(id) ? new URL(id).host : null)
+
+/** What a second factor shows of an app, each in a line of its own. */
+export const appFields = ({ title, host }: ShownApp) => ({ app: title, ...(host !== null && { app_host: host }) })
+
+function chosenName({ metadata: { client_name = '' } }: OidcClientRow): string | undefined {
+  return client_name.trim() === '' ? undefined : revealInvisible(client_name)
+}
+
+const unnamed = ({ id }: OidcClientRow): string =>
+  isDocumentId(id) ? 'An app without a name' : `The app ${id.slice(0, 12)}…`
+
+/** Schemes of apps are reversed domain names (RFC 8252 section 7.1). Browsers use most schemes without a dot themselves. */
+const PRIVATE_USE = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
+
+const EDITORS: readonly string[] = [
+  ...['cursor:', 'kiro:', 'trae:', 'vscode:', 'vscode-insiders:', 'vscodium:', 'windsurf:', 'zed:'],
+]
+
+const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|(?:[a-z0-9-]+\.)*localhost))(?::\d{1,5})?(?=[/?]|$)/
+
+/** Whether a client can register a URI: https, http on this computer, or its own scheme, without fragment, user, wildcard or dot segment. */
+export function isRedirectUri(uri: string): boolean {
+  const url = /^[\x21-\x7e]{1,2048}$/.test(uri) && !uri.includes('#') ? parsedUrl(uri) : undefined
+  if (!url) return false
+  const { protocol, username, password } = url
+  if (username || password || /[\\"<>`{}^|*]/.test(uri) || changesPath(uri)) return false
+  if (protocol === 'https:') return /^https:\/\/[^/?]/.test(uri)
+  return protocol === 'http:' ? LOOPBACK.test(uri) : PRIVATE_USE.test(protocol) || EDITORS.includes(protocol)
+}
+
+function changesPath(uri: string): boolean {
+  const [path = ''] = uri.replace(/^[^:]*:(\/\/[^/?]*)?/, '').split('?')
+  return /(^|\/)(\.|%2e){1,2}(;|\/|$)/i.test(path) || /%(2f|5c|00)/i.test(path)
+}
+
+/** Compares every character. Only an app on this computer may use any port (RFC 8252 section 7.3). */
+export const sameRedirectUri = (registered: string, asked: string): boolean =>
+  registered === asked ||
+  (LOOPBACK.test(registered) &&
+    LOOPBACK.test(asked) &&
+    parsedUrl(asked) !== undefined &&
+    withoutPort(registered) === withoutPort(asked))
+
+const withoutPort = (uri: string): string => uri.replace(LOOPBACK, '$1')
+
+/** Adds parameters to the query of a URI. Skips undefined values. */
+export function withParameters(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const added = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) added.append(name, value)
+  const text = added.toString()
+  if (text === '') return uri
+  return `${uri}${uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?'}${text}`
+}
+
+/** The target of a redirect in text for people: a host, this computer, or an app's scheme. */
+export function redirectOrigin(uri: string): string {
+  if (LOOPBACK.test(uri)) return 'this computer'
+  const { protocol, host } = new URL(uri)
+  return protocol === 'https:' ? host : `an app on this device (${protocol.slice(0, -1)})`
+}

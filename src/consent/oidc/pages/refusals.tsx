@@ -3,7 +3,6 @@ import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { wantsPage } from '../../../http/pages/html.js'
 import { type Refusal, type RefusingService, reply } from '../../../http/reply.js'
 
-/** OAuth's error code for each problem. */
 const oauthCodes: Partial<Record<ProblemCode, string>> = {
   invalid_grant: 'invalid_grant',
   unauthorized_client: 'unauthorized_client',
@@ -46,7 +45,6 @@ export const registrationRefusal: Refusal = Object.assign(
   { oauthCode: registrationCodeOf },
 )
 
-/** An error of a page: a page for people, OAuth's JSON for programs. */
 export const pageRefusal: Refusal = Object.assign(
   (...[refused, headers, service]: Parameters<Refusal>) =>
     wantsPage(headers)

@@ -1,27 +1,20 @@
 import { problem } from '../../../base/problem.js'
 import type { ServiceContext } from '../../../http/context.js'
+import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
+import { Actions, Button, Onward } from '../../../http/pages/parts.js'
+import type { Reply } from '../../../http/reply.js'
 import { endSession, findSession } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { clientById, type OidcClientRow } from '../clients/client.js'
-import { redirectOrigin, sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
+import { clientById, type OidcClientRow, redirectOrigin, sameRedirectUri, withParameters } from '../clients/client.js'
 import { connectionOf } from '../connection.js'
 import { issuerOf } from '../issuer.js'
 import { signedClaims } from '../keys.js'
+import type { EndSessionRequest } from '../schema.js'
 import { hintedUser } from './authorization.js'
 
-/** A request to sign out (OpenID Connect RP-Initiated Logout 1.0 section 2). */
-export interface EndSessionRequest {
-  readonly id_token_hint?: string | undefined
-  readonly client_id?: string | undefined
-  readonly post_logout_redirect_uri?: string | undefined
-  readonly state?: string | undefined
-}
-
-/** Where the browser goes after signing out. */
-export interface PostLogoutRedirect {
+interface PostLogoutRedirect {
   readonly location: string
-  /** The location in text for people. */
   readonly place: string
   /** Whether the user has the client connected. Anybody can register a client, so others get a link instead of a redirect. */
   readonly isTrusted: boolean
@@ -57,7 +50,6 @@ export async function endOidcSession(
   return { ended: true, onward }
 }
 
-/** The client of the request, and the user of its id token. */
 async function readClient(tx: Reader, { id_token_hint: hint, client_id }: EndSessionRequest, context: Context) {
   const audience = hint === undefined ? undefined : (await signedClaims(tx, hint, 'JWT'))?.aud
   const client = await clientById(tx, client_id ?? (typeof audience === 'string' ? audience : ''))
@@ -78,9 +70,52 @@ function checkPostLogoutUri(
   return { location: withParameters(asked, { state }), place: redirectOrigin(asked) }
 }
 
-/** The address that repeats the request by GET. */
 export const endSessionAddress = (
   { id_token_hint, client_id, post_logout_redirect_uri, state }: EndSessionRequest,
   context: Pick<ServiceContext, 'baseUrl'>,
 ): string =>
   withParameters(`${issuerOf(context)}/session/end`, { id_token_hint, client_id, post_logout_redirect_uri, state })
+
+/** Asks the user to confirm, because any page could have sent them here. */
+export const signOutPage = (
+  { email, onward }: Extract<EndSessionOutcome, { ended: false }>,
+  request: EndSessionRequest,
+): Reply =>
+  formPage({
+    title: 'Sign out',
+    heading: 'Sign out?',
+    leadsTo: ANY_SITE,
+    body: (
+      <>
+        <p>
+          You are signed in as <strong>{email}</strong>.
+        </p>
+        {onward && <p class="muted">An app asked for this. Afterwards you can continue to {onward.place}.</p>}
+        <form method="post" action="end/confirm">
+          {Object.entries(request).map(([name, value]) => value && <input type="hidden" name={name} value={value} />)}
+          <Actions>
+            <Button answer="sign_out" go>
+              Sign out
+            </Button>
+            <Button answer="cancel">Cancel</Button>
+          </Actions>
+        </form>
+      </>
+    ),
+  })
+
+export const signedOutPage = (onward: EndSessionOutcome['onward']): Reply =>
+  formPage({
+    title: 'Signed out',
+    leadsTo: ANY_SITE,
+    session: null,
+    body: (
+      <>
+        <p>You can close this page.</p>
+        {onward && <Onward to={onward.location}>Continue to {onward.place}</Onward>}
+      </>
+    ),
+  })
+
+export const stillSignedInPage = (): Reply =>
+  formPage({ title: 'Still signed in', leadsTo: ANY_SITE, body: <p>Nothing was changed. You can close this page.</p> })
