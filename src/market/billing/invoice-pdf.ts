@@ -1,7 +1,6 @@
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
-
+import { type InvoiceText, invoiceText } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
-import { type InvoiceText, invoiceText } from './invoice-text.js'
 import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
 import { MISSING, typefaceFor } from './pdf/typeface.js'
 
@@ -25,12 +24,8 @@ export async function invoicePdf(
   { baseUrl, fonts, log, parts }: Pick<ServiceContext, 'baseUrl' | 'log'> & Pick<FixedOptions, 'fonts' | 'parts'>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const paper = invoiceText(invoice, new URL(baseUrl).host)
-  const texts = [
-    ...paper.from,
-    ...paper.to,
-    ...paper.facts.flat(),
-    ...paper.lines.map(({ description }) => description),
-  ]
+  const { from, to, facts, lines } = paper
+  const texts = [...from, ...to, ...facts.flat(), ...lines.map(({ description }) => description)]
   const pdf = new PdfDocument(paper.title, await typefaceFor(texts, { fonts, log, parts }))
   pdf.down(12)
   pdf.text(paper.title, { x: LEFT, size: 20, weight: 'bold' })

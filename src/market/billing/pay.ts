@@ -12,25 +12,17 @@ import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { plans } from '../plans/plan.js'
 import { type CardOnFile, cardOf, subscriptionOf } from '../plans/subscription.js'
-import { saveAccountCard } from './card.js'
+import { saveAccountCard } from './billing.js'
 import { cardName, formatDollars, invoiceName, ownInvoice, type ShownInvoice, showInvoice } from './invoice.js'
 import { type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
-export interface InvoicePayment {
-  readonly accountId: number
-  readonly id: number
-  /** A card to use instead of the one on file. It is stored on file once it is charged. */
-  readonly paymentMethodId?: string | undefined
-}
-
 /**
- * Charges a card for an invoice that is owed, and returns the paid invoice.
- * Throws `not_found`, `invoice_not_open`, `charge_pending`, `too_many_declines`, `card_declined`, and
- * `processor_failed` if nothing was charged or the outcome is unknown.
+ * Charges a card for an invoice that is owed, and returns the paid invoice. A new card is stored on file once it is
+ * charged. Throws `processor_failed` if nothing was charged or the outcome is unknown.
  */
 export async function payInvoice(
-  { accountId, id, paymentMethodId }: InvoicePayment,
+  { accountId, id, paymentMethodId }: { accountId: number; id: number; paymentMethodId: string | undefined },
   service: ServiceContext,
   storeAnswer: StoreAnswer<ShownInvoice | Problem>,
 ): Promise<ShownInvoice> {
@@ -39,12 +31,10 @@ export async function payInvoice(
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   return runFlow('payment of an invoice', service, async (run) => {
     const message = await run.transaction('begin', async (tx) => {
-      const message = await beginPayment(
-        tx,
-        await payableInvoice(tx, accountId, id),
-        { card, claim: run.token },
-        service,
-      )
+      const invoice = await payableInvoice(tx, accountId, id)
+      const onFile = card ?? cardOf(await subscriptionOf(tx, accountId))
+      const order = { card: onFile, claim: run.token, at: service.clock.now() }
+      const message = await postInvoiceCharge(tx, invoice, order, service)
       await storeAnswer(tx, unpaidProblem(await getExisting(tx, invoices, id), undefined), { provisional: true })
       return message
     })
@@ -65,17 +55,6 @@ async function payableInvoice(tx: Reader, accountId: number, id: number): Promis
   if (invoice.status === 'open') return invoice
   const { status } = invoice
   throw problem('invoice_not_open', { detail: `The invoice is ${status}.`, fields: { invoice_status: status } })
-}
-
-async function beginPayment(
-  tx: Writer,
-  invoice: InvoiceRow,
-  { card, claim }: { readonly card: CardOnFile | undefined; readonly claim: string },
-  service: ServiceContext,
-): Promise<CardRow> {
-  const subscription = await subscriptionOf(tx, invoice.account_id)
-  const at = service.clock.now()
-  return postInvoiceCharge(tx, invoice, { card: card ?? cardOf(subscription), claim, at }, service)
 }
 
 /**
@@ -99,19 +78,12 @@ export async function postInvoiceCharge(
   const [to = `account ${account_id}`] = await billingEmails(tx, account_id)
   const description = `${plans[plan].name} plan${invoice.number === null ? '' : `, invoice ${invoiceName(invoice)}`}`
   const { payment_method_id } = card
+  const wanted = { id: charge.id, payment_method_id, on_file: true, amount: total, decimals: 2 }
   return postCharge(tx, {
     to,
     subject: `Charge ${formatDollars(total)}`,
     text: `${description}: ${formatDollars(total)}, charged to the card on file, ${cardName(card.card)}.`,
-    charge: {
-      id: charge.id,
-      payment_method_id,
-      on_file: true,
-      amount: total,
-      decimals: 2,
-      currency: 'USD',
-      description,
-    },
+    charge: { ...wanted, currency: 'USD', description },
     purpose: 'invoice',
     purposeId: id,
     subjects,

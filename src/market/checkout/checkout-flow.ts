@@ -54,10 +54,7 @@ export type CheckoutVisit = Visit<{ readonly token: string }>
 
 type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards' | 'limits'>
 
-/**
- * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if someone
- * else paid.
- */
+/** Returns the current step of a checkout page. Throws `checkout_paid` if someone else paid. */
 export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
   const at = context.clock.now()
   const { token, sessionId, refused } = visit
@@ -83,12 +80,8 @@ export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Co
 async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<CheckoutStep> {
   if (checkout.payer !== payer) throw problem('checkout_paid')
   const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
-  return {
-    step: 'paid',
-    receipt,
-    amount: await amountText(tx, { dq: checkout.dq, amount: checkout.price }),
-    successUrl: checkout.success_url,
-  }
+  const amount = await amountText(tx, { dq: checkout.dq, amount: checkout.price })
+  return { step: 'paid', receipt, amount, successUrl: checkout.success_url }
 }
 
 interface CheckoutState {
@@ -107,10 +100,7 @@ async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promi
   return { step: 'offer', offer, payment: await paymentStep(tx, { ...state, offer }, context) }
 }
 
-/**
- * `quote`: the price as the page's form sends it. `byCard`: whether a card can be charged this amount. `testMethods`: test
- * cards on the page, none outside of a sandbox, or if the card processor has none.
- */
+/** `quote`: the price as the page's form sends it. `testMethods`: test cards on the page, none outside of a sandbox. */
 const offerOf = async (
   tx: Reader,
   { dq, price, arguments: args, cancel_url }: CheckoutRow,
@@ -182,9 +172,6 @@ async function pay(
   }
 }
 
-const missingCard = (): Problem =>
-  problem('field_invalid', { detail: '"payment_method_id" is missing.', fields: { field: 'payment_method_id' } })
-
 export const checkoutFlow = formFlow({
   path: '/checkout/:token',
   check: (tx: Writer, { token }: CheckoutVisit) => checkoutByToken(tx, token),
@@ -205,9 +192,9 @@ export const checkoutFlow = formFlow({
     card: {
       async handle(visit: CheckoutVisit, filled: FilledCheckout, service: ServiceContext) {
         const { payment_method_id: paymentMethodId } = filled
-        return paymentMethodId === undefined
-          ? missingCard()
-          : pay(visit, filled, { by: 'card', paymentMethodId }, service)
+        if (paymentMethodId !== undefined) return pay(visit, filled, { by: 'card', paymentMethodId }, service)
+        const field = 'payment_method_id'
+        return problem('field_invalid', { detail: `"${field}" is missing.`, fields: { field } })
       },
     },
     async cancel(tx: Writer, { token }: CheckoutVisit) {

@@ -72,8 +72,7 @@ function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): Fo
         <Facts
           facts={[
             ['Transaction', String(receipt.transaction_id)],
-            ['Seller', receipt.seller],
-            ['On your receipt', receipt.descriptor],
+            ...[['Seller', receipt.seller] as const, ['On your receipt', receipt.descriptor] as const],
           ]}
         />
       </>
@@ -136,12 +135,7 @@ const titles: Partial<Record<ProblemCode, string>> = {
 /** Title of a page that says why a checkout cannot be paid. */
 export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This payment cannot continue'
 
-interface PaymentFormProps extends Omit<View, 'poll'> {
-  readonly payment: PaymentStep
-  readonly offer: Offer
-}
-
-export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNode {
+function PaymentForm({ payment, offer, ...view }: { payment: PaymentStep; offer: Offer } & Omit<View, 'poll'>): VNode {
   switch (payment.step) {
     case 'email':
     case 'code':
@@ -163,13 +157,7 @@ export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNod
   }
 }
 
-const WalletForm = ({
-  email,
-  balance,
-  isEnough,
-  quote,
-  canCancel,
-}: Extract<PaymentStep, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
+const WalletForm = ({ email, balance, isEnough, quote, canCancel }: At<PaymentStep, 'wallet'> & Offer) => (
   <>
     <SignedInAs email={email} another={<a href="?step=email">Not you?</a>} />
     <Form>
@@ -183,13 +171,7 @@ const WalletForm = ({
   </>
 )
 
-const CardForm = ({
-  methods,
-  charged,
-  price,
-  quote,
-  canCancel,
-}: Extract<PaymentStep, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
+const CardForm = ({ methods, charged, price, quote, canCancel }: At<PaymentStep, 'card'> & Offer) => (
   <Form>
     <QuoteFields {...quote} />
     {charged ? (
@@ -211,11 +193,7 @@ const CardForm = ({
   </Form>
 )
 
-export const OtherPaymentMethod = ({
-  payment,
-  byCard,
-  testMethods,
-}: { payment: PaymentStep } & Pick<Offer, 'byCard' | 'testMethods'>) => {
+const OtherPaymentMethod = ({ payment, byCard, testMethods }: { payment: PaymentStep } & Offer) => {
   if (payment.step === 'card')
     return (
       <p class="more">

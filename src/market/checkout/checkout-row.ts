@@ -8,10 +8,8 @@ import { collection, type Reader } from '../../storage/storage.js'
 import { catalogItems } from '../catalog/item-row.js'
 import { type ChargeStatus, chargesOf, checkoutCharges, hasOpenCharge } from './charge.js'
 
-/** How long an expired checkout still answers 410, so that its payer learns what happened. */
+/** How long an expired checkout still answers 410, so that its payer learns what happened, and if a card was used. */
 const UNPAID_FOR = 7 * DAY
-
-/** The same, if a card was used. Its refund may be asked about. */
 const CHARGED_FOR = 90 * DAY
 
 /** Kind of the timer that expires a checkout. Its subject is the checkout's id. */

@@ -50,11 +50,7 @@ export interface Completion {
 
 /**
  * Pays a checkout once and delivers what is bought. Concurrent calls wait for the running attempt. The payer gets the
- * same receipt each time.
- * Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anyone but the payer, `checkout_paying`
- * while the outcome of a charge is unknown, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`,
- * `card_declined`, `processor_failed`, `upstream_failed`, and what `quoteItem`, `payingTwin` and `beginPurchase` throw.
- * The checkout is unpaid again then.
+ * same receipt each time. Whatever it throws, the checkout is unpaid again then, unless the outcome of a charge is unknown.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
   checkHops(order.hops)
@@ -164,12 +160,7 @@ export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote 
   }
 }
 
-async function refuseAttempt(
-  tx: Writer,
-  checkout: CheckoutRow,
-  refused: Problem,
-  service: ServiceContext,
-): Promise<Begun> {
+async function refuseAttempt(tx: Writer, checkout: CheckoutRow, refused: Problem, service: ServiceContext) {
   await endAttempt(tx, checkout, service)
   await refundCharges(tx, checkout, service)
   return { ended: refused }
@@ -192,7 +183,7 @@ async function beginPayment(
     endpointRequest(item, checkout.arguments, await decryptParameters(tx, item.id, service))
     const { source } = order
     const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source, claim: token }
-    return { message: await beginCharge(tx, begun, { payer, quantity, amount, ...card }, service) }
+    return { message: await beginCharge(tx, begun, { payer, quantity, units: amount, ...card }, service) }
   }
   const buyer = ownerOf(checkout, payer)
   const twin =
