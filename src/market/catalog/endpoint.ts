@@ -17,9 +17,7 @@ const placeholdersIn = (text: string): { source: Source; name: string }[] =>
 
 /**
  * Checks that an endpoint can be called once its placeholders are filled. Returns its normalized URL, or null if it has
- * placeholders.
- * Throws `upstream_refused`, and `field_invalid` for a placeholder of an input that is not required, or one outside of
- * the path and query.
+ * some. Throws `upstream_refused`, and `field_invalid` for a placeholder of an input that is not required.
  */
 export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: UpstreamPolicy): string | null {
   if (endpoint.length > MAX_LENGTH) throw invalidEndpoint(`must have at most ${MAX_LENGTH} characters`)

@@ -18,9 +18,7 @@ export interface DispatchParameterRow {
 
 export const dispatchParameters = collection<DispatchParameterRow>()(
   'dispatch_parameters',
-  {
-    byItem: { fields: ['item_id'] },
-  },
+  { byItem: { fields: ['item_id'] } },
   {
     growth: { by: 'an account, by replaceDispatchParameters', most: 32, per: 'item', beyond: 'field_invalid' },
     retention: { until: 'the owner of the item replaces it' },
@@ -64,13 +62,7 @@ export async function showParameter(row: DispatchParameterRow, { keys }: Encrypt
   }
 }
 
-export type ShownParameter = Awaited<ReturnType<typeof showParameter>>
-
-export async function listDispatchParameters(
-  tx: Reader,
-  itemId: number,
-  encryption: Encryption,
-): Promise<ShownParameter[]> {
+export async function listDispatchParameters(tx: Reader, itemId: number, encryption: Encryption) {
   const shown = []
   for (const row of await parametersOf(tx, itemId)) shown.push(await showParameter(row, encryption))
   return shown

@@ -1,10 +1,8 @@
 import { format as formats, validate } from '@cfworker/json-schema'
 import { Problem, problem, problemSentence } from '../../base/problem.js'
 import { isObject } from '../../storage/unknown.js'
-import { Effort, EffortExceeded, isDeeperThan, MAX_STEPS } from './effort.js'
-import { spendEstimate } from './estimate.js'
-import { PATTERN } from './pattern.js'
-import { SchemaCompiler, type SellerSchema, schemaRefused } from './schema-compiler.js'
+import { Effort, EffortExceeded, isDeeperThan, MAX_STEPS, PATTERN } from './pattern.js'
+import { SchemaCompiler, type SellerSchema, schemaRefused, spendEstimate } from './schema-compiler.js'
 
 export type { SellerSchema }
 

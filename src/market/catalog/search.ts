@@ -7,9 +7,7 @@ import { readItemsTogether, type ShownItem, showItem } from './item.js'
 import { type CatalogItemRow, catalogItems, catalogWords, countListed } from './item-row.js'
 
 export interface CatalogQuery {
-  /**
-   * Beginnings of words that must all occur in an item's name, description or seller. Case is ignored.
-   */
+  /** Beginnings of words that must all occur in an item's name, description or seller. Case is ignored. */
   readonly query?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
@@ -101,17 +99,14 @@ async function idsOf(tx: Reader, word: string): Promise<Set<number>> {
 const longest = (words: readonly string[], most: number): string[] =>
   words.toSorted((a, b) => b.length - a.length).slice(0, most)
 
-async function idsOfAll(
-  words: readonly string[],
-  idsFor: (word: string) => Promise<Set<number>>,
-): Promise<Set<number>> {
+async function idsOfAll(words: readonly string[], idsFor: (word: string) => Promise<Set<number>>) {
   let common: Set<number> | undefined
   for (const word of words) {
     const ids = await idsFor(word)
     common = common ? new Set([...common].filter((id) => ids.has(id))) : ids
     if (common.size === 0) break
   }
-  return common ?? new Set()
+  return common ?? new Set<number>()
 }
 
 async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
@@ -131,23 +126,15 @@ async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
 /** The private items of an account that are for sale and match, of its newest ones. */
 async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Promise<CatalogItemRow[]> {
   const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_COMPARED, reverse: true } as const
-  const rows = await tx.find(catalogItems, newest)
-  return matching(
-    tx,
-    rows.filter((row) => row.private && row.active && !row.archived),
-    wanted,
-  )
+  const own = (await tx.find(catalogItems, newest)).filter((row) => row.private && row.active && !row.archived)
+  return matching(tx, own, wanted)
 }
 
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
 
 /** The items in whose text each word begins a word, and that were created in time. */
-async function matching(
-  tx: Reader,
-  rows: readonly CatalogItemRow[],
-  { words, createdAfter }: Wanted,
-): Promise<CatalogItemRow[]> {
+async function matching(tx: Reader, rows: readonly CatalogItemRow[], { words, createdAfter }: Wanted) {
   const recent = rows.filter(({ created_at }) => createdAfter === undefined || created_at > createdAfter)
   if (words.length === 0) return recent
   const page = await readItemsTogether(tx, recent)
