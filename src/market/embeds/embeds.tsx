@@ -158,12 +158,7 @@ const verifyScript = inline(verifySource)
 
 /** The embed that proves to a page that its user has a delegate of a persona. */
 export const verifyPage = (persona: PersonaOffer, look: EmbedLook): Reply =>
-  embedPage({
-    title: `Verify ${persona.name}`,
-    script: verifyScript,
-    look,
-    body: <VerifyEmbed {...persona} />,
-  })
+  embedPage({ title: `Verify ${persona.name}`, script: verifyScript, look, body: <VerifyEmbed {...persona} /> })
 
 const VerifyEmbed = (persona: PersonaOffer) => (
   <Embed
@@ -183,10 +178,7 @@ const VerifyEmbed = (persona: PersonaOffer) => (
         {persona.description !== null && <p class="about">{persona.description}</p>}
       </>
     }
-    signIn={{
-      why: 'Sign in to show this page that you have it.',
-      outbox: outboxFrom('../../..', persona.sandbox),
-    }}
+    signIn={{ why: 'Sign in to show this page that you have it.', outbox: outboxFrom('../../..', persona.sandbox) }}
   >
     <form id="verify-step" novalidate hidden>
       <Who />

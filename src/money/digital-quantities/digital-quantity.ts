@@ -19,9 +19,7 @@ export interface DigitalQuantityRow {
 
 export const digitalQuantities = collection<DigitalQuantityRow>()(
   'digital_quantities',
-  {
-    byNumber: { fields: ['number'] },
-  },
+  { byNumber: { fields: ['number'] } },
   {
     refs: { issuer_twin_id: 'twins' },
     growth: { by: 'the seed of a service', bound: 'The interface adds none.' },
