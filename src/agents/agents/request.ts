@@ -1,15 +1,6 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import {
-  type Agent,
-  type ApprovalTerms,
-  approvalOfAgent,
-  approvalOfUser,
-  createPendingApproval,
-  type ShownApproval,
-  showApproval,
-  showToUser,
-} from '../../consent/approvals/approval.js'
+import { type Agent, type ApprovalTerms, approvalOfAgent, approvalOfUser, createPendingApproval, type ShownApproval, showApproval, showToUser } from '../../consent/approvals/approval.js'
 import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -20,7 +11,7 @@ import { cartTerms, quoteLines } from '../../market/carts/line.js'
 import { paywallQuote, paywallTerms } from '../../market/paywall/order.js'
 import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/purchase.js'
 import { agentTwinOf } from '../../payments/payments/payer.js'
-import { transferTerms } from '../../payments/transfers/approval.js'
+import { transferTerms } from '../../payments/transfers/create-transfer.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 

@@ -4,8 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { periodOf, prorate } from '../plans/period.js'
-import { isUpgrade, type PlanId, plans } from '../plans/plan.js'
+import { isUpgrade, type PlanId, periodOf, plans, prorate } from '../plans/plan.js'
 import {
   type CardOnFile,
   cardOf,

@@ -5,8 +5,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type BillingPeriod, dayOf } from '../plans/period.js'
-import { plans, toDollars } from '../plans/plan.js'
+import { type BillingPeriod, dayOf, plans, toDollars } from '../plans/plan.js'
 import {
   type BillingEvent,
   recordBillingEvent,

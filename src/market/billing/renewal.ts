@@ -5,8 +5,7 @@ import { sendMail } from '../../identity/mail/send-mail.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import type { Writer } from '../../storage/storage.js'
-import { dayOf, periodOf } from '../plans/period.js'
-import { type PlanId, plans } from '../plans/plan.js'
+import { dayOf, type PlanId, periodOf, plans } from '../plans/plan.js'
 import {
   type CardOnFile,
   cardOf,

@@ -13,10 +13,17 @@ import { payingTwin, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
-import { callOf, spendCalls } from '../purchases/call-limits.js'
-import { endpointRequest } from '../purchases/dispatch.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
-import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
+import {
+  beginPurchase,
+  callOf,
+  checkPrice,
+  endpointRequest,
+  type HeldPurchase,
+  type Quote,
+  quoteItem,
+  spendCalls,
+} from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
 import { abandonAttempt, beginAttempt, checkoutAttempts, endAttempt, endPaidAttempt } from './attempt.js'
 import { beginCharge } from './card.js'

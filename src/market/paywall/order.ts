@@ -13,7 +13,6 @@ import { checkPayer, type PayingCaller } from '../../payments/payments/payer.js'
 import type { Reader } from '../../storage/storage.js'
 import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
 
-/** A request to the paywall as the caller sent it. */
 export interface PaywallRequest {
   /** In the digital quantity. */
   readonly amount: number
@@ -26,7 +25,6 @@ export interface PaywallRequest {
   readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Who asks for a payment, and who pays. */
 export interface PaywallCaller {
   readonly caller: PayingCaller
   /** The session whose user approves the payment by second factor. Undefined: it needs none. */
@@ -87,17 +85,13 @@ export interface PaywallQuote {
 
 /**
  * The only place where the amount and digital quantity of an order are resolved: what is counted, approved and moved is
- * the quote. `dq` is that of an order which names none.
- * Throws `dq_unknown`, `amount_invalid`, `destination_unknown`, `item_inactive`, `same_twin`.
+ * the quote. `dq` is that of an order which names none. Throws `destination_unknown`, `item_inactive`, `same_twin`.
  */
-export async function paywallQuote(
-  tx: Reader,
-  order: PayeeOrder,
-  payer: TwinRow,
-  dq = payer.dq,
-): Promise<PaywallQuote> {
+export async function paywallQuote(tx: Reader, order: PayeeOrder, payer: TwinRow, dq = payer.dq) {
   const { quantity, amount } = await paywallPrice(tx, order.request.amount, order.request.dq ?? dq)
-  const payee = await payeeOf(tx, order)
+  const payee = await findPayee(tx, order)
+  if (!payee) throw problem('destination_unknown')
+  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
   if (payee.id === payer.id) throw problem('same_twin')
   return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
 }
@@ -117,17 +111,7 @@ export async function paywallPrice(tx: Reader, amount: number, dq: string) {
 
 type PayeeOrder = Pick<PaywallOrder, 'request' | 'sellerId' | 'url'>
 
-async function payeeOf(tx: Reader, order: PayeeOrder): Promise<TwinRow> {
-  const payee = await findPayee(tx, order)
-  if (!payee) throw problem('destination_unknown')
-  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
-  return payee
-}
-
-async function findPayee(
-  tx: Reader,
-  { request: { destination }, sellerId, url }: PayeeOrder,
-): Promise<TwinRow | undefined> {
+async function findPayee(tx: Reader, { request: { destination }, sellerId, url }: PayeeOrder) {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
     if (named && isAccountOrUser(named.owner)) return named

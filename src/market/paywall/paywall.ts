@@ -14,7 +14,6 @@ import {
   type HeldPayment,
   heldPayments,
   holdPayment,
-  type PaymentTerms,
   postPayment,
   reversePayment,
   settlePayment,
@@ -22,7 +21,7 @@ import {
 import { bearerOf, spendPayer } from '../../payments/payments/payer.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { spendCalls } from '../purchases/call-limits.js'
+import { spendCalls } from '../purchases/purchase.js'
 import {
   checkFunds,
   detailOf,
@@ -56,9 +55,7 @@ export interface PaywallCall extends PaywallCaller {
 
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
- * other reverses it.
- * Throws `too_many_hops`, `upstream_refused`, `too_many_calls`, and what `paywallQuote`, `awaitSecondFactor` and `spendPayer` throw,
- * before any value moves, and `upstream_failed` afterwards.
+ * other reverses it. Throws `upstream_failed` afterwards, and everything else before any value moves.
  */
 export async function callPaywall(
   paywall: PaywallCall,
@@ -118,12 +115,7 @@ const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
 /** Returns the terms of the payment, spends what allows it, and counts the call. */
-async function termsOf(
-  tx: Writer,
-  order: PaywallOrder,
-  approved: Approved,
-  service: ServiceContext,
-): Promise<PaymentTerms> {
+async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, service: ServiceContext) {
   const at = service.clock.now()
   const { caller, url } = order
   const { party, delegate = null } = caller
@@ -132,7 +124,18 @@ async function termsOf(
   // The host may be anybody's, and the payer may pay themselves.
   if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
   const actor = actorOf(party)
-  return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
+  return {
+    kind: 'paywall',
+    hash: null,
+    descriptor,
+    dq: quantity.id,
+    amount,
+    payer,
+    payee,
+    actor,
+    delegate,
+    at,
+  } as const
 }
 
 /** Quotes an order and spends what allows exactly that quote. */
@@ -165,7 +168,6 @@ async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: S
   }
 }
 
-/** Builds the upstream request. It contains nothing of the caller but these parameters. */
 function upstreamRequest(url: URL, { serviceMethod: method = 'GET', additionalParams: params }: PaywallRequest) {
   const headers = { accept: '*/*' }
   if (params === undefined) return { url, method, headers, body: null }

@@ -14,9 +14,7 @@ export function checkProcessor({ cards }: Pick<ServiceContext, 'cards'>): void {
     throw problem('processor_failed', { detail: 'No card processor is configured. Create the service with `cards`.' })
 }
 
-/** How long recording the outcome of a charge may take before the service tries the charge again, in milliseconds. */
-const MARGIN = 10_000
-
+const MARGIN = 10_000 // How long recording the outcome of a charge may take before the service tries it again, in milliseconds.
 /** How long only the caller delivers its charge, in milliseconds. */
 export const chargeClaimMs = ({ cardMs }: Pick<Limits, 'cardMs'>): number => cardMs + MARGIN
 
@@ -33,21 +31,15 @@ export const chargeNow = (
       return undefined
     })
 
-interface Uncharged {
-  readonly isPending: boolean
-  readonly failed: string
-  readonly unknown: string
-  readonly fields?: ProblemFields
-}
-
 /**
  * Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be
  * charged. `failed` and `unknown` are the details.
  */
 export function unchargedProblem(
   result: ChargeResult | undefined,
-  { isPending, failed, unknown, fields = {} }: Uncharged,
+  told: { isPending: boolean; failed: string; unknown: string; fields?: ProblemFields },
 ): Problem {
+  const { isPending, failed, unknown, fields = {} } = told
   if (isPending) return problem('processor_failed', { detail: unknown, fields: { ...fields, outcome: 'unknown' } })
   if (result?.status === 'declined') return cardDeclined(result.reason, fields)
   return problem('processor_failed', { detail: failed, fields: { ...fields, outcome: 'failed' } })

@@ -13,7 +13,7 @@ const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW,
  * one network must block honest guests.
  */
 const GUEST_DECLINES: RateLimit = { kind: 'card_declines', most: 100, windowMs: WINDOW, code }
-/** A longer try no longer counts as pending. */
+/** How long a try counts as pending. */
 const PENDING_MS = 60_000
 
 const declinesOf = (subject: CardSubject): RateLimit => (subject.startsWith('guests:') ? GUEST_DECLINES : DECLINES)
@@ -29,7 +29,7 @@ const pendingOf = (subject: CardSubject): RateLimit => ({
   code: 'too_many_charges',
 })
 
-export interface CardTry {
+interface CardTry {
   readonly subjects: readonly CardSubject[]
   readonly at: number
 }
@@ -56,7 +56,7 @@ async function checkDeclines(tx: Reader, subject: CardSubject, at: number): Prom
 export async function endCardTry(
   tx: Writer,
   { subjects, at: begunAt }: CardTry,
-  { isDeclined, at }: { readonly isDeclined: boolean; readonly at: number },
+  { isDeclined, at }: { isDeclined: boolean; at: number },
 ): Promise<void> {
   for (const subject of subjects) {
     await uncountRate(tx, pendingOf(subject), { subject, at: begunAt })

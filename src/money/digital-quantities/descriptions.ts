@@ -2,7 +2,10 @@ import type { TextsOf } from '../../http/openapi/texts.js'
 import type { digitalQuantityRoutes } from './routes.js'
 
 export const digitalQuantityTexts: TextsOf<typeof digitalQuantityRoutes> = {
-  operations: { listDigitalQuantities: 'Anybody may call this.', listTwinQuantities: 'Anybody may call this.' },
+  operations: {
+    listDigitalQuantities: 'Anybody may call this.',
+    listTwinQuantities: 'Anybody may call this.',
+  },
   fields: {
     digital_quantities: 'The hashes of the digital quantities.',
     metadata: 'How to show each digital quantity, by its hash.',

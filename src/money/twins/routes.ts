@@ -4,6 +4,8 @@ import { defineRoutes, route } from '../../http/route.js'
 import { createOwnTwin, listTwins, readTwin } from './twin.js'
 import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
 
+const owned = { auth: ['account', 'user', 'session'] } as const
+
 export const twinRoutes = defineRoutes('twins', {
   createTwin: route({
     summary: 'Create a twin that transacts in a digital quantity.',
@@ -11,7 +13,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'POST',
     path: '/twin',
     versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: z.object({ dq: ContentHash }),
     status: 201,
     result: TwinShape,
@@ -28,7 +30,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'POST',
     path: '/twin/nonce',
     versions: ['v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: TwinPath,
     status: 201,
     result: z.object({ nonce: z.secret(z.string()), hostname: z.Hostname, expires_at: UnixSeconds }),
@@ -45,7 +47,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'PUT',
     path: '/twin/nonce',
     versions: ['v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: z.object({ hostname: z.Hostname, nonce: z.secret(z.string()) }),
     result: z.object({ valid: z.literal(true), hostname: z.Hostname }),
     errors: ['twin_nonce_refused'],
@@ -59,7 +61,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'GET',
     path: '/twins',
     versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     query: PageQuery,
     result: z.object({ twins: z.array(TwinShape), next: designed(z.nullable(z.int())) }),
     errors: ['cursor_invalid'],

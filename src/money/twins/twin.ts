@@ -77,7 +77,7 @@ export async function createTwin(
 export async function createOwnTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number },
-  context: TwinContext & Pick<ServiceContext, 'options'>,
+  context: TwinContext,
 ): Promise<ShownTwin> {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
@@ -98,10 +98,7 @@ export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | u
 export const firstTwinOf = async (tx: Reader, owner: Owner): Promise<TwinRow> =>
   required(await primaryTwin(tx, owner), `the first twin of ${owner}`)
 
-/**
- * The twin that an owner pays from. Default: their oldest. Throws like `ownTwin`, and `insufficient_funds` if they
- * have none.
- */
+/** The twin that an owner pays from. Default: their oldest. Throws like `ownTwin`, and `insufficient_funds` if there is none. */
 export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {
   if (hostname !== undefined) return ownTwin(tx, owner, hostname)
   const twin = await primaryTwin(tx, owner)
@@ -128,10 +125,7 @@ export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'
 
 export type ShownTwin = ReturnType<typeof showHolding>
 
-/**
- * A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). Pass
- * `key` only for its owner.
- */
+/** A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). `key`: only for its owner. */
 export async function showTwin(
   tx: Reader,
   twin: TwinRow,
@@ -159,7 +153,7 @@ export async function listTwins(
   owner: Owner,
   page: PageBounds,
   context: Pick<ServiceContext, 'keys' | 'options'>,
-): Promise<{ twins: ShownTwin[]; next: number | null }> {
+) {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
   const known = new Map((await allQuantities(tx)).map((row) => [row.id, row]))
@@ -169,11 +163,8 @@ export async function listTwins(
   await read.getMany(balances, ids)
   const shown = []
   for (const twin of rows) {
-    const own = await read.getMany(
-      balances,
-      quantities.map((dq) => balanceId(twin.id, dq)),
-    )
-    const held = own.filter((row) => row !== undefined)
+    const own = quantities.map((dq) => balanceId(twin.id, dq))
+    const held = (await read.getMany(balances, own)).filter((row) => row !== undefined)
     shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.options.balances }, known))
   }
   return { twins: shown, next }
@@ -190,10 +181,7 @@ export async function readTwin(
   return showTwin(tx, twin, { key: keys ? twinKey(twin, { keys }) : null, unit })
 }
 
-/**
- * Creates a digital quantity and the twin that issues it. Pass `hash` for a digital quantity of another service, whose
- * definition is not known. Default: the hash of the definition.
- */
+/** Creates a digital quantity and the twin that issues it. `hash`: of one of another service, whose definition is not known. */
 export async function createQuantity(
   tx: Writer,
   { hash, ...definition }: QuantityDefinition & { readonly hash?: string },
@@ -222,10 +210,7 @@ export async function twinNamed(tx: Reader, text: string): Promise<TwinRow | und
   return twin
 }
 
-/**
- * The owner's name for a twin. It has its own collection because existing clients expect exactly four fields of a
- * twin.
- */
+/** The owner's name for a twin, apart because existing clients expect exactly four fields of a twin. */
 export interface TwinNameRow {
   /** The twin's id. */
   readonly id: number

@@ -11,8 +11,7 @@ import {
   type ImportedQuantity,
   importedDelegates,
 } from '../statements/binder-import-row.js'
-import type { BinderRow } from './binder-file.js'
-import { unitsIn } from './tally.js'
+import { type BinderRow, unitsIn } from './binder-file.js'
 
 type StoredRow = readonly [
   at: number,
@@ -23,7 +22,6 @@ type StoredRow = readonly [
   quantity?: number,
   nanos?: string,
 ]
-
 /** Rows of a binder as the text of a piece. `dqs`: the digital quantities in the order in which the file names them. */
 export const pieceText = (rows: readonly BinderRow[], dqs: readonly string[]): string =>
   JSON.stringify(
@@ -33,18 +31,10 @@ export const pieceText = (rows: readonly BinderRow[], dqs: readonly string[]): s
     }),
   )
 
-/** A row whose digital quantity and counterpart exist. Null units: a delegate. */
-interface PlacedRow {
-  readonly at: number
-  readonly action: BinderRow['action']
-  readonly identity: string
-  readonly counterpart: string
-  readonly value: {
-    readonly twinId: number
-    readonly issuerTwinId: number
-    readonly dq: string
-    readonly units: bigint
-  } | null
+/** A row whose digital quantity and counterpart exist. */
+interface PlacedRow extends Pick<BinderRow, 'at' | 'action' | 'identity' | 'counterpart'> {
+  /** Null: a delegate. */
+  readonly value: { twinId: number; issuerTwinId: number; dq: string; units: bigint } | null
 }
 
 /**
@@ -57,7 +47,8 @@ export async function postPiece(
   piece: BinderPieceRow,
   service: TwinContext & Pick<ServiceContext, 'clock'>,
 ): Promise<number> {
-  const issuers = await issuersOf(tx, quantities)
+  const issuers: number[] = []
+  for (const { dq } of quantities) issuers.push((await quantityOf(tx, dq)).issuer_twin_id)
   const { rows, standIns } = await placeRows(tx, piece, { quantities, issuers }, service)
   const issued = [...(is_opened ? [] : openings(twinId, quantities, issuers)), ...fundings(rows)]
   const orders = [...issued, ...rows.flatMap((row) => movementOf(twinId, row))]
@@ -70,13 +61,6 @@ export async function postPiece(
     postWith(tx, order, await fundsFor(tx, order), ids.slice(at * movementIds.length))
   await recordDelegates(tx, twinId, rows)
   return standIns
-}
-
-/** The issuer of each digital quantity, in their order. */
-async function issuersOf(tx: Writer, quantities: readonly ImportedQuantity[]): Promise<number[]> {
-  const issuers = []
-  for (const { dq } of quantities) issuers.push((await quantityOf(tx, dq)).issuer_twin_id)
-  return issuers
 }
 
 /** Finds or creates the counterparts of a piece. Returns its rows, the oldest first. */
@@ -151,10 +135,8 @@ async function recordDelegates(tx: Writer, twin_id: number, rows: readonly Place
     })
 }
 
-/**
- * Finds the twin with an address, or creates a stand-in for it. Nobody owns a stand-in, so it holds what it receives.
- */
-export async function standIn(
+/** Finds the twin with an address, or creates a stand-in for it. Nobody owns a stand-in, so it holds what it receives. */
+async function standIn(
   tx: Writer,
   { address, dq }: { address: string; dq: string },
   service: TwinContext & Pick<ServiceContext, 'clock'>,

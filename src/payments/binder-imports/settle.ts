@@ -1,18 +1,32 @@
 import { letOthersRun } from '../../base/ports.js'
-import { problem } from '../../base/problem.js'
+import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
+import { type DigitalQuantityRow, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, balances } from '../../money/ledger/balance.js'
+import { reserveSupply } from '../../money/ledger/reservation.js'
+import { createQuantity, type TwinContext } from '../../money/twins/twin.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
 import { getExisting } from '../../storage/existing.js'
 import { allRows } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { type BinderImportRow, binderImports, binderPieces, pieceId } from '../statements/binder-import-row.js'
+import {
+  type BinderImportRow,
+  binderImports,
+  binderPieces,
+  type ImportedQuantity,
+  pieceId,
+} from '../statements/binder-import-row.js'
+import {
+  type BinderTally,
+  binderFault,
+  checkDecimals,
+  decimalsFor,
+  type QuantityTally,
+  unitsIn,
+} from './binder-file.js'
 import { postPiece } from './piece.js'
 
-/**
- * Settles the imports that earlier processes left: undoes those whose rows were still being checked, and completes the
- * others. `claimant` knows which are in progress.
- */
+/** Settles the imports that earlier processes left: undoes those that were being checked, and completes the others. */
 export async function settleImports(service: ServiceContext, claimant: Claimant): Promise<void> {
   const left = await service.storage.read(async (tx) => {
     const rows: BinderImportRow[] = []
@@ -24,6 +38,13 @@ export async function settleImports(service: ServiceContext, claimant: Claimant)
     await settleImport(row, service).catch((cause: unknown) =>
       service.log.error(`the import of a binder into twin ${row.id} could not be settled`, cause),
     )
+}
+
+/** `pieces`: how many wait. */
+interface Posting {
+  readonly twinId: number
+  readonly token: string
+  readonly pieces: number
 }
 
 /** Undoes or completes an import whose run has ended. Does nothing if someone else settles it. */
@@ -49,17 +70,7 @@ export async function undoCheck(tx: Writer, twinId: number, token: string): Prom
   tx.remove(binderImports, twinId)
 }
 
-interface Posting {
-  readonly twinId: number
-  readonly token: string
-  /** How many pieces wait. */
-  readonly pieces: number
-}
-
-/**
- * Posts the pieces of a decided import, the oldest first. Returns how many stand-ins were created. Throws
- * `import_ended` if someone else took it over.
- */
+/** Posts the pieces of a decided import, the oldest first. Returns how many stand-ins were created. Throws `import_ended`. */
 export async function postPieces(
   { twinId, token, pieces }: Posting,
   service: ServiceContext,
@@ -92,4 +103,50 @@ export async function settled(tx: Writer, { id, quantities }: BinderImportRow): 
     tx.put(balances, balance)
   }
   tx.remove(binderImports, id)
+}
+
+type QuantityContext = TwinContext & Pick<ServiceContext, 'clock'>
+/**
+ * Decides that all stored rows will be posted. Nothing can refuse them any more: the digital quantities exist, and what
+ * the issuers will issue is reserved. Throws `binder_invalid`, `import_ended`.
+ */
+export async function decide(
+  tx: Writer,
+  { twinId, token, tally, pieces }: { twinId: number; token: string; tally: BinderTally; pieces: number },
+  service: QuantityContext,
+): Promise<(ImportedQuantity & { is_new: boolean })[]> {
+  const row = await tx.get(binderImports, twinId)
+  if (row?.token !== token || row.state !== 'checking' || row.pieces !== pieces) throw problem('import_ended')
+  const decided = []
+  for (const each of tally.quantities()) decided.push(await prepare(tx, twinId, each, service))
+  const quantities = decided.map(({ is_new: _, ...quantity }) => quantity)
+  tx.put(binderImports, { ...row, state: 'posting', quantities })
+  if (pieces === 0) await settled(tx, { ...row, quantities })
+  return decided
+}
+
+async function prepare(tx: Writer, twinId: number, tally: QuantityTally, service: QuantityContext) {
+  const { dq, received, opening, oldestAt, largest } = tally
+  const known = await tx.get(digitalQuantities, dq)
+  if (known) checkDecimals(tally, known.decimals)
+  const { decimals, issuer_twin_id: issuerTwinId } = known ?? (await unknownQuantity(tx, tally, service))
+  const reservation_id = await tx.nextId('payments')
+  try {
+    const amount = unitsIn(received + opening, decimals)
+    await reserveSupply(tx, { paymentId: reservation_id, dq, issuerTwinId, amount, maker: null })
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    throw binderFault(largest.line, 'amount', 'less: the issuer cannot issue all that is received')
+  }
+  tx.put(balances, { ...(await balanceOf(tx, twinId, dq)), importing: true })
+  const openingUnits = String(unitsIn(opening, decimals))
+  return { dq, decimals, opening: openingUnits, opening_at: oldestAt, reservation_id, is_new: !known }
+}
+
+/** Creates a digital quantity of which only its hash and its amounts are known. */
+function unknownQuantity(tx: Writer, tally: QuantityTally, service: QuantityContext): Promise<DigitalQuantityRow> {
+  const shortcode = tally.dq.slice(2, 10)
+  const shortdescription = 'A binder names it. Its definition is unknown.'
+  const names = { name: `Imported ${shortcode}`, shortcode, shortdescription, hash: tally.dq }
+  return createQuantity(tx, { ...names, decimals: decimalsFor(tally) }, service)
 }

@@ -65,10 +65,7 @@ type BinderItem = { readonly at: number } & (
   | { readonly imported: ImportedDelegateRow }
 )
 
-/**
- * A twin's entries and delegates, newest first, read in batches so that a binder of any length can be streamed. Other
- * calls run between two batches.
- */
+/** A twin's entries and delegates, newest first, read in batches, so that it can be streamed and other calls run between. */
 export async function* binderEntries(
   { storage }: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
@@ -138,10 +135,8 @@ interface Named {
 async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Named> {
   const moved = items.flatMap((item) => ('entry' in item ? [item.entry] : []))
   const received = items.flatMap((item) => ('delegate' in item ? [item.delegate] : []))
-  const movementRows = await tx.getMany(
-    movements,
-    moved.map(({ movement_id }) => movement_id),
-  )
+  const ids = moved.map(({ movement_id }) => movement_id)
+  const movementRows = await tx.getMany(movements, ids)
   const decimals = new Map<string, number>()
   for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
   const givers: PersonaRow[] = []
@@ -161,64 +156,58 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
 }
 
 function describe(twin: TwinRow, item: BinderItem, named: Named): BinderEntry {
-  if ('delegate' in item) {
-    const { id: fileIdentity, persona, created_at: at } = item.delegate
-    const counterpart = required(named.personas.get(persona), `persona ${persona}`)
-    return describeDelegate({ at, received: true, fileIdentity, counterpart }, twin)
+  const { at } = item
+  if ('entry' in item) {
+    const { id, dq, movement_id, counterpart_twin_id } = item.entry
+    const movement = required(named.movements.get(movement_id), `movement ${movement_id}`)
+    const identity = movement.identity ?? movementHash(movement)
+    const amount = toAmount(movement.amount, required(named.decimals.get(dq), `the decimals of ${dq}`))
+    return entryOf(twin, {
+      ...{ at, received: movement.payee_twin_id === twin.id, identity, fileType: dq, amount, type: movement.kind },
+      counterpart: named.addresses.get(counterpart_twin_id) ?? '',
+      twist: { entry: id, movement: identity, at },
+    })
   }
-  if ('imported' in item) {
-    const { action, identity: fileIdentity, counterpart, at } = item.imported
-    return describeDelegate({ at, received: action === 'receive', fileIdentity, counterpart }, twin)
-  }
-  const { entry } = item
-  const movement = required(named.movements.get(entry.movement_id), `movement ${entry.movement_id}`)
-  const counterpart = named.addresses.get(entry.counterpart_twin_id) ?? ''
-  const amount = toAmount(movement.amount, required(named.decimals.get(entry.dq), `the decimals of ${entry.dq}`))
-  return describeEntry(entry, movement, { twin, counterpart, amount })
+  const { identity, counterpart, received } =
+    'delegate' in item ? ofDelegate(item.delegate, named) : ofImported(item.imported)
+  const twist = { delegate: identity, at }
+  return entryOf(twin, { at, received, identity, counterpart, fileType: '', amount: null, type: 'delegate', twist })
 }
 
-function describeEntry(
-  entry: EntryRow,
-  movement: MovementRow,
-  { twin, counterpart, amount }: { twin: TwinRow; counterpart: string; amount: number },
-): BinderEntry {
-  const received = movement.payee_twin_id === twin.id
-  const fileIdentity = movement.identity ?? movementHash(movement)
-  return {
-    record: recordOf({ at: entry.at, received, fileIdentity, counterpart, fileType: entry.dq, amount }),
-    twistId: contentHash({ entry: entry.id, movement: fileIdentity, at: entry.at }),
-    author: received ? counterpart : twin.address,
-    type: movement.kind,
-  }
-}
+const ofDelegate = ({ id: identity, persona }: DelegateRow, { personas }: Named) => ({
+  ...{ identity, counterpart: required(personas.get(persona), `persona ${persona}`), received: true },
+})
 
-function describeDelegate(
-  { at, received, fileIdentity, counterpart }: Omit<Recorded, 'fileType' | 'amount'>,
-  twin: TwinRow,
-): BinderEntry {
-  return {
-    record: recordOf({ at, received, fileIdentity, counterpart, fileType: '', amount: null }),
-    twistId: contentHash({ delegate: fileIdentity, at }),
-    author: received ? counterpart : twin.address,
-    type: 'delegate',
-  }
-}
+const ofImported = ({ identity, counterpart, action }: ImportedDelegateRow) => ({
+  ...{ identity, counterpart, received: action === 'receive' },
+})
 
-interface Recorded extends Pick<BinderRecord, 'fileIdentity' | 'fileType' | 'amount'> {
+interface Described extends Pick<BinderRecord, 'fileType' | 'amount'>, Pick<BinderEntry, 'type'> {
   readonly at: number
   readonly received: boolean
+  readonly identity: string
   /** Address of the other twin. */
   readonly counterpart: string
+  /** Its hash is the entry's id. */
+  readonly twist: Parameters<typeof contentHash>[0]
 }
 
-const recordOf = ({ at, received, fileIdentity, fileType, amount, counterpart }: Recorded): BinderRecord => ({
-  timestamp: new Date(at).toISOString(),
-  fileAction: received ? 'receive' : 'send',
-  fileIdentity,
-  fileType,
-  amount,
-  fromAddress: received ? counterpart : '',
-  destinationAddress: received ? '' : counterpart,
+const entryOf = (
+  { address }: TwinRow,
+  { at, received, identity, counterpart, fileType, amount, type, twist }: Described,
+): BinderEntry => ({
+  record: {
+    timestamp: new Date(at).toISOString(),
+    fileAction: received ? 'receive' : 'send',
+    fileIdentity: identity,
+    fileType,
+    amount,
+    fromAddress: received ? counterpart : '',
+    destinationAddress: received ? '' : counterpart,
+  },
+  twistId: contentHash(twist),
+  author: received ? counterpart : address,
+  type,
 })
 
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>

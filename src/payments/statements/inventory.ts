@@ -37,10 +37,7 @@ export const inventoryColumns = [
   'timestamp',
 ] as const satisfies readonly (keyof InventoryRecord)[]
 
-/**
- * What a twin holds now: its balances, then its delegates, in slices between which other calls run. The balances are read
- * first, because a streamed answer cannot turn into an error.
- */
+/** What a twin holds now: its balances, then its delegates. The balances are read first, because a stream has no errors. */
 export async function inventoryOf(
   service: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,

@@ -14,6 +14,9 @@ import { firstTwinOf, type TwinRow } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
+  expiredMail,
+  invitationMail,
+  invitationOf,
   recordTransferEvent,
   showTransfer,
   TRANSFER_EXPIRES,
@@ -23,7 +26,6 @@ import {
   transfers,
   visibleTransfer,
 } from './transfer.js'
-import { expiredMail, invitationMail, invitationOf } from './wording.js'
 
 const INVITATION_MS = 30 * 86_400_000
 
@@ -70,24 +72,14 @@ export async function createInvitation(
   tx.put(transfers, transfer)
   await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at, now: at })
   const mail = invitationMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
-  await sendMail(tx, {
-    kind: 'invitation',
-    to: email,
-    owner: null,
-    causer: await responsibleFor(tx, sender.owner),
-    ...mail,
-    ownLinks: baseUrl,
-    at,
-    staleAt: expires_at,
-  })
+  const causer = await responsibleFor(tx, sender.owner)
+  const told = { kind: 'invitation', to: email, owner: null, causer, ownLinks: baseUrl, staleAt: expires_at } as const
+  await sendMail(tx, { ...told, ...mail, at })
   await recordTransferEvent(tx, 'invited', transfer, { actor, at })
   return transfer
 }
 
-/**
- * Gives the held amount to the user who has proven the invited email. Throws `transfer_expired`, `transfer_settled`,
- * `not_invited` for the sender, and `not_found` for anybody else.
- */
+/** Gives the held amount to the user who has proven the invited email. Throws `not_invited` for the sender. */
 export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
   const user = await getExisting(tx, users, userId)
   const transfer = await tx.get(transfers, id)
@@ -117,12 +109,7 @@ export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
     if (transferStatus(transfer, at) === 'invited') await completeTransfer(tx, transfer, { id: userId }, at)
 }
 
-async function completeTransfer(
-  tx: Writer,
-  transfer: TransferRow,
-  { id }: Pick<UserRow, 'id'>,
-  at: number,
-): Promise<TransferRow> {
+async function completeTransfer(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number) {
   const owner: Owner = `user:${id}`
   const twin = await firstTwinOf(tx, owner)
   await postHold(tx, transfer.movement_id, at, twin.id)
