@@ -59,12 +59,8 @@ export function start(given: Flow): void {
   openButton.addEventListener('click', () => openDialog())
   onMessage('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog(true)))
   onClick('own-window', async () => {
-    if (!openWindow())
-      throw new Refused(
-        'window_refused',
-        400,
-        'Your browser blocked the new window. Allow pop-ups on this page, then try again.',
-      )
+    const blocked = 'Your browser blocked the new window. Allow pop-ups on this page, then try again.'
+    if (!openWindow()) throw new Refused('window_refused', 400, blocked)
   })
   handleWindow(finish)
   sendMessage('_TQMResize', closedSize())
@@ -130,11 +126,13 @@ export function finish(line: string): void {
 
 /** Keeps the dialog open while `act` runs. */
 export async function commit<T>(act: () => Promise<T>): Promise<T> {
-  setCommitted(true)
+  committed = true
+  refresh()
   try {
     return await act()
   } finally {
-    setCommitted(false)
+    committed = false
+    refresh()
   }
 }
 
@@ -145,9 +143,7 @@ export function onSubmit(form: HTMLElement, act: () => Promise<void>): void {
   })
 }
 
-/**
- * Like `onSubmit`, for a step that agrees to something. The user must have seen it, and the page must still be there.
- */
+/** Like `onSubmit`, for a step that agrees to something. The user must have seen it, and the page must still be there. */
 export function onAgree(form: HTMLElement, act: () => Promise<void>): void {
   let seen = false
   agreements.add(form)
@@ -208,7 +204,7 @@ async function showRefusal(error: unknown): Promise<void> {
 export function showStep(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
   agreeing = step && agreements.has(step) ? goButton(step) : null
-  if (agreeing) watchVisibility({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
+  if (agreeing) watchVisibility(dialog, [agreeing, dialog.querySelector('.price') ?? byId('about')], refresh)
   else stopWatching()
   refresh()
   if (!openedByPage || focused !== agreeing) focused?.focus()
@@ -220,11 +216,6 @@ export const goButton = (step: HTMLElement): HTMLButtonElement | null => step.qu
 function setBusy(now: boolean): void {
   busy = now
   dialog.setAttribute('aria-busy', String(now))
-  refresh()
-}
-
-function setCommitted(now: boolean): void {
-  committed = now
   refresh()
 }
 

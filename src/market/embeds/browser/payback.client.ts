@@ -1,9 +1,8 @@
 import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, sendMessage } from './parent.client.js'
-import { isKnown } from './refusals.client.js'
 import { callSignedIn, sendOnce } from './service.client.js'
-import { signInFlow } from './sign-in.client.js'
+import { isKnown, signInFlow } from './sign-in.client.js'
 
 /** Pays a commodity's price to a user who consents. */
 

@@ -2,9 +2,8 @@ import { byId, commit, finish, goButton, onAgree, showStep, start } from './dial
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, sendMessage } from './parent.client.js'
 import { trimmed } from './price.js'
-import { isKnown } from './refusals.client.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
-import { signInFlow } from './sign-in.client.js'
+import { isKnown, signInFlow } from './sign-in.client.js'
 
 /** Pays for a commodity. Paying for a free one signs the user in. The page gets a session in both cases. */
 
