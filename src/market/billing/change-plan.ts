@@ -45,7 +45,6 @@ export async function updatePlan(
   })
 }
 
-/** Throws what prevents the change, before a card is stored for it. */
 async function checkChangeable(tx: Reader, accountId: number, { plan, hasCard }: { plan: PlanId; hasCard: boolean }) {
   const subscription = await subscriptionOf(tx, accountId)
   const unpaid = await unpaidInvoice(tx, subscription)

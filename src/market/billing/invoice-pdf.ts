@@ -7,15 +7,11 @@ import { MISSING, typefaceFor } from './pdf/typeface.js'
 const LEFT = PAGE.margin
 const RIGHT = PAGE.width - PAGE.margin
 const WIDTH = RIGHT - LEFT
-
 const plain: TextStyle = { size: 10.5 }
 const bold: TextStyle = { size: 10.5, weight: 'bold' }
 const muted: TextStyle = { size: 9, grey: 0.35 }
-
-/** Space between lines of text and between sections, in points. */
 const LINE = 15
 const PART = 30
-/** Width of the column of amounts, in points. */
 const AMOUNTS = 130
 
 /** Prints an invoice as PDF. Its page shows the same in every script. */

@@ -26,7 +26,6 @@ export const invoiceLine = (description: string, cents: bigint, { start, end }: 
 /** The smallest amount that cards are charged, in cents. Less is waived. */
 const MIN_CHARGE = 50n
 
-/** Creates an invoice without storing it. An amount that is too small for a card is waived by a line of its own. */
 export async function draftInvoice(
   tx: Writer,
   accountId: number,
@@ -130,7 +129,6 @@ export const showInvoice = (invoice: InvoiceRow) => ({
   paid_at: secondsOrNull(invoice.paid_at),
 })
 
-/** Writes an invoice as text, for page and PDF. Times are days in UTC. `issuer`: the host of the service. */
 export function invoiceText(invoice: InvoiceRow, issuer: string) {
   const { status, total, lines } = invoice
   return {

@@ -17,10 +17,7 @@ import { cardName, formatDollars, invoiceName, ownInvoice, type ShownInvoice, sh
 import { type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
 import { billingEmails } from './profile.js'
 
-/**
- * Charges a card for an invoice that is owed, and returns the paid invoice. A new card is stored on file once it is
- * charged. Throws `processor_failed` if nothing was charged or the outcome is unknown.
- */
+/** Charges a card for an invoice that is owed, and returns the paid invoice. A new card is stored on file then. */
 export async function payInvoice(
   { accountId, id, paymentMethodId }: { accountId: number; id: number; paymentMethodId: string | undefined },
   service: ServiceContext,
@@ -57,11 +54,7 @@ async function payableInvoice(tx: Reader, accountId: number, id: number): Promis
   throw problem('invoice_not_open', { detail: `The invoice is ${status}.`, fields: { invoice_status: status } })
 }
 
-/**
- * Writes the charge of an invoice. The caller sends it, or the outbox if no caller waits. The message has the invoice's
- * id as `purpose_id`, and an invoice has one charge at a time.
- * `claim`: the token of the flow that sends it. Throws `too_many_declines`.
- */
+/** Writes the one charge of an invoice. The flow with the token `claim` sends it, or the outbox. Throws `too_many_declines`. */
 export async function postInvoiceCharge(
   tx: Writer,
   invoice: InvoiceRow,

@@ -68,7 +68,6 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), claim: undefined, at }, service)
 }
 
-/** Charges the card on file for an open invoice again. */
 export const retryInvoice: TimerJob = async (tx, subject, service) => {
   const at = service.clock.now()
   const invoice = await tx.get(invoices, Number(subject))
@@ -86,7 +85,6 @@ const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_D
 
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
 
-/** Records the outcome of an invoice's charge, once. */
 export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, service) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
@@ -99,7 +97,6 @@ export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, serv
   await settleFailed(tx, settled, { charge, result }, service)
 }
 
-/** Marks an invoice as paid and applies what it pays for. */
 export async function settlePaid(
   tx: Writer,
   invoice: InvoiceRow,
@@ -163,7 +160,6 @@ async function settleFailed(
   }
 }
 
-/** Handles a failed charge of a renewal: tries again later, and finally cancels the plan. */
 async function settleOverdue(
   tx: Writer,
   invoice: InvoiceRow,
@@ -190,7 +186,6 @@ async function settleOverdue(
   await mailFailure(tx, failed, { result, isLast, baseUrl, at })
 }
 
-/** Cancels a plan over an unpaid invoice. The account is on the free plan afterwards. */
 async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
   const at = clock.now()
   const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
@@ -219,7 +214,6 @@ export const loseInvoiceCharge: GiveUpCharge = async (tx, { id, chargeId }, { cl
   await voidInvoice(tx, invoice, { data: { unknown_charge: chargeId }, at: clock.now() })
 }
 
-/** Mails these paragraphs and the link to an invoice to its account. */
 async function mailInvoice(
   tx: Writer,
   { id, account_id }: InvoiceRow,

@@ -21,7 +21,6 @@ import { payInvoice } from './pay.js'
 import { profileOf, updateBillingProfile } from './profile.js'
 
 const PlanId = z.enum(PLAN_IDS)
-
 const Limit = z.nullable(z.int()) // Null: no limit.
 const Used = component('Usage', { used: z.int(), limit: Limit })
 const Card = component('Card', { brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })

@@ -45,7 +45,6 @@ function touched(tx: Writer, cart: CartRow, { at }: CartPlace): CartRow {
   return kept
 }
 
-/** Changes a line. Its quoted price stays. Throws `not_found`, `cart_closed`, and what `quoteItem` throws. */
 export async function updateCartItem(
   tx: Writer,
   place: CartPlace,
@@ -112,7 +111,6 @@ export function sumsOf(lines: readonly QuotedLine[]): Sums {
   return sums
 }
 
-/** Returns what an agent's user approves: every line of the cart at its current price. */
 export function cartTerms(cartId: number, lines: readonly QuotedLine[]): ApprovalTerms {
   const shown = lines.map(({ row, quote }) => ({
     line: row.line,
@@ -133,7 +131,6 @@ export function cartTerms(cartId: number, lines: readonly QuotedLine[]): Approva
   }
 }
 
-/** One amount for each digital quantity. */
 function totalText(lines: readonly QuotedLine[]): string {
   const quantities = new Map(lines.map(({ quote: { quantity } }) => [quantity.id, quantity]))
   const totals = [...sumsOf(lines)].map(([dq, sum]) => priceDetail(required(quantities.get(dq), dq), sum).price)

@@ -28,7 +28,6 @@ import {
 } from './cart.js'
 import { cartTerms, type QuotedLine, quoteLines, sumsOf, withLine } from './line.js'
 
-/** A principal that can pay for a cart. A guest must sign in first. */
 type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
 
 interface CartOrder extends Omit<PayingCaller, 'party'> {
@@ -43,7 +42,6 @@ interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly admit?: Admission | undefined
 }
 
-/** A line of a cart and its price, as the payer saw them. */
 interface SeenLine {
   readonly line: number
   readonly quantity: number
@@ -52,13 +50,9 @@ interface SeenLine {
   readonly dq: string
 }
 
-/** How many endpoints are called at the same time. */
 const CONCURRENT_CALLS = 4
 
-/**
- * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
- * it. A cart that was paid before is returned as it is.
- */
+/** Holds all purchases of a cart in one transaction, or none, and then fulfils each. A paid cart is returned as it is. */
 export async function payCart(
   order: CartOrder,
   service: ServiceContext,
@@ -78,7 +72,6 @@ export async function payCart(
   })
 }
 
-/** Holds the price of every purchase of an open cart. Returns none for a cart that was paid. */
 async function holdPrices(tx: Writer, order: CartOrder, { token }: FlowRun, service: ServiceContext) {
   const cart = await ownCart(tx, order.place)
   const party = partyOf(order.caller)
@@ -138,7 +131,6 @@ async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<vo
   throw problem('price_changed', { detail, fields: { lines: changed } })
 }
 
-/** Throws `price_changed` with the current lines if the payer saw different ones. */
 function checkSeenLines(lines: readonly QuotedLine[], seen: readonly SeenLine[]): void {
   const present = lines.map(({ row: { line, quantity }, quote }) => ({
     line,
@@ -193,7 +185,6 @@ type CartStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
 type ShownLine = Awaited<ReturnType<typeof showLine>>
 type ShownCart = Awaited<ReturnType<typeof showCart>>
 
-/** The most characters of delivered content that a cart shows. Receipts show the rest. */
 const MAX_DELIVERED = 1_048_576
 
 export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>) {

@@ -16,7 +16,6 @@ const lineShape = {
 }
 
 const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'agent', 'guest'] } as const
-
 type CartAuth = (typeof cartRoute)['auth'][number]
 
 const cartPlaceOf = (

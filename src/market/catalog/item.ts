@@ -98,7 +98,6 @@ async function freeToolName(tx: Reader, accountId: number, name: string): Promis
   throw new Error('unreachable: numbers do not end')
 }
 
-/** Throws `plan_limit_reached`. */
 const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
   checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
 
@@ -115,7 +114,6 @@ const descriptorOf = (name: string): string =>
     .replace(/^\.|\.$/g, '')
     .slice(0, 255) || 'ITEM'
 
-/** Sets the index fields that follow from an item's flags. */
 const withIndexFields = (
   row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'idle_at' | 'active_of'>,
   calledAt: string | null,

@@ -27,7 +27,6 @@ export const dispatchParameters = collection<DispatchParameterRow>()(
   },
 )
 
-/** A parameter as a seller sends it. */
 export interface ParameterInput {
   /** The id of an existing parameter. Default: a new one. */
   readonly id?: number | null | undefined
@@ -47,7 +46,6 @@ const MAX_VALUE_BYTES = 8192
 export const parametersOf = (tx: Reader, itemId: number): Promise<DispatchParameterRow[]> =>
   tx.find(dispatchParameters, { index: 'byItem', prefix: [itemId], limit: MAX_PARAMETERS })
 
-/** Returns a parameter as its account sees it. A sensitive value is null. */
 export async function showParameter(row: DispatchParameterRow, { keys }: Encryption) {
   const { id, kind, name, sensitive } = row
   const value = await keys.open(row.value_sealed, encryptionContext(id))
@@ -70,7 +68,6 @@ export async function listDispatchParameters(tx: Reader, itemId: number, encrypt
 
 const encryptionContext = (id: number): string => `dispatch_parameters:${id}:value`
 
-/** Replaces all parameters of an item. Throws `field_invalid`. */
 export async function replaceDispatchParameters(
   tx: Writer,
   { itemId, inputs, at }: { itemId: number; inputs: readonly ParameterInput[]; at: number },
@@ -108,7 +105,6 @@ interface Change {
   readonly itemId: number
   readonly input: ParameterInput
   readonly was: DispatchParameterRow | undefined
-  /** Its index in the list. */
   readonly n: number
   readonly at: number
 }
@@ -155,7 +151,6 @@ function checkValue(kind: ParameterKind, value: string, n: number): void {
     )
 }
 
-/** The decrypted values of an item's parameters. */
 export interface ParameterValues {
   readonly headers: ReadonlyMap<string, string>
   readonly query: ReadonlyMap<string, string>
@@ -168,7 +163,6 @@ export interface ParameterValues {
 /** Shorter values occur in ordinary text. */
 const MIN_SECRET_LENGTH = 4
 
-/** Decrypts an item's parameters. Throws `parameter_unreadable` for a value that was encrypted with a different key. */
 export async function decryptParameters(tx: Reader, itemId: number, { keys }: Encryption): Promise<ParameterValues> {
   const opened = { header: new Map<string, string>(), query: new Map<string, string>(), url: new Map<string, string>() }
   const sensitive: string[] = []

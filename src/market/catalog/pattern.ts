@@ -27,12 +27,7 @@ export interface Pattern {
   test(text: string): boolean
 }
 
-/**
- * Compiles a regular expression of JSON Schema. Testing takes time proportional to the length of the text, whatever the
- * pattern. Compiling and running spend steps of `effort`.
- * Throws `PatternFault` for an invalid expression, a look-around or a back-reference, groups that nest too deep, or
- * more than `limit` steps.
- */
+/** Compiles a pattern whose test takes time proportional to the length of the text, whatever the pattern. Throws `PatternFault`. */
 export function compilePattern(source: string, limit: number, effort: Pick<Effort, 'spend'> = unlimited): Pattern {
   effort.spend(source.length >> 3)
   try {
@@ -46,7 +41,6 @@ export function compilePattern(source: string, limit: number, effort: Pick<Effor
 
 const unlimited = { spend() {} }
 
-/** Parses a regular expression that is known to be well formed. */
 class Parser {
   readonly #classes = new Map<string, Node>()
   #at = 0
@@ -96,7 +90,6 @@ class Parser {
     return node
   }
 
-  /** Compiles each class once. */
   #oneOf(source: string): Node {
     const known = this.#classes.get(source)
     if (known) return known
@@ -131,7 +124,6 @@ class Parser {
   }
 }
 
-/** How deep groups may nest. */
 const MAX_GROUP_DEPTH = 50
 
 /** Steps for compiling a class, and for each Unicode property that it names. */
@@ -152,13 +144,10 @@ function oneOf(source: string): Node {
   return { op: 'char', matches }
 }
 
-/** How many characters a class remembers the answer for. */
 const MAX_REMEMBERED = 256
-
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
 const isBoundary: Assertion = (before, after) => isWord(before) !== isWord(after)
 
-/** Turns a parsed pattern into steps. A counted repetition is written out. */
 class Emitter {
   readonly #steps: Step[] = []
   #work = 0
@@ -203,7 +192,6 @@ class Emitter {
     for (const fork of forks) fork.to = this.#steps.length
   }
 
-  /** Adds a jump or fork. The caller sets its target later. */
   #fork(op: 'jump' | 'fork'): { to: number } {
     const step: Step = { op, to: 0 }
     this.#steps.push(step)

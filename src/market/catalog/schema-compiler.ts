@@ -8,7 +8,6 @@ export type SellerSchema = Readonly<Record<string, unknown>>
 /** The most schemas that may apply, counting a referenced schema each time, and how deep they may nest. */
 const MAX_SCHEMAS = 2000
 const MAX_SCHEMA_DEPTH = 64
-/** For all patterns together. */
 const MAX_PATTERN_STEPS = 600
 
 /** Throws `field_invalid`. */
@@ -16,7 +15,6 @@ export const schemaRefused = (what: string): Problem =>
   problem('field_invalid', { detail: `"service_schema" ${what}.`, fields: { field: 'service_schema' } })
 
 type Check = (value: unknown) => boolean
-
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number'
 const isCount: Check = (value) => isNumber(value) && Number.isSafeInteger(value) && value >= 0
@@ -25,7 +23,6 @@ const isListOf = (check: Check) => (value: unknown) => Array.isArray(value) && v
 const types = ['null', 'boolean', 'object', 'array', 'number', 'string', 'integer']
 const isType: Check = (value) => isText(value) && types.includes(value)
 
-/** Keywords that contain no schemas, and a check of their values. */
 const valueChecks = new Map<string, Check>(
   Object.entries({
     type: (value) => isType(value) || (isFullList(value) && value.every(isType)),
@@ -65,7 +62,6 @@ const checkedFormats = new Set(
   'date time date-time duration email hostname ipv4 ipv6 uri uri-reference uuid json-pointer'.split(' '),
 )
 
-/** What a validator does with a schema before it applies it. */
 const SCHEMA_STEPS = 10
 
 /** Compiles a seller's schema into one that is safe to apply: only known keywords, and bounded in size and depth. */
@@ -173,7 +169,6 @@ export class SchemaCompiler {
 
 interface Place {
   readonly at: string
-  /** Definitions that are being followed. */
   readonly within: readonly string[]
   readonly depth: number
 }
@@ -185,7 +180,6 @@ function checked(check: Check, value: unknown, at: string): unknown {
   throw schemaRefused(`has a value at ${at} that is not allowed there`)
 }
 
-/** A schema as `SchemaCompiler` returns it. */
 type CompiledSchema = Readonly<Record<string, unknown>>
 
 const APPLICATION = 6 // Steps for applying any schema to a value.
@@ -193,16 +187,12 @@ const NOTHING = {}
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : NOTHING)
 
-/**
- * Spends the most steps that a validator can need for a schema and arguments. It visits everything that the validator
- * visits, and assumes that nothing ends early. Patterns spend their own steps when they run. Throws `EffortExceeded`.
- */
+/** Spends the most steps that a validator can need, but for patterns, which spend their own. Throws `EffortExceeded`. */
 export function spendEstimate(root: CompiledSchema, args: unknown, effort: Effort): void {
   new Estimate(root, effort).apply(root, args, 1)
 }
 
 class Estimate {
-  /** Steps that each schema takes for any value. */
   readonly #fixed = new Map<CompiledSchema, number>()
 
   constructor(

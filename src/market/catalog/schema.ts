@@ -8,10 +8,7 @@ export type { SellerSchema }
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** The most bytes of JSON in a schema, and in arguments. */
 const MAX_BYTES = 65_536
-
-/** How deep a schema, and arguments, may be nested. */
 const MAX_DEPTH = 40
 
 /** Throws `field_invalid` unless this is a schema of type object whose arguments are quick to check. */
@@ -29,7 +26,6 @@ export function checkSchema(schema: SellerSchema): void {
 
 const bytesIn = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length
 
-/** Names of the inputs that a schema both requires and declares. */
 export function requiredInputs(schema: SellerSchema): string[] {
   return requiredIn(schema).filter((name) => Object.hasOwn(declaredIn(schema), name))
 }

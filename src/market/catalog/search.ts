@@ -32,10 +32,7 @@ interface Found {
   readonly total: number
 }
 
-/**
- * Returns one page of the listed items that match, newest first, and how many match in all. The number of rows that it
- * reads does not grow with the catalog. Throws `field_invalid` for an offset above 1,000.
- */
+/** Returns a page of the listed items that match, newest first. It reads no more rows in a larger catalog. */
 export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
@@ -60,7 +57,6 @@ export async function listCatalogItems(
 interface Wanted {
   readonly words: readonly string[]
   readonly createdAfter: number | undefined
-  /** How many matches the page needs, with those before it. */
   readonly end: number
 }
 
@@ -123,7 +119,6 @@ async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
   return found
 }
 
-/** The private items of an account that are for sale and match, of its newest ones. */
 async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Promise<CatalogItemRow[]> {
   const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_COMPARED, reverse: true } as const
   const own = (await tx.find(catalogItems, newest)).filter((row) => row.private && row.active && !row.archived)
@@ -133,7 +128,6 @@ async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Pr
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
 
-/** The items in whose text each word begins a word, and that were created in time. */
 async function matching(tx: Reader, rows: readonly CatalogItemRow[], { words, createdAfter }: Wanted) {
   const recent = rows.filter(({ created_at }) => createdAfter === undefined || created_at > createdAfter)
   if (words.length === 0) return recent

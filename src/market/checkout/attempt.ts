@@ -21,7 +21,6 @@ import { type Refunding, refundCharges } from './refund.js'
 /** How long past the longest charge and call an attempt may run. */
 const GRACE_MS = 40_000
 
-/** Starts an attempt. No other attempt runs at the same time. */
 export async function beginAttempt(
   tx: Writer,
   checkout: CheckoutRow,
@@ -71,7 +70,6 @@ export async function endPaidAttempt(
   return paid
 }
 
-/** Expires an unpaid checkout. A checkout that is being paid expires when its attempt fails. */
 export const expireCheckout: TimerJob = async (tx, subject, service) => {
   const checkout = await tx.get(checkouts, Number(subject))
   if (checkout?.status !== 'unpaid') return
@@ -83,7 +81,6 @@ export const expireCheckout: TimerJob = async (tx, subject, service) => {
   else await expire(tx, checkout, service)
 }
 
-/** Checkouts that an attempt claims. */
 export const checkoutAttempts: FlowClaims<CheckoutRow> = {
   timer: CHECKOUT_ATTEMPT_ENDS,
   longestMs: ({ limits }) => limits.cardMs + limits.upstreamMs + GRACE_MS,

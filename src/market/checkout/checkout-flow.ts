@@ -26,17 +26,14 @@ import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.
 import { type CheckoutRow, type Payer, payerOfSession } from './checkout-row.js'
 import { completeCheckout, type PaymentMethod, quoteOf } from './complete.js'
 
-/** What is for sale, as people read it. */
 export type Offer = Awaited<ReturnType<typeof offerOf>>
 
-/** How the visitor pays, and the current step. */
 export type PaymentStep =
   | SignInStep
   | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
   /** `charged`: an earlier charge of the payer's card pays, so the page does not ask for a card. */
   | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
 
-/** What the page of a checkout shows. */
 export type CheckoutStep =
   | { readonly step: 'offer'; readonly offer: Offer; readonly payment: PaymentStep }
   /** The link can no longer be paid. */
@@ -120,7 +117,6 @@ const offerOf = async (
   testMethods: (sandbox && cards?.testMethods) ?? [],
 })
 
-/** Longer values are shortened. */
 const MAX_CHARACTERS = 500
 
 function receiptText(value: unknown): string {
@@ -128,7 +124,6 @@ function receiptText(value: unknown): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }
 
-/** Steps to which the page itself links. */
 const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
 
 async function paymentStep(
@@ -151,7 +146,6 @@ async function paymentStep(
   return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
 }
 
-/** A form, with the quote that the page showed. */
 interface FilledCheckout extends FilledSignIn, PriceQuote {
   readonly payment_method_id?: string | undefined
 }

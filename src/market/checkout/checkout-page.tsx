@@ -6,7 +6,6 @@ import { Actions, AmountText, Button, Choices, Facts, Form, GoOn, Onward, QuoteF
 import { SignedInAs, SignInForms } from '../../http/pages/sign-in-forms.js'
 import type { CheckoutStep, Offer, PaymentStep } from './checkout-flow.js'
 
-/** Sentences for people, instead of those for programs. */
 const sentences: Partial<Record<ProblemCode, string>> = {
   insufficient_funds: 'Your wallet does not hold enough for this. Nothing was charged.',
   item_inactive: 'This is no longer for sale. Nothing was charged.',
@@ -132,7 +131,6 @@ const titles: Partial<Record<ProblemCode, string>> = {
   not_found: 'Nothing to pay here',
 }
 
-/** Title of a page that says why a checkout cannot be paid. */
 export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This payment cannot continue'
 
 function PaymentForm({ payment, offer, ...view }: { payment: PaymentStep; offer: Offer } & Omit<View, 'poll'>): VNode {

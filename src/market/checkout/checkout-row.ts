@@ -118,10 +118,7 @@ const UNSETTLED: readonly ChargeStatus[] = ['pending', 'charged', 'refunding', '
 /** More than a guest ever begins, and few enough for one transaction. */
 const MAX_ROWS = 1000
 
-/**
- * Makes a guest who signs in the payer of what they began: their charges pay for the user, and the user sees their
- * receipts. The old session id becomes useless.
- */
+/** Makes a guest who signs in the payer of what they began. The old session id becomes useless. */
 export const moveCheckoutsAtSignIn: OnSignIn = async (tx, { previousSessionId, userId }) => {
   const guest = payerOfSession(previousSessionId, null)
   const payer: Payer = `user:${userId}`

@@ -79,7 +79,6 @@ export async function createCheckout(
 
 const MAX_URL_LENGTH = 2048
 
-/** Checks the URL of a site to which a payer is sent. Throws `field_invalid`. */
 function checkedUrl(field: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = /[\s\p{Cc}]/u.test(text) ? undefined : parsedUrl(text)
@@ -91,7 +90,6 @@ function checkedUrl(field: string, text: string | undefined): string | null {
   })
 }
 
-/** Returns the checkout of a link. Throws `not_found`. */
 export async function checkoutByToken(tx: Reader, token: string): Promise<CheckoutRow> {
   const [checkout] = await tx.find(checkouts, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!checkout) throw problem('not_found')
@@ -127,7 +125,6 @@ export async function readCheckout(
 
 export type ShownCheckout = Awaited<ReturnType<typeof showCheckout>>
 
-/** Shows a checkout. Times are in Unix seconds, `price` is in the digital quantity. */
 export async function showCheckout(
   tx: Reader,
   checkout: CheckoutRow,
@@ -173,11 +170,9 @@ export async function recordCheckoutEvent(
 
 interface CheckoutEvent {
   readonly actor: string
-  /** Owner of the event instead of the maker. */
   readonly to?: Owner
   /** Payer of the event. Default: whoever paid. */
   readonly payer?: Payer | null
   readonly at: number
-  /** Further data of the event. */
   readonly data?: Readonly<Record<string, unknown>>
 }

@@ -40,13 +40,11 @@ import {
 import { type CheckoutRow, checkoutOfAttempt, checkouts, isUser, type Payer } from './checkout-row.js'
 import { refundCharges } from './refund.js'
 
-/** How a checkout is paid. `hostname` default: the user's first wallet. */
 export type PaymentMethod =
   | { readonly by: 'wallet'; readonly hostname: string | undefined }
   | { readonly by: 'card'; readonly paymentMethodId: string }
 
 export interface Completion {
-  /** The secret of the link. */
   readonly token: string
   readonly payer: Payer
   readonly method: PaymentMethod
@@ -73,12 +71,10 @@ export async function completeCheckout(order: Completion, service: ServiceContex
 interface Attempt {
   readonly order: Completion
   readonly run: FlowRun
-  /** Set once the attempt has charged a card. */
   readonly chargeId?: number
   readonly service: ServiceContext
 }
 
-/** The steps of an attempt. Returns undefined if a different one was faster. */
 async function pay(attempt: Attempt): Promise<ShownCheckout | Problem | undefined> {
   const { run, service } = attempt
   let begun = await run.transaction(
@@ -149,7 +145,6 @@ async function showToPayer(
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
-/** Returns the quote of a link, or the problem that makes it unusable. */
 export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
   const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
   try {
@@ -221,7 +216,6 @@ async function chargeCard(message: CardRow, { run, service }: Attempt): Promise<
   throw unchargedProblem(result, { isPending: charge?.status !== 'failed', failed, unknown: OUTCOME_UNKNOWN })
 }
 
-/** Settles the purchase. The same transaction marks the checkout as paid. */
 async function settle(
   tx: Writer,
   { held, chargeId, answer }: Purchasing & { readonly answer: ServiceAnswer },

@@ -44,7 +44,6 @@ export async function refundCharge(
   await requestRefund(tx, { ...charge, movement_id: movement.id, refund_id }, checkout, at)
 }
 
-/** Sends a refund to the processor, or sends it again under the same id. */
 async function requestRefund(
   tx: Writer,
   charge: CheckoutChargeRow & { readonly refund_id: string },
@@ -109,7 +108,6 @@ const payersEmail = async (tx: Reader, { payer }: CheckoutChargeRow, { email }: 
 /** Whose address a payer's email is, if it is proven. A guest's was named by whoever made the link. */
 const ownerOfEmail = ({ payer }: CheckoutChargeRow): Owner | null => (isUser(payer) ? payer : null)
 
-/** Mails the payer, if their email is known, and the seller that a refund failed. */
 async function mailUnrefunded(
   tx: Writer,
   charge: CheckoutChargeRow,
@@ -130,7 +128,6 @@ async function mailUnrefunded(
     await sendMail(tx, { ...mail, to: each, owner: `account:${sellerId}`, text: forSeller })
 }
 
-/** Mails the payer, if their email is known, how the seller settled a refund. */
 async function mailSettled(
   tx: Writer,
   charge: CheckoutChargeRow,
@@ -189,10 +186,7 @@ async function readShownRefund(tx: Reader, { charge, checkout }: Found) {
   }
 }
 
-/**
- * `returned`: the payer has the money, and the value goes to the issuer. `wallet`: the value goes to the payer's
- * wallet. `again`: farthing asks the card processor again.
- */
+/** `returned`: the payer has the money. `wallet`: the value goes to the payer's wallet. `again`: farthing tries again. */
 export const outcomes = ['returned', 'wallet', 'again'] as const
 type RefundOutcome = (typeof outcomes)[number]
 /** Settles a failed refund once. The value goes to its issuer or to the payer, never to the seller. */

@@ -39,9 +39,7 @@ const Refund = component('CheckoutRefund', {
 })
 
 const Outcome = z.enum(outcomes)
-
 const designed = { evidence: 'designed', versions: ['v4'] } as const
-
 const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
 
 /** What stands in the way of paying, from a wallet or by card. */

@@ -19,7 +19,6 @@ export const paymentPage = (offer: EmbedOffer, look: EmbedLook): Reply =>
 const factsOf = ({ hash, dq, price, shortcode }: EmbedOffer) =>
   ({ 'data-hash': hash, 'data-dq': dq, 'data-price': price, 'data-shortcode': shortcode }) as const
 
-/** `before`: words before the price. */
 const OfferHeader = ({ offer, before }: { offer: EmbedOffer; before?: ComponentChildren }) => (
   <>
     <h1 id="about">{offer.seller}</h1>
@@ -147,7 +146,6 @@ function consentOf(asked: unknown): EmbedConsent {
 }
 
 const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
-
 const verifyScript = inline(verifySource)
 
 /** The embed that proves to a page that its user has a delegate of a persona. */
@@ -227,7 +225,6 @@ export const noticePage = (status: number, title: string, notice: string, theme:
 interface EmbedProps {
   readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
   readonly label: ComponentChildren
-  /** Starts with the wider of the two initial sizes. */
   readonly wide?: boolean
   readonly needsScript: string
   /** Header of the dialog. Its heading has the id `about`. */
@@ -240,7 +237,6 @@ interface EmbedProps {
 /** Relative URL of a sandbox's outbox, because the service may not be at the root of its origin. */
 const outboxFrom = (up: string, sandbox: boolean): string | undefined => (sandbox ? `${up}/_sandbox/outbox` : undefined)
 
-/** Label of a closed button: a price with the page's own words around it. */
 const PriceLabel = ({ label, shortcode }: EmbedOffer) => (
   <>
     {label.leading}{' '}

@@ -79,6 +79,5 @@ const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string) => (
 
 const oneLine = (text = ''): string => text.replace(/\s+/g, ' ').trim().slice(0, 80)
 
-/** Parses at most `digits` digits. Anything else is undefined. */
 const wholeNumber = (text = '', digits: number): number | undefined =>
   new RegExp(`^\\d{1,${digits}}$`).test(text) ? Number(text) : undefined

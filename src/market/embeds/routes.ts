@@ -23,10 +23,8 @@ const lookOf = ({ theme, style }: Partial<Record<'theme' | 'style', string | und
 })
 
 const etag = `"${digest(script).slice(0, 32)}"`
-
 const embed = { evidence: 'observed', method: 'GET', auth: ['none'], shareable: true, params: HashPath } as const
 
-/** What the offer of an embed is made of. */
 const requestOf = <Q extends object, P extends object>(
   { query, params }: { query: Q; params: P },
   { sandbox, options: { balances } }: Pick<ServiceContext, 'sandbox' | 'options'>,

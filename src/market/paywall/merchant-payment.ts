@@ -20,7 +20,6 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { itemCalledAt } from '../catalog/for-sale.js'
 import { checkFunds, type PaywallQuote, paywallPrice } from './order.js'
 
-/** A payment to a merchant, as a session asks for it. */
 export interface MerchantOrder {
   readonly payer: Owner
   readonly userId: number

@@ -73,7 +73,6 @@ interface PagePrincipal {
   readonly origin: string
 }
 
-/** An order with its current payer, payee and amount. */
 export interface PaywallQuote {
   readonly payer: TwinRow
   readonly payee: TwinRow
@@ -135,7 +134,6 @@ export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { paye
   }
 }
 
-/** Returns what an agent's user approves: the call with its parameters, the payee and the amount. */
 export async function paywallTerms(
   tx: Reader,
   { serviceUrl, serviceMethod, additionalParams }: PaywallRequest,

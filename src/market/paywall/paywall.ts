@@ -34,9 +34,7 @@ import {
 } from './order.js'
 
 export type PaywallOutcome =
-  /** There was no upstream service to call. */
   | { readonly kind: 'approved'; readonly payment: ShownPayment }
-  /** The upstream service answered. */
   | {
       readonly kind: 'answered'
       readonly paymentId: number
@@ -91,7 +89,6 @@ export async function callPaywall(
 
 type Approved = AuthenticationRequestRow | undefined
 
-/** Asks a session's user for their second factor, once everything else allows the payment. */
 async function requestSecondFactor(order: PaywallOrder, service: ServiceContext): Promise<Approved> {
   const { session } = order
   if (!session) return undefined
@@ -114,7 +111,6 @@ const secondFactorRequest = async (
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
-/** Returns the terms of the payment, spends what allows it, and counts the call. */
 async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, service: ServiceContext) {
   const at = service.clock.now()
   const { caller, url } = order
@@ -138,7 +134,6 @@ async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, serv
   } as const
 }
 
-/** Quotes an order and spends what allows exactly that quote. */
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
   const { caller, request, session } = order
   const { cost } = await spendPayer(tx, caller, at, async (twin, dq) => {
@@ -154,7 +149,6 @@ async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, a
   return quote
 }
 
-/** Calls the upstream service. Without an answer there is a `failure`. */
 async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
   try {
     const answer = await callUpstream(service, { ...upstreamRequest(url, request), hops })
@@ -196,7 +190,6 @@ async function settle(
   return answer ? { kind: 'answered', paymentId: held.id, paymentStatus, ...answer } : failed(held, failure)
 }
 
-/** Media types of which each part is useful by itself. */
 const isStream = ({ contentType }: UpstreamAnswer): boolean =>
   /^(text\/event-stream|application\/(x-ndjson|jsonl|json-seq|stream\+json)|multipart\/x-mixed-replace)\b/i.test(
     contentType ?? '',

@@ -23,7 +23,6 @@ const PaywallBody = z.object({
   }),
 })
 
-/** What happens while a user is asked for their second factor. */
 const asking = ['too_many_pending', 'too_many_mails'] as const
 const merchantRefusals = [
   ...(['not_found', 'dq_unknown', 'amount_invalid', 'same_twin', 'insufficient_funds', 'payment_denied'] as const),

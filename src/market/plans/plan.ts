@@ -1,6 +1,6 @@
 import { toAmount } from '../../money/ledger/amount.js'
 
-/** Limits of a plan. Null: no limit. */
+/** Null: no limit. */
 export type PlanLimits = Readonly<Record<'active_items' | 'mcp_calls', number | null>>
 
 export const PLAN_IDS = ['free', 'growth', 'scale'] as const
@@ -30,10 +30,7 @@ export interface BillingPeriod {
   readonly end: number
 }
 
-/**
- * Returns the month number `index`, from 0, counted from `anchor`. Each month begins on the anchor's day and time in
- * UTC, or on its last day if it is too short: 31 January, 28 February, 31 March.
- */
+/** Month `index`, from 0: it begins on the anchor's day and time in UTC, or on the last day: 31 January, 28 February. */
 export const periodOf = (anchor: number, index: number): BillingPeriod => ({
   start: monthsAfter(anchor, index),
   end: monthsAfter(anchor, index + 1),

@@ -12,13 +12,9 @@ export interface CardOnFile {
   readonly card: ChargedCard
 }
 
-/**
- * `past_due`: the card was declined for the last renewal. `cancelled`: the renewal stayed unpaid, and the account is
- * back on the free plan.
- */
+/** `past_due`: the card was declined for the last renewal. `cancelled`: the renewal stayed unpaid. */
 export type SubscriptionStatus = 'active' | 'past_due' | 'cancelled'
 
-/**
 /** An account's plan, which it pays for in dollars, by card. No value moves between twins. */
 export interface SubscriptionRow {
   /** The account's id. */

@@ -25,7 +25,6 @@ import { decryptParameters, type ParameterValues } from '../catalog/parameter.js
 import { type Arguments, argumentsRefused, checkArguments } from '../catalog/schema.js'
 import { type PurchaseRow, purchases } from './receipt-row.js'
 
-/** An item with its current price. */
 export interface Quote {
   readonly item: CatalogItemRow
   readonly commodity: CommodityRow
@@ -73,7 +72,6 @@ export const checkPrice = (quote: Quote, seen: PriceQuote): void =>
 
 interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly quote: Quote
-  /** The arguments that were quoted. */
   readonly args: Arguments
   readonly payer: TwinRow
   readonly buyer: Owner
@@ -124,7 +122,6 @@ export async function beginPurchase(
   return { ...held, row, decimals: quantity.decimals, request, hops, bearer }
 }
 
-/** Returns what an agent's user approves: the item, its arguments, its price and the payee. */
 export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, args: Arguments): ApprovalTerms {
   const value = priceDetail(quantity, amount)
   return {
@@ -136,7 +133,6 @@ export function purchaseTerms({ item, seller, payee, quantity, amount }: Quote, 
 
 /** A request to an item's endpoint. It contains secret values of dispatch parameters, so it is never stored. */
 interface EndpointRequest extends Pick<UpstreamRequest, 'url' | 'shownUrl' | 'method' | 'headers' | 'body'> {
-  /** Values to remove from the answer. */
   readonly sensitive: readonly string[]
 }
 
@@ -178,7 +174,6 @@ function filledEndpoint(endpoint: string, args: Arguments, secrets?: ParameterVa
   }
 }
 
-/** How many calls of endpoints one request causes. */
 const MOST_CALLS = 500
 
 /** Calls that cost their payer nothing, to one host. A host pays for them, and need not belong to the seller. */

@@ -49,10 +49,7 @@ export function unchargedProblem(
 export const cardDeclined = (reason: string, fields: ProblemFields = {}): Problem =>
   problem('card_declined', { detail: `The reason: ${reason}.`, fields: { reason, ...fields } })
 
-/**
- * Whether one charge of a card may be this large. What cards are charged for is reserved until the processor answers,
- * so without a limit one charge could reserve all supply and stop everybody's.
- */
+/** Whether a charge may be this large. Without a limit one pending charge could reserve all supply. */
 export const isWithinCardMost = (
   units: bigint,
   { decimals }: Pick<DigitalQuantityRow, 'decimals'>,

@@ -10,10 +10,7 @@ type Settle<Result> = (tx: Writer, ended: { id: number; result: Result }, servic
 export type SettleCharge = Settle<ChargeResult>
 export type SettleRefund = Settle<RefundResult>
 
-/**
- * Runs when a charge or refund is given up. It is unknown whether the card was charged or refunded, so it reports the id
- * to the operator, who can look it up at the processor.
- */
+/** Runs when a charge or refund is given up with an unknown outcome. Reports the id, which an operator can look up. */
 type GiveUp<Lost> = (tx: Writer, lost: Lost & { id: number }, service: ServiceContext) => Promise<void>
 export type GiveUpCharge = GiveUp<{ chargeId: string }>
 export type GiveUpRefund = GiveUp<{ refundId: string }>

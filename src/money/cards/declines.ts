@@ -8,20 +8,14 @@ const WINDOW = 15 * 60_000
 const code = 'too_many_declines'
 /** Declines of one user, account, link or network of guests. Unproven users count as the account that made them. */
 const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW, code }
-/**
- * Declines of all guests of a seller together. Sessions cost an attacker nothing, and neither a few declines nor those of
- * one network must block honest guests.
- */
+/** Declines of all guests of a seller together. A few, or those of one network, must not block honest guests. */
 const GUEST_DECLINES: RateLimit = { kind: 'card_declines', most: 100, windowMs: WINDOW, code }
 /** How long a try counts as pending. */
 const PENDING_MS = 60_000
 
 const declinesOf = (subject: CardSubject): RateLimit => (subject.startsWith('guests:') ? GUEST_DECLINES : DECLINES)
 
-/**
- * Tries without a known outcome. Declines and pending tries together may be at most twice the limit, and so may the
- * charges for which supply is reserved, however old they are.
- */
+/** Tries without a known outcome. With the declines, or the charges that reserve supply, at most twice the limit. */
 const pendingOf = (subject: CardSubject): RateLimit => ({
   kind: 'card_pending',
   most: declinesOf(subject).most * 2,

@@ -16,9 +16,7 @@ export interface TestValues {
 const expiring = { exp_month: 12, exp_year: 2050 }
 const visa: ChargedCard = { brand: 'visa', last4: '4242', ...expiring }
 const mastercard: ChargedCard = { brand: 'mastercard', last4: '4444', ...expiring }
-
 const BOUNCE = '+bounce@'
-
 const bank = 'declined by the bank'
 const declined = (name: string, does: string, reason: string) =>
   ({ value: `pm_card_${name}`, does, status: 'declined', reason }) as const

@@ -110,7 +110,7 @@ export async function updatePayback(
   return { hash, enabled }
 }
 
-/** Returns the commodity of this hash. Throws `not_found`. */
+/** Throws `not_found`. */
 export const commodityOf = (tx: Reader, hash: string): Promise<CommodityRow> => getOrNotFound(tx, commodities, hash)
 
 /** Reads the commodities of a page's rows and their digital quantities in two calls. Returns those that exist. */
@@ -121,7 +121,6 @@ export async function readCommodities(page: ReadOnce, rows: readonly { readonly 
   return found
 }
 
-/** Returns a commodity of the owner. Throws `not_found`, `not_owner`. */
 export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
   const row = await commodityOf(tx, hash)
   if (row.owner !== owner) throw problem('not_owner')

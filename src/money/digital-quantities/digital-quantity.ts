@@ -53,7 +53,7 @@ export async function recordQuantity(
   return row
 }
 
-/** Returns the digital quantity of this hash. Throws `dq_unknown`. */
+/** Throws `dq_unknown`. */
 export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuantityRow> {
   const row = await tx.get(digitalQuantities, hash)
   if (!row) throw problem('dq_unknown')

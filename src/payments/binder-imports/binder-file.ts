@@ -126,10 +126,8 @@ function isDay(day: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
 }
 
-/** Checks that rows come newest first, and none twice. */
 class RowOrder {
   #last: BinderRow | undefined
-  /** Those of the rows with the time of the last one. */
   #identities = new Set<string>()
 
   check(row: BinderRow): void {

@@ -57,7 +57,6 @@ export interface ImportedAmounts {
   readonly balance: number
 }
 
-/** How many rows one transaction posts. */
 const PIECE_ROWS = 500
 
 /**
@@ -94,7 +93,6 @@ export async function importBinder(
   })
 }
 
-/** Settles an earlier import into the same twin whose process has ended. */
 async function settleEarlier(hostname: string, service: ServiceContext): Promise<void> {
   const { storage } = service
   const row = await storage.read(async (tx) => {
@@ -137,7 +135,6 @@ interface Checking {
 /** Checks the rows of a file one after the other, and stores them in pieces. */
 async function checkRows({ twin, run, tally, csv, onProgress }: Checking, service: ServiceContext) {
   const done = { rows: 0, delegates: 0, pieces: 0 }
-  /** Decimals of the digital quantities that exist. */
   const known = new Map<string, number>()
   let waiting: BinderRow[] = []
   const store = async () => {
@@ -183,7 +180,6 @@ async function storePiece(tx: Writer, piece: Omit<BinderPieceRow, 'id'>, token: 
   tx.put(binderImports, { ...row, pieces: number + 1 })
 }
 
-/** How many digital quantities one binder may name. */
 const MOST_QUANTITIES = 100
 
 function shownAmounts(

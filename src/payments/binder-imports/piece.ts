@@ -63,7 +63,6 @@ export async function postPiece(
   return standIns
 }
 
-/** Finds or creates the counterparts of a piece. Returns its rows, the oldest first. */
 async function placeRows(
   tx: Writer,
   piece: BinderPieceRow,
@@ -93,7 +92,6 @@ async function placeRows(
   return { rows, standIns }
 }
 
-/** The issues of what the twin has before the oldest row. */
 const openings = (twinId: number, quantities: readonly ImportedQuantity[], issuers: readonly number[]) =>
   quantities.flatMap(({ dq, opening, opening_at: at }, place): MovementOrder[] => {
     const amount = BigInt(opening)

@@ -47,7 +47,6 @@ interface Posting {
   readonly pieces: number
 }
 
-/** Undoes or completes an import whose run has ended. Does nothing if someone else settles it. */
 export async function settleImport(left: BinderImportRow, service: ServiceContext): Promise<void> {
   const { storage } = service
   const token = newClaim(service)
@@ -62,7 +61,6 @@ export async function settleImport(left: BinderImportRow, service: ServiceContex
   if (taken) await postPieces({ twinId, token, pieces: taken.pieces }, service)
 }
 
-/** Removes an import that is not decided, with its pieces. */
 export async function undoCheck(tx: Writer, twinId: number, token: string): Promise<undefined> {
   const row = await tx.get(binderImports, twinId)
   if (row?.token !== token || row.state !== 'checking') return
@@ -96,7 +94,6 @@ async function postNext(tx: Writer, { twinId, token, pieces }: Posting, service:
   return standIns
 }
 
-/** Ends an import whose rows are all posted. From now on they count, and everybody sees them. */
 export async function settled(tx: Writer, { id, quantities }: BinderImportRow): Promise<void> {
   for (const { dq } of quantities) {
     const { importing: _, ...balance } = await balanceOf(tx, id, dq)
@@ -106,10 +103,7 @@ export async function settled(tx: Writer, { id, quantities }: BinderImportRow): 
 }
 
 type QuantityContext = TwinContext & Pick<ServiceContext, 'clock'>
-/**
- * Decides that all stored rows will be posted. Nothing can refuse them any more: the digital quantities exist, and what
- * the issuers will issue is reserved. Throws `binder_invalid`, `import_ended`.
- */
+/** Decides that all stored rows will be posted. Nothing can refuse them any more. Throws `binder_invalid`, `import_ended`. */
 export async function decide(
   tx: Writer,
   { twinId, token, tally, pieces }: { twinId: number; token: string; tally: BinderTally; pieces: number },
@@ -143,7 +137,6 @@ async function prepare(tx: Writer, twinId: number, tally: QuantityTally, service
   return { dq, decimals, opening: openingUnits, opening_at: oldestAt, reservation_id, is_new: !known }
 }
 
-/** Creates a digital quantity of which only its hash and its amounts are known. */
 function unknownQuantity(tx: Writer, tally: QuantityTally, service: QuantityContext): Promise<DigitalQuantityRow> {
   const shortcode = tally.dq.slice(2, 10)
   const shortdescription = 'A binder names it. Its definition is unknown.'

@@ -40,7 +40,6 @@ export const binderColumns = [
   'destinationAddress',
 ] as const satisfies readonly BinderColumn[]
 
-/** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
   readonly record: BinderRecord
   readonly twistId: string
@@ -55,10 +54,8 @@ export interface Span {
   readonly to?: number | undefined
 }
 
-/** How many rows one transaction reads, so that no call waits long. */
 const BATCH_SIZE = 100
 
-/** An entry or a delegate of a binder, with its time in Unix milliseconds. */
 type BinderItem = { readonly at: number } & (
   | { readonly entry: EntryRow }
   | { readonly delegate: DelegateRow }
@@ -122,7 +119,6 @@ function cursorAfter(past: Cursor, items: readonly BinderItem[]): Cursor {
   return { ...(entry && { entry }), ...(delegate && { delegate }), ...(imported && { imported }) }
 }
 
-/** What the items of a batch name. */
 interface Named {
   readonly movements: ReadonlyMap<number, MovementRow>
   /** Of the counterparts, by the id of their twin. */

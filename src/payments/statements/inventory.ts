@@ -83,7 +83,6 @@ async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin
   }
 }
 
-/** How many entries one transaction reads. */
 const SLICE = 500
 
 const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undefined): Promise<EntryRow[]> =>

@@ -31,10 +31,7 @@ export interface TopupOrder {
   readonly dq?: string | undefined
 }
 
-/**
- * Charges a card and issues the value to one of the owner's twins. Returns the payment and the twin's balances. Throws
- * `processor_failed` also if the outcome is not known yet. Then the outbox settles the payment later.
- */
+/** Charges a card and issues the value to an own twin. If the outcome is unknown, the outbox settles the payment later. */
 export async function createTopup(
   order: TopupOrder,
   service: ServiceContext,
@@ -133,7 +130,6 @@ export async function createPendingPayment(
   return { payment, message }
 }
 
-/** Throws `amount_invalid`. */
 function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigint {
   const units = toUnits(amount, decimals)
   if (units === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })

@@ -138,7 +138,6 @@ function memoOf(text: string): string | null {
   throw fieldRefused('memo', 'must be one line of at most 140 characters, without control characters')
 }
 
-/** Throws `field_invalid` for a malformed address, `not_found` for an unknown one. */
 async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
   const text = sent.trim()
   if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
@@ -157,7 +156,6 @@ async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan
   return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
 }
 
-/** An agent sends with its user's approval. */
 interface AgentRight {
   readonly by: 'agent'
   readonly agent: Agent

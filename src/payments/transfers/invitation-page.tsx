@@ -69,7 +69,6 @@ const invitationPages: Pages<ShownInvitation> = {
 const invitationSentence = ({ code }: Problem): string | undefined =>
   code === 'not_found' ? 'This link is wrong. Open it exactly as it is in the mail.' : undefined
 
-/** What the page of a mailed link shows. */
 type ShownInvitation =
   /** `code`: a code was mailed. `device`: the user must approve the sign-in on their device. */
   | { readonly step: 'offer' | 'code' | 'device'; readonly invitation: Invitation }

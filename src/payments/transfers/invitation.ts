@@ -152,7 +152,6 @@ function closeInvitation(tx: Writer, transfer: TransferRow, status: TransferStat
   return settled
 }
 
-/** The emails of an owner. For an account, those of its members. */
 async function emailsOf(tx: Reader, owner: Owner): Promise<string[]> {
   const id = accountIdOf(owner)
   const members = id === undefined ? [] : await tx.find(memberships, { index: 'byAccount', prefix: [id], limit: 100 })

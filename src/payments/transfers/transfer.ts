@@ -71,7 +71,6 @@ export const transfers = collection<TransferRow>()(
   },
 )
 
-/** The status of a transfer at a time, in Unix milliseconds. */
 export const transferStatus = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
   status === 'invited' && expires_at !== null && expires_at <= at ? 'expired' : status
 

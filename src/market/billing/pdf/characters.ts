@@ -12,10 +12,7 @@ export function codeOf(character: string): number | undefined {
   return HIGH.includes(character) ? HIGH.indexOf(character) + 128 : undefined
 }
 
-/**
- * Returns a replacement for a character that no font has, or the character itself. Letters lose their marks (ğ: g),
- * Greek and Cyrillic become Latin letters, and invisible characters become an empty string.
- */
+/** Replaces a character that no font has: ğ by g, Greek and Cyrillic letters by Latin ones, invisible ones by nothing. */
 export function latinOf(character: string): string {
   const bare = character.normalize('NFKD').replace(/[\p{M}\p{Cf}]/gu, '')
   return letterFor(character) ?? [...bare].map((each) => letterFor(each) ?? each).join('')
@@ -57,7 +54,6 @@ const BOLD = `278 333 474 556 556 889 722 238 333 333 389 584 278 333 278 278 55
 556 556 556 556 556 556 889 556 556 556 556 556 278 278 278 278 611 611 611 611 611 611 611 584 611 611 611 611 611 556 611 556`
 
 const numbersIn = (text: string): number[] => text.split(/\s+/).map(Number)
-
 const widths = { regular: numbersIn(REGULAR), bold: numbersIn(BOLD) }
 
 export type Weight = keyof typeof widths

@@ -86,10 +86,8 @@ export class PdfDocument {
   }
 }
 
-/** The number of the first object of an embedded font, and how many each font has. */
 const FIRST_FONT = 6
 const OBJECTS_PER_FONT = 5
-
 const stream = (content: string): string => `<< /Length ${content.length} >>\nstream\n${content}endstream`
 
 /** Objects of an embedded font (ISO 32000-1, section 9.7): its glyphs by number and the text that each one means. */
@@ -108,7 +106,6 @@ function fontObjects(font: Font, first: number, n: number): string[] {
   ]
 }
 
-/** The most lines in one list of a character map. */
 const MAX_LIST_LINES = 100
 
 function toUnicode(texts: readonly string[]): string {
@@ -129,16 +126,13 @@ const hex = (number: number): string => number.toString(16).padStart(4, '0')
 const hexUnits = (text: string): string =>
   Array.from({ length: text.length }, (_, n) => hex(text.charCodeAt(n))).join('')
 
-/** A text string that may contain any character. */
 const utf16 = (text: string): string => `<feff${hexUnits(text)}>`
 
-/** A string of bytes in parentheses, or of numbers. */
 const glyphString = ({ font, numbers }: GlyphRun): string =>
   font === 'standard'
     ? `(${numbers.map((code) => String.fromCharCode(code).replace(/[\\()]/, '\\$&')).join('')})`
     : `<${numbers.map(hex).join('')}>`
 
-/** Formats a number for a content stream, to a hundredth. */
 const points = (value: number): string => String(Math.round(value * 100) / 100)
 
 /** Writes objects, numbered from 1, with their cross-reference table. The first is the catalog, the fifth describes the file. */

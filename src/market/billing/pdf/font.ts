@@ -177,7 +177,6 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: DataView): Uint8Array =>
 
 const padded = (length: number): number => Math.ceil(length / 4) * 4
 
-/** Copies a table with new 16-bit numbers at these offsets. */
 function changed(table: DataView, numbers: Readonly<Record<number, number>>): Uint8Array {
   const copy = bytesOf(table).slice()
   for (const [at, number] of Object.entries(numbers)) new DataView(copy.buffer).setUint16(Number(at), number)
@@ -210,7 +209,6 @@ function withoutHints(outline: DataView, renumber: (glyph: number) => number): U
   return bytes.subarray(0, at)
 }
 
-/** Writes a font file from tables, sorted by name. */
 function fontFile(tables: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> {
   const entries = Object.entries(tables)
   const head = 12 + entries.length * 16

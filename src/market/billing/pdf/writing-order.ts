@@ -49,7 +49,6 @@ export function joined(text: string): Sign[] {
   })
 }
 
-/** Joins lam and alef into one ligature. */
 function paired(characters: readonly string[], shapes: Shapes): string[] {
   const letters: string[] = []
   for (const character of characters) {
@@ -63,7 +62,6 @@ function paired(characters: readonly string[], shapes: Shapes): string[] {
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
 const LETTER = /\p{L}/u
 const DIGIT = /\p{Nd}/u
-/** Part of a number if it is between two digits. */
 const SEPARATOR = /[.,:/+-]/
 
 /** Direction of a sign. `number` is written left to right in every direction. */
@@ -123,7 +121,6 @@ function levelsOf(ways: readonly Direction[], base: 0 | 1): number[] {
   })
 }
 
-/** Reverses each run of this level and above, with the levels. */
 function reverseRuns(line: Sign[], levels: number[], level: number): void {
   for (let start = 0; start < line.length; start++) {
     let end = start

@@ -28,7 +28,6 @@ const dialog = elementById('dialog', HTMLDialogElement)
 const alertLine = byId('alert')
 const doneLine = byId('paid')
 const windowOffer = byId('other-way')
-/** The forms of the dialog. One is shown at a time. */
 const steps = [...dialog.querySelectorAll('form')]
 
 export interface Flow {
@@ -39,10 +38,7 @@ export interface Flow {
   refused(refused: Refused): Promise<string>
 }
 let flow: Flow
-
-/** The frame is growing or shrinking. */
 let moving = false
-/** A request to the service is running. */
 let busy = false
 /** Value may be moving, so the dialog stays open until the answer arrives. */
 let committed = false
@@ -172,7 +168,6 @@ async function resizeFrame(act: () => Promise<void>): Promise<void> {
   moving = false
 }
 
-/** Runs one action at a time. A refusal is shown in the frame, and typed text stays. */
 async function runAction(act: () => Promise<void>): Promise<boolean> {
   if (busy) return false
   setBusy(true)

@@ -8,7 +8,6 @@ import { isKnown, signInFlow } from './sign-in.client.js'
 
 const step = byId('payback-step')
 const consents = document.getElementById('consent')
-
 const showPaybackStep = (): void => showStep(step, goButton(step))
 
 start(
@@ -39,7 +38,6 @@ onAgree(step, async () => {
 })
 
 interface PaidBack {
-  /** Hostname of the user's twin. */
   payee_hostname: string
   nonce: string
   timestamp: number

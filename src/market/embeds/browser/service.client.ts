@@ -52,7 +52,6 @@ class StoredValue {
   }
 }
 
-/** How long an answer may take. */
 const TIMEOUT_MS = 20_000
 
 /** The service's base path. This page is at `/v4/embed/…` or `/v4/verify/embed/…` below it. */
@@ -60,7 +59,6 @@ const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
 /** Names of stored values include the path, because several services may share an origin. */
 const storageName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
 
-/** The signed-in session of this frame. */
 const storedSession = new StoredValue('localStorage', storageName('session'))
 /** A session before sign-in. It grants nothing. */
 let anonymous: string | undefined

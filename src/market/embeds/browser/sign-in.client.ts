@@ -9,14 +9,11 @@ const codeStep = byId('code-step')
 const codeField = elementById('code', HTMLInputElement)
 const deviceWait = byId('device-wait')
 
-/** The step after signing in. */
 interface Purpose {
   readonly step: HTMLElement
-  /** Shows the step to someone who was already signed in. */
   offer(email: string): Promise<void>
   /** Shows the step to someone who has just signed in. Default: `offer`. */
   welcome?(email: string): Promise<void>
-  /** Sentences for refusals of this step. */
   readonly sentences: Sentences
   /** Handles a refusal of this step. Returns a further sentence for the user. */
   refused?(refused: Refused): Promise<string>
@@ -84,7 +81,6 @@ function markField(field: HTMLInputElement, wrong: boolean): void {
   if (wrong) field.select()
 }
 
-/** Shows the email on the last step, and fills it in for the next sign-in. */
 function showEmail(email: string): void {
   emailField.value = byId('signed-in-as').textContent = email
 }
@@ -92,7 +88,6 @@ function showEmail(email: string): void {
 /** Sentences for users by code: what happened, and what to do next. */
 export type Sentences = Readonly<Record<string, (refused: Refused) => string>>
 
-/** Returns the flow's own sentence, a shared one, or that of the service. */
 const sentenceFor = (refused: Refused, own: Sentences): string =>
   (own[refused.code] ?? shared[refused.code])?.(refused) ?? refused.message
 

@@ -20,7 +20,6 @@ interface VisibilityEntry extends IntersectionObserverEntry {
 }
 
 let observer: IntersectionObserver | undefined
-/** The dialog that is watched. */
 let uncovered: Element | undefined
 let changed = () => {}
 const unseen = new Set<Element>()
@@ -28,7 +27,6 @@ const unseen = new Set<Element>()
 let isVisibleNow = false
 let since = 0
 let timer: ReturnType<typeof setTimeout> | undefined
-
 const now = (): number => performance.now()
 
 /** True once the user has had time to see everything. */
@@ -130,7 +128,6 @@ document.addEventListener(
   true,
 )
 
-/** Last position of the pointer, in this frame and on the screen. */
 let lastPointer: Pick<PointerEvent, 'clientX' | 'clientY' | 'screenX' | 'screenY'> | undefined
 
 /** Detects a page that moves its frame under the pointer. */
