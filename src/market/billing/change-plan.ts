@@ -2,7 +2,7 @@ import type { CardRow } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { runFlow } from '../../jobs/flows/flow.js'
-import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import { chargeNow, checkProcessor } from '../../money/cards/charge.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isUpgrade, type PlanId, periodOf, plans, prorate } from '../plans/plan.js'
 import {
@@ -14,10 +14,9 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { readBilling, saveAccountCard, storeCard } from './billing.js'
+import { postInvoiceCharge, readBilling, saveAccountCard, storeCard, unpaidProblem } from './billing.js'
 import { draftInvoice, invoiceLine, unpaidInvoice } from './invoice.js'
 import { type InvoiceLine, invoices } from './invoice-row.js'
-import { postInvoiceCharge, unpaidProblem } from './pay.js'
 import { settlePaid } from './renewal.js'
 
 /**

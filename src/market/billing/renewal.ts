@@ -16,6 +16,7 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
+import { postInvoiceCharge } from './billing.js'
 import {
   cardName,
   draftInvoice,
@@ -27,7 +28,6 @@ import {
   unpaidInvoice,
 } from './invoice.js'
 import { BILLING_PERIOD_ENDS, BILLING_RETRY, type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
-import { postInvoiceCharge } from './pay.js'
 import { billingEmails } from './profile.js'
 
 const HOUR_MS = 3_600_000

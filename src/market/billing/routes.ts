@@ -12,12 +12,11 @@ import {
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { deleteCard, PLAN_IDS, readBilling, showPlans, updateCard } from './billing.js'
+import { deleteCard, PLAN_IDS, payInvoice, readBilling, showPlans, updateCard } from './billing.js'
 import { updatePlan } from './change-plan.js'
 import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
-import { payInvoice } from './pay.js'
 import { profileOf, updateBillingProfile } from './profile.js'
 
 const PlanId = z.enum(PLAN_IDS)

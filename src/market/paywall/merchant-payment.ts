@@ -18,7 +18,7 @@ import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/t
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { itemCalledAt } from '../catalog/for-sale.js'
-import { checkFunds, type PaywallQuote, paywallPrice } from './order.js'
+import { checkFunds, type PaywallQuote, paywallPrice } from './paywall.js'
 
 export interface MerchantOrder {
   readonly payer: Owner

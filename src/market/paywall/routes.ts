@@ -6,8 +6,7 @@ import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fi
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createMerchantPayment } from './merchant-payment.js'
-import { paywallCaller } from './order.js'
-import { callPaywall, type PaywallOutcome, paymentHeaders } from './paywall.js'
+import { callPaywall, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
 
 const PaywallBody = z.object({
   amount: Amount,

@@ -1,8 +1,7 @@
 import { designed } from '../../http/fields/graded.js'
 import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createOwnTwin, listTwins, readTwin } from './twin.js'
-import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
+import { createOwnTwin, createTwinNonce, listTwins, readTwin, verifyTwinNonce } from './twin.js'
 
 const owned = { auth: ['account', 'user', 'session'] } as const
 

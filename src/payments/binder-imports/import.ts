@@ -19,8 +19,7 @@ import {
   pieceId,
 } from '../statements/binder-import-row.js'
 import { type BinderRow, BinderTally, type BinderValue, binderFault, binderRows, checkFineness } from './binder-file.js'
-import { pieceText } from './piece.js'
-import { decide, postPieces, settleImport, undoCheck } from './settle.js'
+import { decide, pieceText, postPieces, settleImport, undoCheck } from './settle.js'
 
 export interface BinderImport {
   /** Of the twin, which has no history yet. */

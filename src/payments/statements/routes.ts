@@ -4,8 +4,7 @@ import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { allDesigned, designed } from '../../http/fields/graded.js'
 import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { binderColumns, binderEntries, binderJson, statedTwin } from './binder.js'
-import { inventoryColumns, inventoryOf } from './inventory.js'
+import { binderColumns, binderEntries, binderJson, inventoryColumns, inventoryOf, statedTwin } from './binder.js'
 
 const BinderEntry = component('BinderEntry', {
   twistId: z.TextId,

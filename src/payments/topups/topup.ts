@@ -10,9 +10,15 @@ import { emailOf } from '../../identity/users/user.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeNow, checkProcessor, isWithinCardMost, unchargedProblem } from '../../money/cards/charge-now.js'
-import { beginCardTry } from '../../money/cards/declines.js'
+import {
+  beginCardTry,
+  chargeNow,
+  checkProcessor,
+  type GiveUpCharge,
+  isWithinCardMost,
+  type SettleCharge,
+  unchargedProblem,
+} from '../../money/cards/charge.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
 import { post } from '../../money/ledger/movement.js'

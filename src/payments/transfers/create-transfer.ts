@@ -21,8 +21,16 @@ import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { post } from '../../money/ledger/movement.js'
 import { primaryTwin, type TwinRow, twinNamed, twinNameIn } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { createInvitation, type InvitationContext, type SentValue } from './invitation.js'
-import { isMemo, recordTransferEvent, showTransfer, type TransferRow, transfers } from './transfer.js'
+import {
+  createInvitation,
+  type InvitationContext,
+  isMemo,
+  recordTransferEvent,
+  type SentValue,
+  showTransfer,
+  type TransferRow,
+  transfers,
+} from './transfer.js'
 
 /** What allows a transfer: a session's second factor, or an agent's approval. Calls with an owner's token need neither. */
 export type TransferRight = (ApprovedSecondFactor & { readonly by: 'session' }) | AgentRight

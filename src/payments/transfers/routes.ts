@@ -3,9 +3,8 @@ import { designed } from '../../http/fields/graded.js'
 import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
-import { cancelTransfer, claimTransfer } from './invitation.js'
 import { invitationFlow } from './invitation-page.js'
-import { listTransfers, readTransfer } from './transfer.js'
+import { cancelTransfer, claimTransfer, listTransfers, readTransfer } from './transfer.js'
 
 const invitationPage = { ...invitationFlow.page, params: LinkPath, redirects: true } as const
 
