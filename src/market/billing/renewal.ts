@@ -160,12 +160,7 @@ async function settleFailed(
   }
 }
 
-async function settleOverdue(
-  tx: Writer,
-  invoice: InvoiceRow,
-  result: FailedCharge,
-  { clock, baseUrl }: Settling,
-): Promise<void> {
+async function settleOverdue(tx: Writer, invoice: InvoiceRow, result: FailedCharge, { clock, baseUrl }: Settling) {
   const at = clock.now()
   const isFirst = invoice.failed_at === null
   const failed_at = invoice.failed_at ?? at

@@ -109,11 +109,7 @@ interface Change {
   readonly at: number
 }
 
-async function changedParameter(
-  tx: Writer,
-  { itemId, input, was, n, at }: Change,
-  { keys }: Encryption,
-): Promise<DispatchParameterRow> {
+async function changedParameter(tx: Writer, { itemId, input, was, n, at }: Change, { keys }: Encryption) {
   const { kind, name } = input
   const sensitive = input.sensitive ?? was?.sensitive ?? false
   const given = input.value ?? undefined

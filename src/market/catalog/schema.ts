@@ -57,11 +57,7 @@ export const argumentsRefused = (argument: string | null, reason: string): Probl
     fields: { argument, reason },
   })
 
-function findFault(
-  schema: SellerSchema,
-  args: Arguments,
-  effort: Effort,
-): { argument: string | null; reason: string } | undefined {
+function findFault(schema: SellerSchema, args: Arguments, effort: Effort) {
   const { compiled, patterns } = compiledOf(schema, effort)
   // The validator would run patterns with the runtime's own expressions, which can take exponential time.
   for (const [name, pattern] of patterns) formats[name] = (text: string) => pattern.test(text)

@@ -181,10 +181,7 @@ async function storePiece(tx: Writer, piece: Omit<BinderPieceRow, 'id'>, token: 
 
 const MOST_QUANTITIES = 100
 
-function shownAmounts(
-  { is_new, ...quantity }: ImportedQuantity & { is_new: boolean },
-  tally: BinderTally,
-): ImportedAmounts {
+function shownAmounts({ is_new, ...quantity }: ImportedQuantity & { is_new: boolean }, tally: BinderTally) {
   const { dq, decimals, opening } = quantity
   const { net = 0n } = tally.of(dq) ?? {}
   const nanos = BigInt(opening) * 10n ** BigInt(9 - decimals) + net

@@ -266,11 +266,7 @@ export async function inventoryOf(
   return withDelegates(held, service, twin)
 }
 
-async function* withDelegates(
-  first: InventoryRecord[],
-  service: Pick<ServiceContext, 'storage'>,
-  twin: TwinRow,
-): AsyncGenerator<InventoryRecord[]> {
+async function* withDelegates(first: InventoryRecord[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   yield first
   for await (const held of delegatesHeld(service, twin.id))
     yield await service.storage.read(async (tx) => {

@@ -184,11 +184,7 @@ export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) =
   await failPayment(tx, payment, { eventData: { reason, unknown_charge: chargeId }, at: clock.now() })
 }
 
-function failPayment(
-  tx: Writer,
-  payment: PaymentRow,
-  told: { eventData: Record<string, unknown>; at: number },
-): Promise<void> {
+function failPayment(tx: Writer, payment: PaymentRow, told: { eventData: Record<string, unknown>; at: number }) {
   const failed: PaymentRow = { ...payment, status: 'failed' }
   tx.put(payments, failed)
   return recordTopupEvent(tx, 'payment.failed', failed, told)

@@ -75,11 +75,7 @@ interface CallOptions {
   readonly timeoutMs?: number
 }
 
-async function call<T>(
-  method: string,
-  path: string,
-  { session, body, headers, timeoutMs = TIMEOUT_MS }: CallOptions,
-): Promise<T> {
+async function call<T>(method: string, path: string, { session, body, headers, timeoutMs = TIMEOUT_MS }: CallOptions) {
   const controller = (running = new AbortController())
   setTimeout(() => controller.abort(), timeoutMs)
   const { signal } = controller
