@@ -26,7 +26,6 @@ import { billingFeature } from './market/billing/feature.js'
 import { cartFeature } from './market/carts/feature.js'
 import { catalogFeature } from './market/catalog/feature.js'
 import { checkoutFeature } from './market/checkout/feature.js'
-import { checkoutRefundFeature } from './market/checkout/refunds/feature.js'
 import { embedFeature } from './market/embeds/feature.js'
 import { paywallFeature } from './market/paywall/feature.js'
 import { planFeature } from './market/plans/feature.js'
@@ -55,7 +54,6 @@ const all = [
   paymentFeature,
   catalogFeature,
   purchaseFeature,
-  checkoutRefundFeature,
   checkoutFeature,
   cartFeature,
   paywallFeature,

@@ -9,7 +9,7 @@ import { endStandingApprovalsOf } from '../consent/second-factor/standing-approv
 import type { OnDisconnect, OnFirstProof, OnSignIn } from '../http/context.js'
 import { moveCartsAtSignIn } from '../market/carts/cart.js'
 import { moveCheckoutsAtSignIn } from '../market/checkout/checkout-row.js'
-import { claimInvitations } from '../payments/transfers/invitation.js'
+import { claimInvitations } from '../payments/transfers/transfer.js'
 
 export const onSignIn: readonly OnSignIn[] = [claimInvitations, moveCartsAtSignIn, moveCheckoutsAtSignIn]
 

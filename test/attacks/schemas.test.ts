@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Problem } from '../../src/base/problem.js'
-import { Effort, MAX_STEPS } from '../../src/market/catalog/effort.js'
+import { Effort, MAX_STEPS } from '../../src/market/catalog/pattern.js'
 import { checkArguments, checkSchema } from '../../src/market/catalog/schema.js'
 import type { Call } from '../support/api.js'
 import { anotherAgent, requestApproval } from '../support/scenes/approvals.js'

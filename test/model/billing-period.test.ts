@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { calendarMonth, periodOf, prorate } from '../../src/market/plans/period.js'
+import { calendarMonth, periodOf, prorate } from '../../src/market/plans/plan.js'
 import { howMuch } from '../support/how-much.js'
 
 const runs = { numRuns: howMuch(500, 2000) }

@@ -31,7 +31,7 @@ export async function answer({ method, url, headers, body }) {
   return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
 }
 `
-const PASS_ON = `import { service } from '../../service.mjs'
+const PASS_ON = `
 const passOn = ({ request }) => service().fetch(request)
 `
 
@@ -57,7 +57,7 @@ const servers: Record<keyof (typeof platforms)['servers'], Server> = {
     files: {
       'server.mjs': `
 import express from 'express'
-import { answer, service } from './service.mjs'
+import { answer } from '../../sandbox/phone/screen.js'
 
 const app = express().use(express.text({ type: () => true }))
 app.all('/pay/*path', async (request, response) => {
@@ -77,7 +77,7 @@ process.once('SIGTERM', () => server.close(() => service().close()))
     files: {
       'server.mjs': `
 import fastify from 'fastify'
-import { answer, service } from './service.mjs'
+import { answer } from '../../sandbox/phone/screen.js'
 
 const app = fastify()
 app.removeAllContentTypeParsers()
@@ -100,7 +100,7 @@ await app.listen({ port: process.env.PORT, host: '127.0.0.1' })
       'server.mjs': `
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { service } from './service.mjs'
+
 
 const app = new Hono().all('/pay/*', (context) => service().fetch(context.req.raw))
 const server = serve({ fetch: app.fetch, port: Number(process.env.PORT), hostname: '127.0.0.1' })
@@ -151,7 +151,7 @@ export default { plugins: [sveltekit({ adapter: adapter(), csrf: { trustedOrigin
       'nuxt.config.mjs': `export default { compatibilityDate: '2026-01-01', telemetry: false }\n`,
       'app/app.vue': '<template><p>A shop</p></template>\n',
       'server/routes/pay/[...path].ts': `
-import { service } from '../../../service.mjs'
+
 export default defineEventHandler((event) => service().fetch(toWebRequest(event)))
 `,
     },

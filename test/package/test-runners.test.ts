@@ -6,7 +6,7 @@ import { nodeOf, PAID, platformTests, shopProject, versionOf, withNode } from '.
 const CASES = `
 import { farthingTest } from 'farthing/vitest'
 import { expect } from 'vitest'
-import { pay } from './pay.mjs'
+import { pay } from '../support/scenes/market.js'
 
 const test = farthingTest({ seed: { users: [{ email: 'reader@example.test', balance: 1 }] } })
 test('a new account sells', async ({ service }) => expect(await pay(service)).toMatch(/^paid 0.25, validated/))
@@ -18,7 +18,7 @@ test('each test has its own fork', async ({ client, sandbox, seeded }) => {
 
 const CASE_OF_JEST = `
 import { createService } from 'farthing'
-import { pay } from './pay.mjs'
+import { pay } from '../support/scenes/market.js'
 
 test('a new account sells', async () => {
   const service = createService({ sandbox: true })

@@ -2,10 +2,9 @@ import type { CardRow } from '../../base/message.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { runFlow } from '../../jobs/flows/flow.js'
-import { chargeNow, checkProcessor } from '../../money/cards/charge-now.js'
+import { chargeNow, checkProcessor } from '../../money/cards/charge.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { periodOf, prorate } from '../plans/period.js'
-import { isUpgrade, type PlanId, plans } from '../plans/plan.js'
+import { isUpgrade, type PlanId, periodOf, plans, prorate } from '../plans/plan.js'
 import {
   type CardOnFile,
   cardOf,
@@ -15,34 +14,26 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { readBilling } from './billing.js'
-import { saveAccountCard, storeCard } from './card.js'
+import { postInvoiceCharge, readBilling, saveAccountCard, storeCard, unpaidProblem } from './billing.js'
 import { draftInvoice, invoiceLine, unpaidInvoice } from './invoice.js'
 import { type InvoiceLine, invoices } from './invoice-row.js'
-import { postInvoiceCharge, unpaidProblem } from './pay.js'
 import { settlePaid } from './renewal.js'
 
-export interface PlanChange {
-  readonly accountId: number
-  readonly plan: PlanId
-  /** A card to store on file. If the change costs something, it is stored once it is charged. */
-  readonly paymentMethodId?: string | undefined
-}
-
 /**
- * Changes an account's plan. An upgrade applies at once, after a charge for the rest of the period. A downgrade applies
- * when the period ends. Choosing the current plan cancels a scheduled change. Returns the account's billing.
- * Throws `card_required`, `too_many_declines`, `card_declined`, `invoice_unpaid`, `charge_pending`, and
- * `processor_failed` if nothing was charged or the outcome is unknown. The plan stays as it was then. The outbox
- * settles an unknown outcome later, and the plan with it.
+ * Changes an account's plan: up at once, after a charge for the rest of the period, and down when the period ends. The
+ * current plan cancels a scheduled change. A new card is stored on file, once it is charged if there is a charge. If the
+ * outcome of that is unknown, the plan stays, and the outbox settles both later.
  */
-export async function updatePlan({ accountId, plan, paymentMethodId }: PlanChange, service: ServiceContext) {
+export async function updatePlan(
+  { accountId, plan, paymentMethodId }: { accountId: number; plan: PlanId; paymentMethodId: string | undefined },
+  service: ServiceContext,
+) {
   const { storage, clock } = service
   await storage.read((tx) => checkChangeable(tx, accountId, { plan, hasCard: paymentMethodId !== undefined }))
   const card = paymentMethodId === undefined ? undefined : await saveAccountCard(accountId, paymentMethodId, service)
   return runFlow('change of plan', service, async (run) => {
     const message = await run.transaction('begin', (tx) =>
-      beginChange(tx, { accountId, plan, card, claim: run.token }, service),
+      beginChange(tx, accountId, { plan, card, claim: run.token }, service),
     )
     const result = message && (await chargeNow(message, run, service))
     return storage.read(async (tx) => {
@@ -53,12 +44,7 @@ export async function updatePlan({ accountId, plan, paymentMethodId }: PlanChang
   })
 }
 
-/** Throws what prevents the change, before a card is stored for it. */
-async function checkChangeable(
-  tx: Reader,
-  accountId: number,
-  { plan, hasCard }: { readonly plan: PlanId; readonly hasCard: boolean },
-): Promise<SubscriptionRow> {
+async function checkChangeable(tx: Reader, accountId: number, { plan, hasCard }: { plan: PlanId; hasCard: boolean }) {
   const subscription = await subscriptionOf(tx, accountId)
   const unpaid = await unpaidInvoice(tx, subscription)
   const isDearer = isUpgrade(subscription.plan, plan)
@@ -75,20 +61,17 @@ async function checkChangeable(
 }
 
 interface Chosen {
+  readonly plan: PlanId
   readonly card: CardOnFile | undefined
   /** Token of the flow that makes the charge. */
   readonly claim: string
 }
 
-async function beginChange(
-  tx: Writer,
-  { accountId, plan, ...chosen }: { readonly accountId: number; readonly plan: PlanId } & Chosen,
-  service: ServiceContext,
-): Promise<CardRow | undefined> {
-  const { card } = chosen
+async function beginChange(tx: Writer, accountId: number, chosen: Chosen, service: ServiceContext) {
+  const { plan, card } = chosen
   const subscription = await checkChangeable(tx, accountId, { plan, hasCard: card !== undefined })
   const at = service.clock.now()
-  if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { plan, ...chosen, at }, service)
+  if (isUpgrade(subscription.plan, plan)) return beginUpgrade(tx, subscription, { ...chosen, at }, service)
   if (card) await storeCard(tx, subscription, { card, at })
   await scheduleChange(tx, accountId, plan, at)
   return undefined
@@ -108,7 +91,7 @@ async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: n
 async function beginUpgrade(
   tx: Writer,
   subscription: SubscriptionRow,
-  { plan, card, claim, at }: { readonly plan: PlanId; readonly at: number } & Chosen,
+  { plan, card, claim, at }: Chosen & { at: number },
   service: ServiceContext,
 ): Promise<CardRow | undefined> {
   checkProcessor(service)
@@ -123,10 +106,7 @@ async function beginUpgrade(
   return postInvoiceCharge(tx, draft, { card: onFile, claim, at }, service)
 }
 
-/**
- * Returns the lines for a first month or for the rest of the current one. Throws `charge_pending` if the period has
- * ended and its renewal is due.
- */
+/** The lines for a first month or the rest of the current one. Throws `charge_pending` if its renewal is due. */
 function upgradeLines(subscription: SubscriptionRow, plan: PlanId, at: number): readonly InvoiceLine[] {
   const { name, price } = plans[plan]
   const period = paidPeriod(subscription)

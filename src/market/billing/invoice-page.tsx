@@ -1,10 +1,9 @@
 import { cardStyle } from '../../http/pages/card-style.js'
 import { inline, page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
+import { invoiceText } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
-import { invoiceText } from './invoice-text.js'
 
-/** An invoice as a page for screen and paper. It needs no script. */
 export function invoicePage(invoice: InvoiceRow, issuer: string): Reply {
   const { title, status, isSettled, from, to, facts, lines, total } = invoiceText(invoice, issuer)
   return page({

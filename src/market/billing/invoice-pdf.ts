@@ -1,22 +1,17 @@
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
-
+import { type InvoiceText, invoiceText } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
-import { type InvoiceText, invoiceText } from './invoice-text.js'
 import { PAGE, PdfDocument, type TextStyle, wrapped } from './pdf/document.js'
 import { MISSING, typefaceFor } from './pdf/typeface.js'
 
 const LEFT = PAGE.margin
 const RIGHT = PAGE.width - PAGE.margin
 const WIDTH = RIGHT - LEFT
-
 const plain: TextStyle = { size: 10.5 }
 const bold: TextStyle = { size: 10.5, weight: 'bold' }
 const muted: TextStyle = { size: 9, grey: 0.35 }
-
-/** Space between lines of text and between sections, in points. */
 const LINE = 15
 const PART = 30
-/** Width of the column of amounts, in points. */
 const AMOUNTS = 130
 
 /** Prints an invoice as PDF. Its page shows the same in every script. */
@@ -25,12 +20,8 @@ export async function invoicePdf(
   { baseUrl, fonts, log, parts }: Pick<ServiceContext, 'baseUrl' | 'log'> & Pick<FixedOptions, 'fonts' | 'parts'>,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const paper = invoiceText(invoice, new URL(baseUrl).host)
-  const texts = [
-    ...paper.from,
-    ...paper.to,
-    ...paper.facts.flat(),
-    ...paper.lines.map(({ description }) => description),
-  ]
+  const { from, to, facts, lines } = paper
+  const texts = [...from, ...to, ...facts.flat(), ...lines.map(({ description }) => description)]
   const pdf = new PdfDocument(paper.title, await typefaceFor(texts, { fonts, log, parts }))
   pdf.down(12)
   pdf.text(paper.title, { x: LEFT, size: 20, weight: 'bold' })

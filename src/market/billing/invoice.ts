@@ -5,8 +5,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import type { BillingPeriod } from '../plans/period.js'
-import { toDollars } from '../plans/plan.js'
+import { type BillingPeriod, dayOf, plans, toDollars } from '../plans/plan.js'
 import {
   type BillingEvent,
   recordBillingEvent,
@@ -14,7 +13,7 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { type InvoiceLine, type InvoiceRow, invoices } from './invoice-row.js'
+import { type InvoiceLine, type InvoiceRow, type InvoiceStatus, invoices } from './invoice-row.js'
 import { profileOf } from './profile.js'
 
 export const invoiceLine = (description: string, cents: bigint, { start, end }: BillingPeriod): InvoiceLine => ({
@@ -27,7 +26,6 @@ export const invoiceLine = (description: string, cents: bigint, { start, end }: 
 /** The smallest amount that cards are charged, in cents. Less is waived. */
 const MIN_CHARGE = 50n
 
-/** Creates an invoice without storing it. An amount that is too small for a card is waived by a line of its own. */
 export async function draftInvoice(
   tx: Writer,
   accountId: number,
@@ -59,10 +57,7 @@ export async function draftInvoice(
   }
 }
 
-/**
- * Gives a draft the account's next number, so that it is owed. The caller stores the invoice and marks the subscription
- * as unpaid.
- */
+/** Gives a draft the account's next number, so that it is owed. The caller stores it and marks the subscription as unpaid. */
 export async function issueInvoice(tx: Writer, draft: InvoiceRow, at: number): Promise<InvoiceRow> {
   const subscription = await subscriptionOf(tx, draft.account_id)
   const number = subscription.invoices + 1
@@ -72,47 +67,33 @@ export async function issueInvoice(tx: Writer, draft: InvoiceRow, at: number): P
   return invoice
 }
 
-export const recordInvoiceEvent = (
+export function recordInvoiceEvent(
   tx: Writer,
   { id, account_id, number, total, reason, plan }: InvoiceRow,
-  { type, data, by = 'service', at }: Pick<BillingEvent, 'type' | 'data' | 'at'> & { by?: BillingEvent['by'] },
-): Promise<void> =>
-  recordBillingEvent(tx, account_id, {
-    type,
-    by,
-    subject: `invoice:${id}`,
-    data: {
-      number: number === null ? null : invoiceNumber(account_id, number),
-      total: toDollars(total),
-      reason,
-      plan,
-      ...data,
-    },
-    at,
-  })
+  { data, by = 'service', ...event }: Pick<BillingEvent, 'type' | 'data' | 'at'> & { by?: BillingEvent['by'] },
+): Promise<void> {
+  const shown = { number: number === null ? null : invoiceNumber(account_id, number), total: toDollars(total) }
+  const told = { ...shown, reason, plan, ...data }
+  return recordBillingEvent(tx, account_id, { ...event, by, subject: `invoice:${id}`, data: told })
+}
 
 /** The number on the document. It is unique among all accounts. */
-export const invoiceNumber = (accountId: number, number: number): string =>
-  `${accountId}-${String(number).padStart(4, '0')}`
+const invoiceNumber = (accountId: number, number: number): string => `${accountId}-${String(number).padStart(4, '0')}`
 
 /** The name on the document: the number, or the id of a draft. */
 export const invoiceName = ({ id, account_id, number }: InvoiceRow): string =>
   number === null ? `draft ${id}` : invoiceNumber(account_id, number)
 
-/** `Visa ending in 4242`. */
 export const cardName = ({ brand, last4 }: ChargedCard): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`
 
-/** Dollars for people: `-12.50 USD`. */
 export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
 
 export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
   getOrNotFound(tx, invoices, id, { account_id: accountId })
 
-export const unpaidInvoice = async (
-  tx: Reader,
-  { unpaid_invoice_id }: SubscriptionRow,
-): Promise<InvoiceRow | undefined> => (unpaid_invoice_id === null ? undefined : tx.get(invoices, unpaid_invoice_id))
+export const unpaidInvoice = async (tx: Reader, { unpaid_invoice_id: id }: SubscriptionRow) =>
+  id === null ? undefined : tx.get(invoices, id)
 
 /** Returns an account's invoices, newest first. Throws `cursor_invalid`. */
 export async function listInvoices(tx: Reader, accountId: number, page: PageBounds) {
@@ -147,3 +128,53 @@ export const showInvoice = (invoice: InvoiceRow) => ({
   issued_at: secondsOrNull(invoice.issued_at),
   paid_at: secondsOrNull(invoice.paid_at),
 })
+
+export function invoiceText(invoice: InvoiceRow, issuer: string) {
+  const { status, total, lines } = invoice
+  return {
+    title: invoice.number === null ? 'Draft of an invoice' : `Invoice ${invoiceName(invoice)}`,
+    status: statusText(invoice),
+    isSettled: status === 'paid' || status === 'void',
+    from: [issuer],
+    to: billedTo(invoice),
+    facts: invoiceFacts(invoice),
+    lines: lines.map(({ description, amount, period_start, period_end }) => ({
+      description,
+      period: `${dayOf(period_start)} to ${dayOf(period_end)}`,
+      amount: formatDollars(amount),
+    })),
+    total: formatDollars(total),
+  }
+}
+
+export type InvoiceText = ReturnType<typeof invoiceText>
+
+const statusTexts: Readonly<Record<InvoiceStatus, string>> = {
+  draft: 'Draft: nothing is owed yet',
+  open: 'Not paid yet',
+  paid: 'Paid',
+  void: 'Void: nothing is owed',
+  uncollectible: 'Not paid: we no longer collect it',
+}
+
+const statusText = ({ status, paid_at }: InvoiceRow): string =>
+  status === 'paid' && paid_at !== null ? `Paid on ${dayOf(paid_at)}` : statusTexts[status]
+
+function billedTo({ account_id, profile }: InvoiceRow): string[] {
+  const { business_name, business_address, billing_email, tax_number } = profile
+  return [
+    ...(business_name === null ? [] : [business_name]),
+    ...(business_address?.split(/\r?\n/) ?? []),
+    ...(tax_number === null ? [] : [`Tax number ${tax_number}`]),
+    ...(billing_email === null ? [] : [billing_email]),
+    `Account ${account_id}`,
+  ]
+}
+
+function invoiceFacts({ created_at, issued_at, plan, card }: InvoiceRow): [string, string][] {
+  const facts: [string, string][] = [
+    issued_at === null ? ['Created', dayOf(created_at)] : ['Issued', dayOf(issued_at)],
+    ['Plan', plans[plan].name],
+  ]
+  return card ? [...facts, ['Paid by', cardName(card)]] : facts
+}

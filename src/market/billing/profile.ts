@@ -39,7 +39,6 @@ export async function updateBillingProfile(
 const normalized = (changes: ProfileChanges): ProfileChanges =>
   changes.billing_email ? { ...changes, billing_email: normalEmail(changes.billing_email) } : changes
 
-/** More owners than any account has. */
 const MAX_OWNERS = 100
 
 /** Returns who gets mail about billing: the billing email, otherwise the users who own the account. */

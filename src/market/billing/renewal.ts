@@ -1,10 +1,11 @@
+import type { ChargeResult } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
+import { sendMail } from '../../identity/mail/send-mail.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
 import type { Writer } from '../../storage/storage.js'
-import { periodOf } from '../plans/period.js'
-import { type PlanId, plans } from '../plans/plan.js'
+import { dayOf, type PlanId, periodOf, plans } from '../plans/plan.js'
 import {
   type CardOnFile,
   cardOf,
@@ -15,17 +16,23 @@ import {
   subscriptionOf,
   subscriptions,
 } from '../plans/subscription.js'
-import { draftInvoice, invoiceLine, issueInvoice, recordInvoiceEvent, unpaidInvoice } from './invoice.js'
+import { postInvoiceCharge } from './billing.js'
+import {
+  cardName,
+  draftInvoice,
+  formatDollars,
+  invoiceLine,
+  invoiceName,
+  issueInvoice,
+  recordInvoiceEvent,
+  unpaidInvoice,
+} from './invoice.js'
 import { BILLING_PERIOD_ENDS, BILLING_RETRY, type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
-import { type FailedCharge, mailCancelled, mailFailure, mailReceipt } from './mail.js'
-import { postInvoiceCharge } from './pay.js'
+import { billingEmails } from './profile.js'
 
 const HOUR_MS = 3_600_000
 
-/**
- * Begins an account's next period or ends its plan. While an invoice may still be charged, the current period
- * continues.
- */
+/** Begins an account's next period or ends its plan. While an invoice may still be charged, the current one continues. */
 export const endPeriod: TimerJob = async (tx, subject, service) => {
   const now = service.clock.now()
   const subscription = await subscriptionOf(tx, Number(subject))
@@ -40,13 +47,9 @@ export const endPeriod: TimerJob = async (tx, subject, service) => {
   }
   if (unpaid) return cancelSubscription(tx, unpaid, service)
   const plan = subscription.next_plan ?? subscription.plan
-  if (plan === 'free') return endPaidPlan(tx, subscription, now)
-  await renew(tx, subscription, plan, service)
-}
-
-async function endPaidPlan(tx: Writer, subscription: SubscriptionRow, at: number): Promise<void> {
+  if (plan !== 'free') return renew(tx, subscription, plan, service)
   tx.put(subscriptions, { ...subscription, ...FREE_PLAN })
-  await recordPlanChange(tx, subscription, { to: 'free', by: 'service', at })
+  await recordPlanChange(tx, subscription, { to: 'free', by: 'service', at: now })
 }
 
 async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, service: ServiceContext): Promise<void> {
@@ -65,7 +68,6 @@ async function renew(tx: Writer, subscription: SubscriptionRow, plan: PlanId, se
   await postInvoiceCharge(tx, invoice, { card: cardOf(subscription), claim: undefined, at }, service)
 }
 
-/** Charges the card on file for an open invoice again. */
 export const retryInvoice: TimerJob = async (tx, subject, service) => {
   const at = service.clock.now()
   const invoice = await tx.get(invoices, Number(subject))
@@ -79,11 +81,10 @@ const DAY_MS = 86_400_000
 const RETRY_DELAYS_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS]
 
 /** Whether the service has made all of its charges for an invoice: the first one and one after each delay. */
-export const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
+const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
 
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
 
-/** Records the outcome of an invoice's charge, once. */
 export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, service) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
@@ -96,7 +97,6 @@ export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, serv
   await settleFailed(tx, settled, { charge, result }, service)
 }
 
-/** Marks an invoice as paid and applies what it pays for. */
 export async function settlePaid(
   tx: Writer,
   invoice: InvoiceRow,
@@ -112,19 +112,18 @@ export async function settlePaid(
   const subscription = await subscriptionOf(tx, paid.account_id)
   const current: SubscriptionRow = { ...subscription, status: 'active', unpaid_invoice_id: null }
   // The account may have paid with a new card. The service's own charges never replace the card on file.
-  const kept = by === 'account' ? { ...current, card: cardFieldsOf(onFile) } : current
+  const { payment_method_id, card: charged } = onFile
+  const kept = by === 'account' ? { ...current, card: { payment_method_id, card: charged } } : current
   if (paid.reason === 'renewal') tx.put(subscriptions, kept)
   else await upgrade(tx, kept, { to: paid.plan, from: paid.created_at, at })
   await mailReceipt(tx, paid, { baseUrl, at })
 }
 
-const cardFieldsOf = ({ payment_method_id, card }: CardOnFile): CardOnFile => ({ payment_method_id, card })
-
 /** `from`: when the plan was requested. The first paid period begins then. */
 async function upgrade(
   tx: Writer,
   subscription: SubscriptionRow,
-  { to, from, at }: { readonly to: PlanId; readonly from: number; readonly at: number },
+  { to, from, at }: { to: PlanId; from: number; at: number },
 ): Promise<void> {
   const anchor_at = subscription.anchor_at ?? from
   tx.put(subscriptions, { ...subscription, plan: to, next_plan: null, anchor_at })
@@ -132,17 +131,14 @@ async function upgrade(
   await recordPlanChange(tx, subscription, { to, by: 'account', at })
 }
 
-export const setPeriodTimer = (tx: Writer, accountId: number, at: number): Promise<number> =>
+const setPeriodTimer = (tx: Writer, accountId: number, at: number): Promise<number> =>
   setTimer(tx, { kind: BILLING_PERIOD_ENDS, subject: String(accountId), at })
 
-export const recordPlanChange = (
+const recordPlanChange = (
   tx: Writer,
   { id, plan: from }: SubscriptionRow,
-  { to, by, at }: { readonly to: PlanId; readonly by: 'account' | 'service'; readonly at: number },
+  { to, by, at }: { to: PlanId; by: 'account' | 'service'; at: number },
 ): Promise<void> => recordBillingEvent(tx, id, { type: 'billing.plan_changed', by, data: { from, to }, at })
-
-const reasonOf = (result: FailedCharge): string =>
-  result.status === 'declined' ? result.reason : 'the card processor was not available'
 
 async function settleFailed(
   tx: Writer,
@@ -151,31 +147,20 @@ async function settleFailed(
   service: Settling,
 ): Promise<void> {
   const at = service.clock.now()
-  const reason = reasonOf(result)
+  const reason = result.status === 'declined' ? result.reason : 'the card processor was not available'
   const data = { reason, card: { ...charge.card } }
   await recordInvoiceEvent(tx, invoice, { type: 'billing.payment_failed', data, by: charge.by, at })
   if (invoice.status === 'draft') await voidInvoice(tx, invoice, { at })
-  else if (charge.by === 'account') await keepOpen(tx, invoice, at)
-  else await settleOverdue(tx, invoice, result, service)
+  else if (charge.by === 'service') await settleOverdue(tx, invoice, result, service)
+  else {
+    tx.put(invoices, invoice)
+    // The service's schedule stays. A charge that was due meanwhile comes now.
+    if (invoice.next_try_at !== null && invoice.next_try_at <= at)
+      await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at })
+  }
 }
 
-/**
- * Keeps an invoice open after the account's own charge failed. The service's schedule stays. A charge that was due
- * meanwhile comes now.
- */
-async function keepOpen(tx: Writer, invoice: InvoiceRow, at: number): Promise<void> {
-  tx.put(invoices, invoice)
-  if (invoice.next_try_at !== null && invoice.next_try_at <= at)
-    await setTimer(tx, { kind: BILLING_RETRY, subject: String(invoice.id), at })
-}
-
-/** Handles a failed charge of a renewal: tries again later, and finally cancels the plan. */
-async function settleOverdue(
-  tx: Writer,
-  invoice: InvoiceRow,
-  result: FailedCharge,
-  { clock, baseUrl }: Settling,
-): Promise<void> {
+async function settleOverdue(tx: Writer, invoice: InvoiceRow, result: FailedCharge, { clock, baseUrl }: Settling) {
   const at = clock.now()
   const isFirst = invoice.failed_at === null
   const failed_at = invoice.failed_at ?? at
@@ -196,8 +181,7 @@ async function settleOverdue(
   await mailFailure(tx, failed, { result, isLast, baseUrl, at })
 }
 
-/** Cancels a plan over an unpaid invoice. The account is on the free plan afterwards. */
-export async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
+async function cancelSubscription(tx: Writer, invoice: InvoiceRow, { clock, baseUrl }: Settling): Promise<void> {
   const at = clock.now()
   const lost: InvoiceRow = { ...invoice, status: 'uncollectible', next_try_at: null }
   tx.put(invoices, lost)
@@ -218,12 +202,72 @@ async function voidInvoice(tx: Writer, invoice: InvoiceRow, { data = {}, at }: {
   await recordInvoiceEvent(tx, voided, { type: 'billing.invoice_voided', data: { ...data }, at })
 }
 
-/**
- * Voids an invoice whose charge has an unknown outcome for days. A new charge might charge the card twice, so the
- * operator must look up the charge that the event names.
- */
+/** Voids an invoice whose charge has an unknown outcome for days. A new charge might be a second one. The operator looks it up. */
 export const loseInvoiceCharge: GiveUpCharge = async (tx, { id, chargeId }, { clock }) => {
   const invoice = await tx.get(invoices, id)
   if (!invoice?.charge) return
   await voidInvoice(tx, invoice, { data: { unknown_charge: chargeId }, at: clock.now() })
+}
+
+async function mailInvoice(
+  tx: Writer,
+  { id, account_id }: InvoiceRow,
+  { subject, paragraphs, baseUrl, at }: Mailing & { subject: string; paragraphs: readonly string[] },
+): Promise<void> {
+  const owner = `account:${account_id}` as const
+  const link = `Your invoice, with the account's credentials: ${baseUrl}/v4/billing/invoices/${id}.pdf`
+  const text = [...paragraphs, link].join('\n\n')
+  const mail = { kind: 'billing', owner, causer: owner, subject, text, ownLinks: baseUrl, at } as const
+  for (const to of await billingEmails(tx, account_id)) await sendMail(tx, { ...mail, to })
+}
+
+function mailReceipt(tx: Writer, invoice: InvoiceRow, mailing: Mailing): Promise<void> {
+  const { card, total } = invoice
+  const lines = invoice.lines.map(({ description, amount }) => `${description}: ${formatDollars(amount)}`)
+  const paid = card
+    ? `We charged ${formatDollars(total)} to your card, ${cardName(card)}.`
+    : `There was nothing to charge: ${formatDollars(total)}.`
+  const paragraphs = [`Thank you. ${paid}`, lines.join('\n')]
+  return mailInvoice(tx, invoice, { subject: `Receipt for invoice ${invoiceName(invoice)}`, paragraphs, ...mailing })
+}
+
+interface Mailing {
+  readonly baseUrl: string
+  readonly at: number
+}
+
+type FailedCharge = Exclude<ChargeResult, { status: 'succeeded' }>
+
+/** Mails that a charge failed and when the next one is. The last mail says that the plan ends if the next charge fails. */
+function mailFailure(
+  tx: Writer,
+  invoice: InvoiceRow,
+  { result, isLast, ...mailing }: Mailing & { readonly result: FailedCharge; readonly isLast: boolean },
+): Promise<void> {
+  const { plan, total, next_try_at } = invoice
+  const when = dayOf(required(next_try_at, `the next try of invoice ${invoice.id}`))
+  const isDeclined = result.status === 'declined'
+  const why = isDeclined
+    ? `We could not charge ${formatDollars(total)} to your card. The card processor's reason: ${result.reason}.`
+    : `We could not charge ${formatDollars(total)} because the card processor was not available. Nothing is wrong with your card.`
+  const outlook = isLast
+    ? `We will try once more on ${when}. If your card is declined then, we cancel the ${plans[plan].name} plan and the account returns to the free plan.`
+    : `We will try again on ${when}. Nothing changes until then.`
+  const sooner = isDeclined
+    ? 'To pay sooner, pay the invoice with a different card'
+    : 'To pay sooner, pay the invoice yourself'
+  const name = invoiceName(invoice)
+  const subject = isLast ? `Last try for invoice ${name}` : `Payment of invoice ${name} failed`
+  const next = `${outlook} ${sooner}: POST ${mailing.baseUrl}/v4/billing/invoices/${invoice.id}/pay.`
+  return mailInvoice(tx, invoice, { subject, paragraphs: [why, next], ...mailing })
+}
+
+function mailCancelled(tx: Writer, invoice: InvoiceRow, mailing: Mailing): Promise<void> {
+  const { plan, total } = invoice
+  const { name } = plans[plan]
+  const paragraphs = [
+    `Invoice ${invoiceName(invoice)} for ${formatDollars(total)} was not paid, so we cancelled the ${name} plan. Your account is now on the free plan, and we charge nothing more.`,
+    `Everything you created stays. To continue, choose a plan with a different card: PUT ${mailing.baseUrl}/v4/billing/plan.`,
+  ]
+  return mailInvoice(tx, invoice, { subject: `Your ${name} plan is cancelled`, paragraphs, ...mailing })
 }

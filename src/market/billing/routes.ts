@@ -1,3 +1,4 @@
+import { ERRORS } from '../../base/route-errors.js'
 import {
   Amount,
   component,
@@ -11,24 +12,17 @@ import {
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { PLAN_IDS, readBilling, showPlans } from './billing.js'
-import { deleteCard, updateCard } from './card.js'
+import { deleteCard, PLAN_IDS, payInvoice, readBilling, showPlans, updateCard } from './billing.js'
 import { updatePlan } from './change-plan.js'
 import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
-import { payInvoice } from './pay.js'
 import { profileOf, updateBillingProfile } from './profile.js'
 
 const PlanId = z.enum(PLAN_IDS)
-
-/** Null: no limit. */
-const Limit = z.nullable(z.int())
-
+const Limit = z.nullable(z.int()) // Null: no limit.
 const Used = component('Usage', { used: z.int(), limit: Limit })
-
 const Card = component('Card', { brand: z.string(), last4: z.string(), exp_month: z.int(), exp_year: z.int() })
-
 const Billing = component('Billing', {
   plan: PlanId,
   status: z.enum(['active', 'past_due', 'cancelled']),
@@ -232,22 +226,12 @@ export const billingRoutes = defineRoutes('billing', {
     body: z.object({ payment_method_id: z.optional(PaymentMethodId) }),
     bodyOptional: true,
     result: Invoice,
-    errors: [
-      'not_found',
-      'invoice_not_open',
-      'charge_pending',
-      'too_many_declines',
-      'too_many_charges',
-      'card_declined',
-      'processor_failed',
-    ],
+    errors: ['not_found', 'invoice_not_open', 'charge_pending', ...ERRORS.card],
     idempotent: true,
     refusesCardData: true,
-    handle: ({ params, body, principal, storeAnswer }, service) =>
-      payInvoice(
-        { accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id },
-        service,
-        storeAnswer,
-      ),
+    handle({ params, body, principal, storeAnswer }, service) {
+      const order = { accountId: principal.id, id: params.id, paymentMethodId: body.payment_method_id }
+      return payInvoice(order, service, storeAnswer)
+    },
   }),
 })

@@ -76,7 +76,6 @@ export const cartLines = collection<CartLineRow>()(
   },
 )
 
-/** How many lines a cart has at most. */
 export const MAX_LINES = 50
 
 export const linesOf = (tx: Reader, { id }: Pick<CartRow, 'id'>): Promise<CartLineRow[]> =>
@@ -88,7 +87,6 @@ export type CartCaller =
   | { readonly kind: 'user'; readonly family_id?: string }
   | { readonly kind: 'guest'; readonly user_id: number | null }
 
-/** Returns the name of a caller's credential. It stays the same when an access token is refreshed. */
 export function holderOf(caller: CartCaller, sessionId: string): string {
   if (caller.kind === 'guest') return caller.user_id === null ? guestHolder(sessionId) : sessionHolder(sessionId)
   return caller.family_id === undefined ? sessionHolder(sessionId) : `token:${caller.family_id}`
@@ -106,7 +104,6 @@ export async function createCart(tx: Writer, { holder, at }: { holder: string; a
   return cart
 }
 
-/** A cart and the credential of the request. */
 export interface CartPlace {
   readonly id: number
   readonly holder: string

@@ -1,4 +1,5 @@
 import { Problem, problem, problemSentence } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/price-detail.js'
 import type { Sums } from '../../payments/payments/payer.js'
@@ -18,10 +19,7 @@ import {
   openCart,
 } from './cart.js'
 
-/**
- * Adds an item to a cart. Throws `not_found`, also for an unknown item, `cart_closed`, `cart_full`, and what
- * `quoteItem` throws.
- */
+/** Adds an item to a cart. Throws `not_found`, also for an unknown item, `cart_closed`, `cart_full`, and what `quoteItem` throws. */
 export async function addCartItem(
   tx: Writer,
   place: CartPlace,
@@ -33,14 +31,9 @@ export async function addCartItem(
   const line = cart.lines_made + 1
   const changed = touched(tx, { ...cart, lines_made: line }, place)
   tx.put(cartLines, {
-    id: `${cart.id}:${line}`,
-    cart_id: cart.id,
-    line,
-    catalog_item_id: itemId,
-    ...quotedFields(quote),
-    quantity,
-    arguments: args,
-    receipts: [],
+    ...{ id: `${cart.id}:${line}`, cart_id: cart.id, line, catalog_item_id: itemId },
+    ...{ name: quote.item.name, seller: quote.seller, price: String(quote.amount), dq: quote.quantity.id },
+    ...{ quantity, arguments: args, receipts: [] },
   })
   return changed
 }
@@ -52,19 +45,6 @@ function touched(tx: Writer, cart: CartRow, { at }: CartPlace): CartRow {
   return kept
 }
 
-const quotedFields = ({
-  item,
-  seller,
-  amount,
-  quantity,
-}: Quote): Pick<CartLineRow, 'name' | 'seller' | 'price' | 'dq'> => ({
-  name: item.name,
-  seller,
-  price: String(amount),
-  dq: quantity.id,
-})
-
-/** Changes a line. Its quoted price stays. Throws `not_found`, `cart_closed`, and what `quoteItem` throws. */
 export async function updateCartItem(
   tx: Writer,
   place: CartPlace,
@@ -77,7 +57,6 @@ export async function updateCartItem(
   return touched(tx, cart, place)
 }
 
-/** Removes a line. Throws `not_found`, `cart_closed`. */
 export async function deleteCartItem(tx: Writer, place: CartPlace, line: number): Promise<CartRow> {
   const { cart, row } = await openLine(tx, place, line)
   tx.remove(cartLines, row.id)
@@ -89,14 +68,12 @@ async function openLine(tx: Reader, place: CartPlace, line: number) {
   return { cart, row: await getOrNotFound(tx, cartLines, `${cart.id}:${line}`) }
 }
 
-/** Deletes an open cart with its lines. Throws `not_found`, `cart_closed`. */
 export async function deleteCart(tx: Writer, place: CartPlace): Promise<void> {
   const cart = await openCart(tx, place)
   for (const { id } of await linesOf(tx, cart)) tx.remove(cartLines, id)
   tx.remove(carts, cart.id)
 }
 
-/** A line with its current price. */
 export interface QuotedLine {
   readonly row: CartLineRow
   readonly quote: Quote
@@ -113,7 +90,6 @@ export async function quoteLines(tx: Reader, cart: CartRow, { within }: CartPlac
   return lines
 }
 
-/** Adds the number and name of the line to a problem. */
 export async function withLine<T>({ line, name }: CartLineRow, step: Promise<T>): Promise<T> {
   try {
     return await step
@@ -135,7 +111,6 @@ export function sumsOf(lines: readonly QuotedLine[]): Sums {
   return sums
 }
 
-/** Returns what an agent's user approves: every line of the cart at its current price. */
 export function cartTerms(cartId: number, lines: readonly QuotedLine[]): ApprovalTerms {
   const shown = lines.map(({ row, quote }) => ({
     line: row.line,
@@ -156,12 +131,8 @@ export function cartTerms(cartId: number, lines: readonly QuotedLine[]): Approva
   }
 }
 
-/** One amount for each digital quantity. */
 function totalText(lines: readonly QuotedLine[]): string {
-  const totals = new Map<string, { quote: QuotedLine['quote']; sum: bigint }>()
-  for (const { row, quote } of lines) {
-    const { sum = 0n } = totals.get(quote.quantity.id) ?? {}
-    totals.set(quote.quantity.id, { quote, sum: sum + quote.amount * BigInt(row.quantity) })
-  }
-  return [...totals.values()].map(({ quote, sum }) => priceDetail(quote.quantity, sum).price).join(' + ')
+  const quantities = new Map(lines.map(({ quote: { quantity } }) => [quantity.id, quantity]))
+  const totals = [...sumsOf(lines)].map(([dq, sum]) => priceDetail(required(quantities.get(dq), dq), sum).price)
+  return totals.join(' + ')
 }

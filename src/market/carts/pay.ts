@@ -1,28 +1,36 @@
 import { problem } from '../../base/problem.js'
+import { seconds } from '../../base/time.js'
 import { checkHops } from '../../base/via.js'
 import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
 import { checkStored } from '../../identity/users/responsible.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
-import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
 import { bearerOf, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { callOf, spendCalls } from '../purchases/call-limits.js'
 import { callInFlow, settlePurchase } from '../purchases/fulfilment.js'
-import { type Admission, beginPurchase, type HeldPurchase } from '../purchases/purchase.js'
-import { type CartPlace, cartLines, carts, ownCart, paidCartExpiry } from './cart.js'
+import { type Admission, beginPurchase, callOf, type HeldPurchase, spendCalls } from '../purchases/purchase.js'
+import { type PurchaseStatus, readReceipts, type ShownReceipt, showReceipt } from '../purchases/receipt.js'
+import {
+  type CartLineRow,
+  type CartPlace,
+  type CartRow,
+  cartLines,
+  carts,
+  linesOf,
+  ownCart,
+  paidCartExpiry,
+} from './cart.js'
 import { cartTerms, type QuotedLine, quoteLines, sumsOf, withLine } from './line.js'
-import { type ShownCart, showCart } from './shown-cart.js'
 
-/** A principal that can pay for a cart. A guest must sign in first. */
-export type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
+type CartPayer = Exclude<Party, { kind: 'embed' }> | { readonly kind: 'guest'; readonly user_id: number | null }
 
-export interface CartOrder extends Omit<PayingCaller, 'party'> {
+interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly place: CartPlace
   readonly caller: CartPayer
   /** Pays current prices instead of quoted ones, but only for the lines in `seen`, if given. */
@@ -34,8 +42,7 @@ export interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly admit?: Admission | undefined
 }
 
-/** A line of a cart and its price, as the payer saw them. */
-export interface SeenLine {
+interface SeenLine {
   readonly line: number
   readonly quantity: number
   /** Price of one, in the digital quantity. */
@@ -43,15 +50,9 @@ export interface SeenLine {
   readonly dq: string
 }
 
-/** How many endpoints are called at the same time. */
 const CONCURRENT_CALLS = 4
 
-/**
- * Holds all purchases of a cart in one transaction, or none. Then fulfils each one separately, which posts or reverses
- * it. A cart that was paid before is returned as it is.
- * Throws `too_many_hops`, `too_many_calls`, `too_many_new`, `sign_in_required`, `not_found`, `cart_paying`, `cart_empty`, `price_changed`,
- * and what `quoteItem`, `beginPurchase` and `spendPayer` throw.
- */
+/** Holds all purchases of a cart in one transaction, or none, and then fulfils each. A paid cart is returned as it is. */
 export async function payCart(
   order: CartOrder,
   service: ServiceContext,
@@ -71,13 +72,7 @@ export async function payCart(
   })
 }
 
-/** Holds the price of every purchase of an open cart. Returns none for a cart that was paid. */
-async function holdPrices(
-  tx: Writer,
-  order: CartOrder,
-  { token }: FlowRun,
-  service: ServiceContext,
-): Promise<HeldPurchase[]> {
+async function holdPrices(tx: Writer, order: CartOrder, { token }: FlowRun, service: ServiceContext) {
   const cart = await ownCart(tx, order.place)
   const party = partyOf(order.caller)
   if (cart.ordered_at !== null) {
@@ -87,26 +82,16 @@ async function holdPrices(
   const lines = await quoteLines(tx, cart, order.place)
   if (order.seen) checkSeenLines(lines, order.seen)
   else if (!order.acceptPrices && !isPaidByApproval(order)) await checkPrices(tx, lines)
-  await order.admit?.(
-    tx,
-    lines.map(({ quote }) => quote),
-  )
+  const quotes = lines.map(({ quote }) => quote)
+  await order.admit?.(tx, quotes)
   const at = service.clock.now()
   const called = lines.map(({ row, quote }) => ({ ...callOf(quote), calls: row.quantity }))
   const payer = await fundedTwin(tx, { ...order, party }, lines, at)
   const bearer = bearerOf(party, payer)
   await spendCalls(tx, called, { bearer, at }, service)
   await checkStored(tx, { owner: bearer }, service)
-  const terms = {
-    payer,
-    buyer: ownerOfParty(party),
-    bearer,
-    actor: actorOf(party),
-    delegate: order.delegate ?? null,
-    hops: order.hops,
-    at,
-    token,
-  }
+  const by = { payer, buyer: ownerOfParty(party), bearer, actor: actorOf(party), delegate: order.delegate ?? null }
+  const terms = { ...by, hops: order.hops, at, token }
   const purchases: HeldPurchase[] = []
   for (const { row, quote } of lines) {
     const receipts: number[] = []
@@ -146,17 +131,18 @@ async function checkPrices(tx: Reader, lines: readonly QuotedLine[]): Promise<vo
   throw problem('price_changed', { detail, fields: { lines: changed } })
 }
 
-/** Throws `price_changed` with the current lines if the payer saw different ones. */
 function checkSeenLines(lines: readonly QuotedLine[], seen: readonly SeenLine[]): void {
   const present = lines.map(({ row: { line, quantity }, quote }) => ({
-    ...{ line, quantity, price: quote.price, dq: quote.quantity.id },
+    line,
+    quantity,
+    price: quote.price,
+    dq: quote.quantity.id,
   }))
   const textOf = ({ line, quantity, price, dq }: SeenLine) => JSON.stringify([line, quantity, Number(price), dq])
   const isSame = present.map(textOf).sort().join() === seen.map(textOf).sort().join()
   if (!isSame) throw problem('price_changed', { fields: { lines: present } })
 }
 
-/** Returns the twin that pays. Its balance covers the sums. */
 async function fundedTwin(
   tx: Writer,
   payer: PayingCaller & Pick<CartOrder, 'place'>,
@@ -174,7 +160,6 @@ async function fundedTwin(
   return twin
 }
 
-/** Delivers held purchases, some at the same time. When all have ended, throws the first error of the storage. */
 async function deliverAll(purchases: readonly HeldPurchase[], run: FlowRun, service: ServiceContext): Promise<void> {
   const failures: unknown[] = []
   const waiting = purchases.values()
@@ -191,4 +176,59 @@ async function deliver(purchase: HeldPurchase, run: FlowRun, service: ServiceCon
   if (!(await service.storage.read((tx) => isPaymentHeld(tx, purchase)))) return
   const answer = await callInFlow(run, purchase, service)
   await run.transaction('settle', (tx) => settlePurchase(tx, purchase, answer, service, { readLater: true }))
+}
+
+/** `paying`: the endpoint is being called. `partly_paid`, `reversed`: some, or all, of its purchases failed. */
+type LineStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'reversed'
+
+type CartStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
+type ShownLine = Awaited<ReturnType<typeof showLine>>
+type ShownCart = Awaited<ReturnType<typeof showCart>>
+
+const MAX_DELIVERED = 1_048_576
+
+export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>) {
+  const items: ShownLine[] = []
+  const sums = new Map<string, bigint>()
+  let left = MAX_DELIVERED
+  const lines = await linesOf(tx, cart)
+  const ids = lines.flatMap(({ receipts }) => receipts)
+  const page = await readReceipts(tx, ids)
+  await readQuantities(page, lines)
+  for (const row of lines) {
+    const receipts: ShownReceipt[] = []
+    for (const id of row.receipts) {
+      const receipt = await showReceipt(page, id, { keys, for: left > 0 ? 'buyer' : 'others' })
+      left -= receipt.response?.body?.length ?? 0
+      receipts.push(receipt)
+    }
+    items.push(await showLine(page, row, receipts))
+    sums.set(row.dq, (sums.get(row.dq) ?? 0n) + BigInt(row.price) * BigInt(row.quantity))
+  }
+  const totals: Record<string, number> = {}
+  for (const [dq, sum] of sums) totals[dq] = toAmount(sum, (await quantityOf(page, dq)).decimals)
+  return { id: cart.id, status: cartStatus(cart, items), items, totals, created_at: seconds(cart.created_at) }
+}
+
+async function showLine(tx: Reader, row: CartLineRow, receipts: ShownReceipt[]) {
+  const { line, catalog_item_id, name, seller, dq, quantity } = row
+  const price = toAmount(row.price, (await quantityOf(tx, dq)).decimals)
+  const status = lineStatus(receipts.map((receipt) => receipt.status))
+  return { line, catalog_item_id, name, seller, price, dq, quantity, arguments: row.arguments, status, receipts }
+}
+
+function lineStatus(purchases: readonly PurchaseStatus[]): LineStatus {
+  if (purchases.length === 0) return 'open'
+  if (purchases.includes('held')) return 'paying'
+  if (!purchases.includes('reversed')) return 'paid'
+  return purchases.includes('paid') ? 'partly_paid' : 'reversed'
+}
+
+function cartStatus({ ordered_at }: CartRow, items: readonly ShownLine[]): CartStatus {
+  if (ordered_at === null) return 'open'
+  const statuses = new Set(items.map(({ status }) => status))
+  if (statuses.has('paying')) return 'paying'
+  if (statuses.size > 1) return 'partly_paid'
+  if (statuses.has('paid')) return 'paid'
+  return statuses.has('reversed') ? 'failed' : 'partly_paid'
 }

@@ -1,3 +1,4 @@
+import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
@@ -5,8 +6,7 @@ import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
 import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.js'
-import { payCart } from './pay.js'
-import { showCart } from './shown-cart.js'
+import { payCart, showCart } from './pay.js'
 
 const LinePath = z.object({ id: z.Id, line: z.int() })
 
@@ -16,7 +16,6 @@ const lineShape = {
 }
 
 const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'agent', 'guest'] } as const
-
 type CartAuth = (typeof cartRoute)['auth'][number]
 
 const cartPlaceOf = (
@@ -28,6 +27,15 @@ const cartPlaceOf = (
   within: principal.kind === 'account' ? principal.id : undefined,
   at: clock.now(),
 })
+
+const payRefusals = [
+  ...(['sign_in_required', 'not_found', 'not_owner', 'cart_paying', 'cart_empty', 'price_changed'] as const),
+  ...(['too_many_hops', 'too_many_calls', 'too_many_new'] as const),
+  ...ERRORS.item,
+  ...(['parameter_unreadable', 'approval_required', 'approval_not_given', 'approval_mismatch'] as const),
+  ...ERRORS.delegate,
+  ...(['same_twin', 'insufficient_funds'] as const),
+] as const
 
 export const cartRoutes = defineRoutes('carts', {
   createCart: route({
@@ -79,7 +87,7 @@ export const cartRoutes = defineRoutes('carts', {
     body: z.object({ catalog_item_id: z.Id, ...lineShape }),
     status: 201,
     result: CartShape,
-    errors: ['not_found', 'cart_closed', 'cart_full', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    errors: ['not_found', 'cart_closed', 'cart_full', ...ERRORS.item],
     idempotent: true,
     async write(tx, call, service) {
       const { catalog_item_id: itemId, arguments: args = {}, quantity = 1 } = call.body
@@ -95,14 +103,11 @@ export const cartRoutes = defineRoutes('carts', {
     params: LinePath,
     body: z.object(lineShape),
     result: CartShape,
-    errors: ['not_found', 'cart_closed', 'item_inactive', 'arguments_refused', 'schema_refused'],
+    errors: ['not_found', 'cart_closed', ...ERRORS.item],
     async write(tx, call, service) {
       const { arguments: args, quantity } = call.body
-      return showCart(
-        tx,
-        await updateCartItem(tx, cartPlaceOf(call, service), call.params.line, { args, quantity }),
-        service,
-      )
+      const cart = await updateCartItem(tx, cartPlaceOf(call, service), call.params.line, { args, quantity })
+      return showCart(tx, cart, service)
     },
   }),
 
@@ -134,28 +139,7 @@ export const cartRoutes = defineRoutes('carts', {
     }),
     bodyOptional: true,
     result: CartShape,
-    errors: [
-      'sign_in_required',
-      'not_found',
-      'not_owner',
-      'cart_paying',
-      'cart_empty',
-      'price_changed',
-      'too_many_hops',
-      'too_many_calls',
-      'too_many_new',
-      'item_inactive',
-      'arguments_refused',
-      'schema_refused',
-      'parameter_unreadable',
-      'approval_required',
-      'approval_not_given',
-      'approval_mismatch',
-      'delegate_required',
-      'delegate_refused',
-      'same_twin',
-      'insufficient_funds',
-    ],
+    errors: payRefusals,
     idempotent: true,
     handle(call, service) {
       const { principal: caller, body, headers, storeAnswer } = call

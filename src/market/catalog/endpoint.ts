@@ -6,7 +6,6 @@ import { requiredInputs, type SellerSchema } from './schema.js'
 const PLACEHOLDER = /\{(input|secret)\.([A-Za-z0-9_-]{1,64})\}/g
 
 type Source = 'input' | 'secret'
-
 const MAX_LENGTH = 2048
 
 const placeholdersIn = (text: string): { source: Source; name: string }[] =>
@@ -17,9 +16,7 @@ const placeholdersIn = (text: string): { source: Source; name: string }[] =>
 
 /**
  * Checks that an endpoint can be called once its placeholders are filled. Returns its normalized URL, or null if it has
- * placeholders.
- * Throws `upstream_refused`, and `field_invalid` for a placeholder of an input that is not required, or one outside of
- * the path and query.
+ * some. Throws `upstream_refused`, and `field_invalid` for a placeholder of an input that is not required.
  */
 export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: UpstreamPolicy): string | null {
   if (endpoint.length > MAX_LENGTH) throw invalidEndpoint(`must have at most ${MAX_LENGTH} characters`)
@@ -50,7 +47,6 @@ function endpointParts(endpoint: string): { head: string | undefined; path: stri
   return { head, path, query }
 }
 
-/** A value that cannot replace its placeholder in an endpoint. */
 export class PlaceholderFault extends Error {
   override name = 'PlaceholderFault'
 
@@ -63,7 +59,6 @@ export class PlaceholderFault extends Error {
   }
 }
 
-/** Names of the inputs that an endpoint's placeholders contain. These inputs are not sent in the query or body. */
 export const inputsIn = (endpoint: string): Set<string> =>
   new Set(placeholdersIn(endpoint).flatMap(({ source, name }) => (source === 'input' ? [name] : [])))
 

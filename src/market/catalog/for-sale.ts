@@ -4,10 +4,7 @@ import { type CommodityRow, commodityOf } from '../../money/commodities/commodit
 import type { Reader } from '../../storage/storage.js'
 import { catalogItems } from './item-row.js'
 
-/**
- * Throws `item_inactive` if a commodity's item is inactive, archived, or private to an account other than `within`. A
- * commodity without an item is always for sale.
- */
+/** Throws `item_inactive` if a commodity's item is inactive, archived, or private to another account than `within`. */
 export async function checkForSale(tx: Reader, hash: string, within?: number): Promise<void> {
   const [item] = await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })
   if (!item) return

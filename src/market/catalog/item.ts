@@ -47,10 +47,7 @@ export interface ItemSeller {
   readonly at: number
 }
 
-/**
- * Creates an item with its commodity, and a twin if none is named.
- * Throws `field_invalid`, `upstream_refused`, `twin_unknown`, `dq_unknown`, `amount_invalid`, `plan_limit_reached`.
- */
+/** Creates an item with its commodity, and a twin if none is named. Throws `field_invalid`, `upstream_refused`, `plan_limit_reached`. */
 export async function createCatalogItem(
   tx: Writer,
   { accountId, actor, at, ...fields }: ItemFields & ItemSeller,
@@ -101,7 +98,6 @@ async function freeToolName(tx: Reader, accountId: number, name: string): Promis
   throw new Error('unreachable: numbers do not end')
 }
 
-/** Throws `plan_limit_reached`. */
 const checkMayBeActive = (tx: Reader, accountId: number): Promise<void> =>
   checkItemLimit(tx, accountId, () => countActiveItems(tx, accountId))
 
@@ -118,7 +114,6 @@ const descriptorOf = (name: string): string =>
     .replace(/^\.|\.$/g, '')
     .slice(0, 255) || 'ITEM'
 
-/** Sets the index fields that follow from an item's flags. */
 const withIndexFields = (
   row: Omit<CatalogItemRow, 'listed_at' | 'called_at' | 'idle_at' | 'active_of'>,
   calledAt: string | null,
@@ -130,24 +125,15 @@ const withIndexFields = (
   active_of: row.active ? row.account_id : null,
 })
 
-const recordItemEvent = (
+function recordItemEvent(
   tx: Writer,
   { id, account_id, name, hash }: CatalogItemRow,
-  {
-    type,
-    actor = `account:${account_id}`,
-    at,
-    data = {},
-  }: { type: EventType; actor?: string | undefined; at: number; data?: object },
-) =>
-  recordEvent(tx, {
-    owners: [`account:${account_id}`],
-    type,
-    actor,
-    subject: `catalog_item:${id}`,
-    data: { name, hash, ...data },
-    at,
-  })
+  { actor, data, ...told }: { type: EventType; actor?: string | undefined; at: number; data?: object },
+): Promise<void> {
+  const owner = `account:${account_id}` as const
+  const item = { subject: `catalog_item:${id}`, data: { name, hash, ...data } }
+  return recordEvent(tx, { ...told, ...item, owners: [owner], actor: actor ?? owner })
+}
 
 export const ownItem = (tx: Reader, accountId: number, id: number): Promise<CatalogItemRow> =>
   getOrNotFound(tx, catalogItems, id, { account_id: accountId })
@@ -180,9 +166,7 @@ export async function updateCatalogItem(
   return showOwnItem(tx, row)
 }
 
-/**
- * Archives or restores an item. It is inactive afterwards. Throws `not_found`, `item_archived`, `item_not_archived`.
- */
+/** Archives or restores an item. It is inactive afterwards. Throws `not_found`, `item_archived`, `item_not_archived`. */
 export async function setArchived(
   tx: Writer,
   { accountId, id, archived, actor, at }: ItemSeller & { readonly id: number; readonly archived: boolean },
@@ -201,10 +185,7 @@ export async function recordParameterChange(tx: Writer, row: CatalogItemRow, at:
   await recordItemEvent(tx, row, { type: 'catalog.updated', at, data: { changed: ['parameters'] } })
 }
 
-/**
- * Returns an item as everyone sees it, or as its own account does. Throws `not_found`, also for a private item of a
- * different account.
- */
+/** Returns an item as everyone sees it, or as its own account does. Throws `not_found`, also for one private to others. */
 export async function readCatalogItem(tx: Reader, id: number, accountId: number | undefined): Promise<ShownItem> {
   const row = await visibleItem(tx, id, accountId)
   return row.account_id === accountId ? showOwnItem(tx, row) : showItem(tx, row)
@@ -219,17 +200,14 @@ export async function listOwnCatalogItems(tx: Reader, accountId: number, place: 
   return { items, next }
 }
 
-/**
- * Returns a reader that has already read what `showItem` needs for these items: commodities, digital quantities and
- * sellers.
- */
+/** Returns a reader that has already read what `showItem` needs: commodities, digital quantities and sellers. */
 export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRow[]): Promise<ReadOnce> {
   const page = new ReadOnce(tx)
   await readSellers(page, await readCommodities(page, rows))
   return page
 }
 
-export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {
+export async function showItem(tx: Reader, row: CatalogItemRow) {
   const commodity = await commodityOf(tx, row.hash)
   const { dq, descriptor, hostname } = commodity
   const price = toAmount(commodity.cost, (await quantityOf(tx, dq)).decimals)
@@ -257,32 +235,10 @@ export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownIt
   }
 }
 
-const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> => ({
+const showOwnItem = async (tx: Reader, row: CatalogItemRow) => ({
   ...(await showItem(tx, row)),
   external_endpoint: row.external_endpoint,
 })
 
-export interface ShownItem {
-  id: number
-  name: string
-  description: string
-  price: number
-  dq: string
-  commodity_hash: string
-  commodity_name: string
-  commodity_description: string
-  commodity_cost: number
-  descriptor: string
-  hostname: string
-  seller: string
-  service_method: CatalogItemRow['service_method']
-  service_schema: SellerSchema
-  active: boolean
-  private: boolean
-  featured: boolean
-  archived: boolean
-  /** Only for its own account. */
-  external_endpoint?: string
-  created_at: number
-  updated_at: number
-}
+/** Only its own account sees the `external_endpoint`. */
+export type ShownItem = Awaited<ReturnType<typeof showItem>> & { external_endpoint?: string }

@@ -18,9 +18,7 @@ export interface DispatchParameterRow {
 
 export const dispatchParameters = collection<DispatchParameterRow>()(
   'dispatch_parameters',
-  {
-    byItem: { fields: ['item_id'] },
-  },
+  { byItem: { fields: ['item_id'] } },
   {
     growth: { by: 'an account, by replaceDispatchParameters', most: 32, per: 'item', beyond: 'field_invalid' },
     retention: { until: 'the owner of the item replaces it' },
@@ -29,7 +27,6 @@ export const dispatchParameters = collection<DispatchParameterRow>()(
   },
 )
 
-/** A parameter as a seller sends it. */
 export interface ParameterInput {
   /** The id of an existing parameter. Default: a new one. */
   readonly id?: number | null | undefined
@@ -49,7 +46,6 @@ const MAX_VALUE_BYTES = 8192
 export const parametersOf = (tx: Reader, itemId: number): Promise<DispatchParameterRow[]> =>
   tx.find(dispatchParameters, { index: 'byItem', prefix: [itemId], limit: MAX_PARAMETERS })
 
-/** Returns a parameter as its account sees it. A sensitive value is null. */
 export async function showParameter(row: DispatchParameterRow, { keys }: Encryption) {
   const { id, kind, name, sensitive } = row
   const value = await keys.open(row.value_sealed, encryptionContext(id))
@@ -64,13 +60,7 @@ export async function showParameter(row: DispatchParameterRow, { keys }: Encrypt
   }
 }
 
-export type ShownParameter = Awaited<ReturnType<typeof showParameter>>
-
-export async function listDispatchParameters(
-  tx: Reader,
-  itemId: number,
-  encryption: Encryption,
-): Promise<ShownParameter[]> {
+export async function listDispatchParameters(tx: Reader, itemId: number, encryption: Encryption) {
   const shown = []
   for (const row of await parametersOf(tx, itemId)) shown.push(await showParameter(row, encryption))
   return shown
@@ -78,7 +68,6 @@ export async function listDispatchParameters(
 
 const encryptionContext = (id: number): string => `dispatch_parameters:${id}:value`
 
-/** Replaces all parameters of an item. Throws `field_invalid`. */
 export async function replaceDispatchParameters(
   tx: Writer,
   { itemId, inputs, at }: { itemId: number; inputs: readonly ParameterInput[]; at: number },
@@ -116,16 +105,11 @@ interface Change {
   readonly itemId: number
   readonly input: ParameterInput
   readonly was: DispatchParameterRow | undefined
-  /** Its index in the list. */
   readonly n: number
   readonly at: number
 }
 
-async function changedParameter(
-  tx: Writer,
-  { itemId, input, was, n, at }: Change,
-  { keys }: Encryption,
-): Promise<DispatchParameterRow> {
+async function changedParameter(tx: Writer, { itemId, input, was, n, at }: Change, { keys }: Encryption) {
   const { kind, name } = input
   const sensitive = input.sensitive ?? was?.sensitive ?? false
   const given = input.value ?? undefined
@@ -163,7 +147,6 @@ function checkValue(kind: ParameterKind, value: string, n: number): void {
     )
 }
 
-/** The decrypted values of an item's parameters. */
 export interface ParameterValues {
   readonly headers: ReadonlyMap<string, string>
   readonly query: ReadonlyMap<string, string>
@@ -176,7 +159,6 @@ export interface ParameterValues {
 /** Shorter values occur in ordinary text. */
 const MIN_SECRET_LENGTH = 4
 
-/** Decrypts an item's parameters. Throws `parameter_unreadable` for a value that was encrypted with a different key. */
 export async function decryptParameters(tx: Reader, itemId: number, { keys }: Encryption): Promise<ParameterValues> {
   const opened = { header: new Map<string, string>(), query: new Map<string, string>(), url: new Map<string, string>() }
   const sensitive: string[] = []

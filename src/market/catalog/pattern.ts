@@ -1,22 +1,17 @@
-import type { Effort } from './effort.js'
-
-/**
- * One step of a compiled pattern. A `jump` continues at `to`, a `fork` at `to` and at the next step, the others at the
- * next step.
- */
-type Step =
+type Leaf =
   | { readonly op: 'char'; readonly matches: (character: string) => boolean }
   | { readonly op: 'assert'; readonly holds: Assertion }
-  | { readonly op: 'jump' | 'fork'; to: number }
+
+/** A `jump` continues at `to`, a `fork` at `to` and at the next step, a leaf at the next step. */
+type Step = Leaf | { readonly op: 'jump' | 'fork'; to: number }
+
+type Node =
+  | Leaf
+  | { readonly op: 'all' | 'any'; readonly nodes: readonly Node[] }
+  | { readonly op: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
 
 /** Whether a position between two characters matches. `before` or `after` is undefined at an end of the text. */
 type Assertion = (before: string | undefined, after: string | undefined) => boolean
-
-type Node =
-  | { readonly kind: 'char'; readonly matches: (character: string) => boolean }
-  | { readonly kind: 'assert'; readonly holds: Assertion }
-  | { readonly kind: 'all' | 'any'; readonly nodes: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly node: Node; readonly min: number; readonly max: number }
 
 /** Prefix of the format names that stand for patterns. */
 export const PATTERN = 'pattern '
@@ -32,12 +27,7 @@ export interface Pattern {
   test(text: string): boolean
 }
 
-/**
- * Compiles a regular expression of JSON Schema. Testing takes time proportional to the length of the text, whatever the
- * pattern. Compiling and running spend steps of `effort`.
- * Throws `PatternFault` for an invalid expression, a look-around or a back-reference, groups that nest too deep, or
- * more than `limit` steps.
- */
+/** Compiles a pattern whose test takes time proportional to the length of the text, whatever the pattern. Throws `PatternFault`. */
 export function compilePattern(source: string, limit: number, effort: Pick<Effort, 'spend'> = unlimited): Pattern {
   effort.spend(source.length >> 3)
   try {
@@ -51,38 +41,35 @@ export function compilePattern(source: string, limit: number, effort: Pick<Effor
 
 const unlimited = { spend() {} }
 
-/** Parses a regular expression that is known to be well formed. */
 class Parser {
-  readonly #source: string
-  readonly #effort: Pick<Effort, 'spend'>
   readonly #classes = new Map<string, Node>()
   #at = 0
   #depth = 0
 
-  constructor(source: string, effort: Pick<Effort, 'spend'>) {
-    this.#source = source
-    this.#effort = effort
-  }
+  constructor(
+    private readonly source: string,
+    private readonly effort: Pick<Effort, 'spend'>,
+  ) {}
 
   parse(): Node {
     const choices: Node[] = [this.#sequence()]
     while (this.#take('|')) choices.push(this.#sequence())
-    return { kind: 'any', nodes: choices }
+    return { op: 'any', nodes: choices }
   }
 
   #sequence(): Node {
     const nodes: Node[] = []
-    while (this.#at < this.#source.length && !/[|)]/.test(this.#source.charAt(this.#at)))
+    while (this.#at < this.source.length && !/[|)]/.test(this.source.charAt(this.#at)))
       nodes.push(this.#repeated(this.#atom()))
-    return { kind: 'all', nodes }
+    return { op: 'all', nodes }
   }
 
   #atom(): Node {
     if (this.#take('(')) return this.#group()
-    if (this.#take('^')) return { kind: 'assert', holds: (before) => before === undefined }
-    if (this.#take('$')) return { kind: 'assert', holds: (_, after) => after === undefined }
-    if (this.#take('\\b')) return { kind: 'assert', holds: isBoundary }
-    if (this.#take('\\B')) return { kind: 'assert', holds: (before, after) => !isBoundary(before, after) }
+    if (this.#take('^')) return { op: 'assert', holds: (before) => before === undefined }
+    if (this.#take('$')) return { op: 'assert', holds: (_, after) => after === undefined }
+    if (this.#take('\\b')) return { op: 'assert', holds: isBoundary }
+    if (this.#take('\\B')) return { op: 'assert', holds: (before, after) => !isBoundary(before, after) }
     const set = this.#match(/\[(?:\\[\s\S]|[^\]\\])*\]|\.|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\x..|\\c./uy)
     const pair = set ?? this.#match(/\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u..../uy)
     if (pair !== undefined) return this.#oneOf(pair)
@@ -90,11 +77,11 @@ class Parser {
     if (escaped !== undefined && /[1-9k]/.test(escaped)) throw new PatternFault('uses a back-reference')
     if (escaped !== undefined) return this.#oneOf(escaped)
     const literal = this.#match(/[\s\S]/uy)
-    return { kind: 'char', matches: (character) => character === literal }
+    return { op: 'char', matches: (character) => character === literal }
   }
 
   #group(): Node {
-    if (this.#source[this.#at] === '?' && this.#match(/\?(?::|<(?![=!])[^>]*>)/uy) === undefined)
+    if (this.source[this.#at] === '?' && this.#match(/\?(?::|<(?![=!])[^>]*>)/uy) === undefined)
       throw new PatternFault('uses a look-around')
     if (++this.#depth > MAX_GROUP_DEPTH) throw new PatternFault(`nests more than ${MAX_GROUP_DEPTH} groups`)
     const node = this.parse()
@@ -103,11 +90,10 @@ class Parser {
     return node
   }
 
-  /** Compiles each class once. */
   #oneOf(source: string): Node {
     const known = this.#classes.get(source)
     if (known) return known
-    this.#effort.spend(CLASS_STEPS + PROPERTY_STEPS * (source.match(/\\[pP]\{/g)?.length ?? 0))
+    this.effort.spend(CLASS_STEPS + PROPERTY_STEPS * (source.match(/\\[pP]\{/g)?.length ?? 0))
     const node = oneOf(source)
     this.#classes.set(source, node)
     return node
@@ -116,14 +102,14 @@ class Parser {
   #repeated(node: Node): Node {
     const [, symbol, min, comma, max] = this.#groups(/(?:([*+?])|\{(\d+)(?:(,)(\d+)?)?\})\??/uy) ?? []
     if (symbol !== undefined)
-      return { kind: 'repeat', node, min: symbol === '+' ? 1 : 0, max: symbol === '?' ? 1 : Number.POSITIVE_INFINITY }
+      return { op: 'repeat', node, min: symbol === '+' ? 1 : 0, max: symbol === '?' ? 1 : Number.POSITIVE_INFINITY }
     if (min === undefined) return node
     const open = comma === undefined ? Number(min) : Number.POSITIVE_INFINITY
-    return { kind: 'repeat', node, min: Number(min), max: max === undefined ? open : Number(max) }
+    return { op: 'repeat', node, min: Number(min), max: max === undefined ? open : Number(max) }
   }
 
   #take(text: string): boolean {
-    const isThere = this.#source.startsWith(text, this.#at)
+    const isThere = this.source.startsWith(text, this.#at)
     if (isThere) this.#at += text.length
     return isThere
   }
@@ -132,13 +118,12 @@ class Parser {
 
   #groups(sticky: RegExp): RegExpExecArray | undefined {
     sticky.lastIndex = this.#at
-    const found = sticky.exec(this.#source)
+    const found = sticky.exec(this.source)
     this.#at += found?.[0].length ?? 0
     return found ?? undefined
   }
 }
 
-/** How deep groups may nest. */
 const MAX_GROUP_DEPTH = 50
 
 /** Steps for compiling a class, and for each Unicode property that it names. */
@@ -156,24 +141,18 @@ function oneOf(source: string): Node {
     if (known.size < MAX_REMEMBERED) known.set(character, isOne)
     return isOne
   }
-  return { kind: 'char', matches }
+  return { op: 'char', matches }
 }
 
-/** How many characters a class remembers the answer for. */
 const MAX_REMEMBERED = 256
-
 const isWord = (character: string | undefined): boolean => character !== undefined && /^\w$/.test(character)
 const isBoundary: Assertion = (before, after) => isWord(before) !== isWord(after)
 
-/** Turns a parsed pattern into steps. A counted repetition is written out. */
 class Emitter {
-  readonly #limit: number
   readonly #steps: Step[] = []
   #work = 0
 
-  constructor(limit: number) {
-    this.#limit = limit
-  }
+  constructor(private readonly limit: number) {}
 
   emit(node: Node): readonly Step[] {
     this.#add(node)
@@ -181,12 +160,11 @@ class Emitter {
   }
 
   #add(node: Node): void {
-    if (++this.#work > 4 * this.#limit || this.#steps.length > this.#limit)
+    if (++this.#work > 4 * this.limit || this.#steps.length > this.limit)
       throw new PatternFault('is too long or repeats too often: limit lengths with maxLength')
-    if (node.kind === 'char') this.#steps.push({ op: 'char', matches: node.matches })
-    else if (node.kind === 'assert') this.#steps.push({ op: 'assert', holds: node.holds })
-    else if (node.kind === 'repeat') this.#repeat(node.node, node.min, node.max)
-    else if (node.kind === 'any') this.#choose(node.nodes)
+    if (node.op === 'char' || node.op === 'assert') this.#steps.push(node)
+    else if (node.op === 'repeat') this.#repeat(node.node, node.min, node.max)
+    else if (node.op === 'any') this.#choose(node.nodes)
     else for (const each of node.nodes) this.#add(each)
   }
 
@@ -214,7 +192,6 @@ class Emitter {
     for (const fork of forks) fork.to = this.#steps.length
   }
 
-  /** Adds a jump or fork. The caller sets its target later. */
   #fork(op: 'jump' | 'fork'): { to: number } {
     const step: Step = { op, to: 0 }
     this.#steps.push(step)
@@ -260,3 +237,28 @@ function run(steps: readonly Step[], text: readonly string[], effort: Pick<Effor
     if (at === text.length) return false
   }
 }
+
+/** Thrown when a check needs more steps than its limit. */
+export class EffortExceeded extends Error {
+  override name = 'EffortExceeded'
+}
+
+/** Limit of steps for one check. An ordinary machine does this many in at most 20 milliseconds. */
+export const MAX_STEPS = 60_000
+
+/** Counts the work of a check. One step is about what a validator does in a third of a microsecond. */
+export class Effort {
+  constructor(public left = MAX_STEPS) {}
+
+  /** Spends steps. Call it before the work. Throws `EffortExceeded`. */
+  spend(steps: number): void {
+    this.left -= steps
+    if (this.left < 0) throw new EffortExceeded('too many steps')
+  }
+}
+
+/** Whether JSON is nested deeper than `levels`. Reads no deeper than that. */
+export const isDeeperThan = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((part) => isDeeperThan(part, levels - 1)))

@@ -57,6 +57,8 @@ const Parameters = component('DispatchParameters', {
   ),
 })
 
+const own = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
+
 export const catalogRoutes = defineRoutes('catalog', {
   listCatalogItems: route({
     summary:
@@ -80,17 +82,10 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   createCatalogItem: route({
     summary: 'Create a catalog item that sells calls of an endpoint, with its commodity, and a twin if you name none.',
-    evidence: 'designed',
+    ...own,
     method: 'POST',
     path: '/catalog/items',
-    versions: ['v4'],
-    auth: ['account'],
-    body: z.object({
-      ...terms,
-      ...itemFields,
-      price: Amount,
-      external_endpoint: z.string(),
-    }),
+    body: z.object({ ...terms, ...itemFields, price: Amount, external_endpoint: z.string() }),
     status: 201,
     result: ItemShape,
     errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
@@ -116,11 +111,9 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   updateCatalogItem: route({
     summary: 'Change an item. A new price applies to its commodity at once.',
-    evidence: 'designed',
+    ...own,
     method: 'PUT',
     path: '/catalog/items/:id',
-    versions: ['v4'],
-    auth: ['account'],
     params: IdPath,
     body: z.object({
       ...terms,
@@ -147,11 +140,9 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   archiveCatalogItem: route({
     summary: 'Archive an item. It is no longer for sale.',
-    evidence: 'designed',
+    ...own,
     method: 'POST',
     path: '/catalog/items/:id/archive',
-    versions: ['v4'],
-    auth: ['account'],
     params: IdPath,
     result: ItemShape,
     errors: ['not_found', 'item_archived'],
@@ -162,11 +153,9 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   restoreCatalogItem: route({
     summary: 'Restore an archived item. It stays inactive until you activate it.',
-    evidence: 'designed',
+    ...own,
     method: 'POST',
     path: '/catalog/items/:id/restore',
-    versions: ['v4'],
-    auth: ['account'],
     params: IdPath,
     result: ItemShape,
     errors: ['not_found', 'item_not_archived'],
@@ -177,11 +166,9 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   listOwnCatalogItems: route({
     summary: "List all of the account's items, newest first.",
-    evidence: 'designed',
+    ...own,
     method: 'GET',
     path: '/catalog/mine',
-    versions: ['v4'],
-    auth: ['account'],
     query: PageQuery,
     result: pageOf('items', ItemShape),
     errors: ['cursor_invalid'],
@@ -190,11 +177,9 @@ export const catalogRoutes = defineRoutes('catalog', {
 
   listDispatchParameters: route({
     summary: 'List the dispatch parameters that farthing adds when it calls an item. Sensitive values are never shown.',
-    evidence: 'designed',
+    ...own,
     method: 'GET',
     path: '/catalog/items/:id/parameters',
-    versions: ['v4'],
-    auth: ['account'],
     params: IdPath,
     result: Parameters,
     errors: ['not_found'],
@@ -207,11 +192,9 @@ export const catalogRoutes = defineRoutes('catalog', {
   replaceDispatchParameters: route({
     summary:
       'Replace the dispatch parameters of an item. Send an id to keep a parameter, without a value to keep its value too.',
-    evidence: 'designed',
+    ...own,
     method: 'PUT',
     path: '/catalog/items/:id/parameters',
-    versions: ['v4'],
-    auth: ['account'],
     params: IdPath,
     body: z.object({
       parameters: z.array(

@@ -1,19 +1,14 @@
 import { format as formats, validate } from '@cfworker/json-schema'
 import { Problem, problem, problemSentence } from '../../base/problem.js'
 import { isObject } from '../../storage/unknown.js'
-import { Effort, EffortExceeded, isDeeperThan, MAX_STEPS } from './effort.js'
-import { spendEstimate } from './estimate.js'
-import { PATTERN } from './pattern.js'
-import { SchemaCompiler, type SellerSchema, schemaRefused } from './schema-compiler.js'
+import { Effort, EffortExceeded, isDeeperThan, MAX_STEPS, PATTERN } from './pattern.js'
+import { SchemaCompiler, type SellerSchema, schemaRefused, spendEstimate } from './schema-compiler.js'
 
 export type { SellerSchema }
 
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** The most bytes of JSON in a schema, and in arguments. */
 const MAX_BYTES = 65_536
-
-/** How deep a schema, and arguments, may be nested. */
 const MAX_DEPTH = 40
 
 /** Throws `field_invalid` unless this is a schema of type object whose arguments are quick to check. */
@@ -31,7 +26,6 @@ export function checkSchema(schema: SellerSchema): void {
 
 const bytesIn = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length
 
-/** Names of the inputs that a schema both requires and declares. */
 export function requiredInputs(schema: SellerSchema): string[] {
   return requiredIn(schema).filter((name) => Object.hasOwn(declaredIn(schema), name))
 }
@@ -63,11 +57,7 @@ export const argumentsRefused = (argument: string | null, reason: string): Probl
     fields: { argument, reason },
   })
 
-function findFault(
-  schema: SellerSchema,
-  args: Arguments,
-  effort: Effort,
-): { argument: string | null; reason: string } | undefined {
+function findFault(schema: SellerSchema, args: Arguments, effort: Effort) {
   const { compiled, patterns } = compiledOf(schema, effort)
   // The validator would run patterns with the runtime's own expressions, which can take exponential time.
   for (const [name, pattern] of patterns) formats[name] = (text: string) => pattern.test(text)

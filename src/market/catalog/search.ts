@@ -7,9 +7,7 @@ import { readItemsTogether, type ShownItem, showItem } from './item.js'
 import { type CatalogItemRow, catalogItems, catalogWords, countListed } from './item-row.js'
 
 export interface CatalogQuery {
-  /**
-   * Beginnings of words that must all occur in an item's name, description or seller. Case is ignored.
-   */
+  /** Beginnings of words that must all occur in an item's name, description or seller. Case is ignored. */
   readonly query?: string | undefined
   readonly limit?: number | undefined
   readonly offset?: number | undefined
@@ -34,10 +32,7 @@ interface Found {
   readonly total: number
 }
 
-/**
- * Returns one page of the listed items that match, newest first, and how many match in all. The number of rows that it
- * reads does not grow with the catalog. Throws `field_invalid` for an offset above 1,000.
- */
+/** Returns a page of the listed items that match, newest first. It reads no more rows in a larger catalog. */
 export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
@@ -62,7 +57,6 @@ export async function listCatalogItems(
 interface Wanted {
   readonly words: readonly string[]
   readonly createdAfter: number | undefined
-  /** How many matches the page needs, with those before it. */
   readonly end: number
 }
 
@@ -101,17 +95,14 @@ async function idsOf(tx: Reader, word: string): Promise<Set<number>> {
 const longest = (words: readonly string[], most: number): string[] =>
   words.toSorted((a, b) => b.length - a.length).slice(0, most)
 
-async function idsOfAll(
-  words: readonly string[],
-  idsFor: (word: string) => Promise<Set<number>>,
-): Promise<Set<number>> {
+async function idsOfAll(words: readonly string[], idsFor: (word: string) => Promise<Set<number>>) {
   let common: Set<number> | undefined
   for (const word of words) {
     const ids = await idsFor(word)
     common = common ? new Set([...common].filter((id) => ids.has(id))) : ids
     if (common.size === 0) break
   }
-  return common ?? new Set()
+  return common ?? new Set<number>()
 }
 
 async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
@@ -128,26 +119,16 @@ async function idsOfPart(tx: Reader, part: string): Promise<Set<number>> {
   return found
 }
 
-/** The private items of an account that are for sale and match, of its newest ones. */
 async function privateMatches(tx: Reader, accountId: number, wanted: Wanted): Promise<CatalogItemRow[]> {
   const newest = { index: 'byAccount', prefix: [accountId], limit: MOST_COMPARED, reverse: true } as const
-  const rows = await tx.find(catalogItems, newest)
-  return matching(
-    tx,
-    rows.filter((row) => row.private && row.active && !row.archived),
-    wanted,
-  )
+  const own = (await tx.find(catalogItems, newest)).filter((row) => row.private && row.active && !row.archived)
+  return matching(tx, own, wanted)
 }
 
 const isNewer = (a: CatalogItemRow, b: CatalogItemRow): boolean =>
   a.created_at > b.created_at || (a.created_at === b.created_at && a.id > b.id)
 
-/** The items in whose text each word begins a word, and that were created in time. */
-async function matching(
-  tx: Reader,
-  rows: readonly CatalogItemRow[],
-  { words, createdAfter }: Wanted,
-): Promise<CatalogItemRow[]> {
+async function matching(tx: Reader, rows: readonly CatalogItemRow[], { words, createdAfter }: Wanted) {
   const recent = rows.filter(({ created_at }) => createdAfter === undefined || created_at > createdAfter)
   if (words.length === 0) return recent
   const page = await readItemsTogether(tx, recent)

@@ -16,14 +16,11 @@ import {
   isUser,
   type Payer,
 } from './checkout-row.js'
-import { refundCharges } from './refund.js'
+import { type Refunding, refundCharges } from './refund.js'
 
 /** How long past the longest charge and call an attempt may run. */
 const GRACE_MS = 40_000
 
-type Refunding = Pick<ServiceContext, 'clock' | 'random'>
-
-/** Starts an attempt. No other attempt runs at the same time. */
 export async function beginAttempt(
   tx: Writer,
   checkout: CheckoutRow,
@@ -38,10 +35,7 @@ export async function beginAttempt(
   return attempted
 }
 
-/**
- * Ends a failed attempt. The checkout is unpaid again, or expired, or still paying while the outcome of a charge is
- * unknown.
- */
+/** Ends a failed attempt: unpaid again, or expired, or still paying while the outcome of a charge is unknown. */
 export async function endAttempt(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
   const charges = await openCharges(tx, checkout)
   const status = charges.some(({ status }) => status === 'pending') ? 'paying' : 'unpaid'
@@ -56,19 +50,14 @@ async function expire(tx: Writer, checkout: CheckoutRow, service: Refunding): Pr
   await recordCheckoutEvent(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
 }
 
-export interface SuccessfulAttempt {
-  /** Whoever paid from a wallet. After a charge, the charge names the payer, who may have signed in since. */
-  readonly payer: Payer
-  readonly receiptId: number
-  /** The charge that paid. Undefined: a wallet paid. */
-  readonly chargeId: number | undefined
-}
-
-/** Ends a successful attempt. Refunds other cards that were charged. */
+/**
+ * Ends a successful attempt. Refunds other cards that were charged. `payer`: whoever paid from a wallet. A charge names
+ * its payer, who may have signed in since.
+ */
 export async function endPaidAttempt(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer: began, receiptId, chargeId }: SuccessfulAttempt,
+  { payer: began, receiptId, chargeId }: { payer: Payer; receiptId: number; chargeId: number | undefined },
   service: Refunding,
 ): Promise<CheckoutRow> {
   const charge = chargeId === undefined ? undefined : await tx.get(checkoutCharges, chargeId)
@@ -81,7 +70,6 @@ export async function endPaidAttempt(
   return paid
 }
 
-/** Expires an unpaid checkout. A checkout that is being paid expires when its attempt fails. */
 export const expireCheckout: TimerJob = async (tx, subject, service) => {
   const checkout = await tx.get(checkouts, Number(subject))
   if (checkout?.status !== 'unpaid') return
@@ -93,7 +81,6 @@ export const expireCheckout: TimerJob = async (tx, subject, service) => {
   else await expire(tx, checkout, service)
 }
 
-/** Checkouts that an attempt claims. */
 export const checkoutAttempts: FlowClaims<CheckoutRow> = {
   timer: CHECKOUT_ATTEMPT_ENDS,
   longestMs: ({ limits }) => limits.cardMs + limits.upstreamMs + GRACE_MS,

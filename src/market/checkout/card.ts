@@ -3,49 +3,35 @@ import { problem } from '../../base/problem.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
 import { networkAt, responsibleFor } from '../../identity/users/responsible.js'
 import { emailOf } from '../../identity/users/user.js'
-import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { checkProcessor, isChargeable } from '../../money/cards/charge-now.js'
+import { checkProcessor, type GiveUpCharge, isChargeable, type SettleCharge } from '../../money/cards/charge.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
-import { createPendingPayment, loseTopup, settleTopup } from '../../payments/topups/topup.js'
+import { type ChargeOrder, createPendingPayment, loseTopup, settleTopup } from '../../payments/topups/topup.js'
 import { getExisting } from '../../storage/existing.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import type { Writer } from '../../storage/storage.js'
 import { endAttempt } from './attempt.js'
 import { checkoutCharges, putCharge } from './charge.js'
 import { recordCheckoutEvent } from './checkout.js'
 import { type CheckoutRow, checkoutSeller, checkouts, isUser, type Payer, sellerIdOf } from './checkout-row.js'
 
-/** Throws `card_minimum`. */
-function checkChargeable(units: bigint, quantity: DigitalQuantityRow): void {
-  if (isChargeable(units, quantity)) return
-  const { decimals, shortcode } = quantity
-  throw problem('card_minimum', { detail: `The price is ${formatAmount(units, decimals)} ${shortcode}.` })
-}
-
-export interface CardOrder {
+type CardOrder = Pick<ChargeOrder, 'quantity' | 'units' | 'paymentMethodId' | 'description' | 'claim'> & {
   readonly payer: Payer
-  readonly quantity: DigitalQuantityRow
-  readonly amount: bigint
-  readonly paymentMethodId: string
-  readonly description: string
   readonly source: CallSource
-  /** Token of the flow that charges it. */
-  readonly claim: string
 }
 
-/**
- * Writes the charge that pays for a checkout. The caller charges it.
- * Throws `card_minimum`, `amount_invalid`, `too_many_declines`, `too_many_charges`, and `processor_failed` if there is no card processor.
- */
+/** Writes the charge that pays for a checkout. The caller charges it. Throws `card_minimum` and what `createPendingPayment` throws. */
 export async function beginCharge(
   tx: Writer,
   checkout: CheckoutRow,
-  { payer, quantity, amount, paymentMethodId, description, source, claim }: CardOrder,
+  { payer, source, ...order }: CardOrder,
   service: TwinContext & Pick<ServiceContext, 'cards' | 'clock' | 'instance' | 'limits'>,
 ): Promise<CardRow> {
   checkProcessor(service)
-  checkChargeable(amount, quantity)
+  const { quantity, units } = order
+  const { decimals, shortcode } = quantity
+  if (!isChargeable(units, quantity))
+    throw problem('card_minimum', { detail: `The price is ${formatAmount(units, decimals)} ${shortcode}.` })
   const at = service.clock.now()
   const sellerId = await sellerIdOf(tx, checkout)
   const guests = `guests:account:${sellerId}` as const
@@ -54,34 +40,19 @@ export async function beginCharge(
   // A guest's network alone never reaches the limit of all guests.
   const subjects = [`checkout:${checkout.id}`, maker, ...(own && !isUser(payer) ? [guests] : [])] as const
   const twin = await twinOf(tx, checkout, quantity, service)
-  const to = await addressOf(tx, checkout, payer, twin)
-  const { payment, message } = await createPendingPayment(
-    tx,
-    {
-      twin,
-      quantity,
-      units: amount,
-      paymentMethodId,
-      description,
-      to,
-      purpose: 'checkout',
-      subjects,
-      maker,
-      claim,
-      at,
-    },
-    service,
-  )
+  // A guest's email is the one that the link was made for, if any.
+  const to = (await emailOf(tx, payer)) ?? checkout.email ?? twin.hostname
+  const charged = { ...order, twin, to, purpose: 'checkout', subjects, maker, at } as const
+  const { payment, message } = await createPendingPayment(tx, charged, service)
   const charge = {
     id: payment.id,
     checkout_id: checkout.id,
     payer,
     status: 'pending',
-    amount: String(amount),
+    amount: String(units),
     to,
-    seller_id: sellerId,
   } as const
-  putCharge(tx, { ...charge, charge_id: null, movement_id: null })
+  putCharge(tx, { ...charge, seller_id: sellerId, charge_id: null, movement_id: null })
   return message
 }
 
@@ -95,11 +66,6 @@ async function twinOf(
   const twin = await createTwin(tx, { owner: `checkout:${checkout.id}`, dq, at: service.clock.now() }, service)
   tx.put(checkouts, { ...(await getExisting(tx, checkouts, checkout.id)), twin_id: twin.id })
   return twin
-}
-
-/** A guest's email is the one that the link was made for, if any. */
-async function addressOf(tx: Reader, { email }: CheckoutRow, payer: Payer, { hostname }: TwinRow): Promise<string> {
-  return (await emailOf(tx, payer)) ?? email ?? hostname
 }
 
 /**

@@ -91,10 +91,5 @@ export async function openCharges(tx: Reader, { id }: CheckoutRow): Promise<Chec
   return open
 }
 
-/** Returns an earlier charge of this payer that is not spent. It pays, so the card is not charged again. */
-export const chargedFor = async (
-  tx: Reader,
-  checkout: CheckoutRow,
-  payer: Payer,
-): Promise<CheckoutChargeRow | undefined> =>
+export const chargedFor = async (tx: Reader, checkout: CheckoutRow, payer: Payer) =>
   (await openCharges(tx, checkout)).find((charge) => charge.status === 'charged' && charge.payer === payer)

@@ -11,7 +11,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { users } from '../../identity/users/user.js'
-import { isChargeable, isWithinCardMost } from '../../money/cards/charge-now.js'
+import { isChargeable, isWithinCardMost } from '../../money/cards/charge.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { amountText } from '../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
@@ -26,17 +26,14 @@ import { checkoutPages, checkoutSentence, checkoutTitle } from './checkout-page.
 import { type CheckoutRow, type Payer, payerOfSession } from './checkout-row.js'
 import { completeCheckout, type PaymentMethod, quoteOf } from './complete.js'
 
-/** What is for sale, as people read it. */
 export type Offer = Awaited<ReturnType<typeof offerOf>>
 
-/** How the visitor pays, and the current step. */
 export type PaymentStep =
   | SignInStep
   | { readonly step: 'wallet'; readonly email: string; readonly balance: string; readonly isEnough: boolean }
   /** `charged`: an earlier charge of the payer's card pays, so the page does not ask for a card. */
   | { readonly step: 'card'; readonly methods: readonly TestPaymentMethod[]; readonly charged: boolean }
 
-/** What the page of a checkout shows. */
 export type CheckoutStep =
   | { readonly step: 'offer'; readonly offer: Offer; readonly payment: PaymentStep }
   /** The link can no longer be paid. */
@@ -54,10 +51,7 @@ export type CheckoutVisit = Visit<{ readonly token: string }>
 
 type Context = Pick<ServiceContext, 'clock' | 'sandbox' | 'keys' | 'cards' | 'limits'>
 
-/**
- * Returns the current step of a checkout page. Throws `not_found`, `checkout_expired`, and `checkout_paid` if someone
- * else paid.
- */
+/** Returns the current step of a checkout page. Throws `checkout_paid` if someone else paid. */
 export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Context): Promise<CheckoutStep | Next> {
   const at = context.clock.now()
   const { token, sessionId, refused } = visit
@@ -83,12 +77,8 @@ export async function checkoutStep(tx: Reader, visit: CheckoutVisit, context: Co
 async function paid(tx: Reader, checkout: CheckoutRow, payer: Payer, { keys }: Context): Promise<CheckoutStep> {
   if (checkout.payer !== payer) throw problem('checkout_paid')
   const receipt = await showReceipt(tx, receiptIdOf(checkout), { keys, for: 'buyer' })
-  return {
-    step: 'paid',
-    receipt,
-    amount: await amountText(tx, { dq: checkout.dq, amount: checkout.price }),
-    successUrl: checkout.success_url,
-  }
+  const amount = await amountText(tx, { dq: checkout.dq, amount: checkout.price })
+  return { step: 'paid', receipt, amount, successUrl: checkout.success_url }
 }
 
 interface CheckoutState {
@@ -107,10 +97,7 @@ async function unpaid(tx: Reader, state: CheckoutState, context: Context): Promi
   return { step: 'offer', offer, payment: await paymentStep(tx, { ...state, offer }, context) }
 }
 
-/**
- * `quote`: the price as the page's form sends it. `byCard`: whether a card can be charged this amount. `testMethods`: test
- * cards on the page, none outside of a sandbox, or if the card processor has none.
- */
+/** `quote`: the price as the page's form sends it. `testMethods`: test cards on the page, none outside of a sandbox. */
 const offerOf = async (
   tx: Reader,
   { dq, price, arguments: args, cancel_url }: CheckoutRow,
@@ -130,7 +117,6 @@ const offerOf = async (
   testMethods: (sandbox && cards?.testMethods) ?? [],
 })
 
-/** Longer values are shortened. */
 const MAX_CHARACTERS = 500
 
 function receiptText(value: unknown): string {
@@ -138,7 +124,6 @@ function receiptText(value: unknown): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text
 }
 
-/** Steps to which the page itself links. */
 const steps = ['email', 'code', 'device', 'wallet', 'card'] as const
 
 async function paymentStep(
@@ -161,7 +146,6 @@ async function paymentStep(
   return { step: 'wallet', email: user.email, balance: shown, isEnough: balance >= BigInt(checkout.price) }
 }
 
-/** A form, with the quote that the page showed. */
 interface FilledCheckout extends FilledSignIn, PriceQuote {
   readonly payment_method_id?: string | undefined
 }
@@ -181,9 +165,6 @@ async function pay(
     throw error
   }
 }
-
-const missingCard = (): Problem =>
-  problem('field_invalid', { detail: '"payment_method_id" is missing.', fields: { field: 'payment_method_id' } })
 
 export const checkoutFlow = formFlow({
   path: '/checkout/:token',
@@ -205,9 +186,9 @@ export const checkoutFlow = formFlow({
     card: {
       async handle(visit: CheckoutVisit, filled: FilledCheckout, service: ServiceContext) {
         const { payment_method_id: paymentMethodId } = filled
-        return paymentMethodId === undefined
-          ? missingCard()
-          : pay(visit, filled, { by: 'card', paymentMethodId }, service)
+        if (paymentMethodId !== undefined) return pay(visit, filled, { by: 'card', paymentMethodId }, service)
+        const field = 'payment_method_id'
+        return problem('field_invalid', { detail: `"${field}" is missing.`, fields: { field } })
       },
     },
     async cancel(tx: Writer, { token }: CheckoutVisit) {

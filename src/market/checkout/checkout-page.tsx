@@ -6,7 +6,6 @@ import { Actions, AmountText, Button, Choices, Facts, Form, GoOn, Onward, QuoteF
 import { SignedInAs, SignInForms } from '../../http/pages/sign-in-forms.js'
 import type { CheckoutStep, Offer, PaymentStep } from './checkout-flow.js'
 
-/** Sentences for people, instead of those for programs. */
 const sentences: Partial<Record<ProblemCode, string>> = {
   insufficient_funds: 'Your wallet does not hold enough for this. Nothing was charged.',
   item_inactive: 'This is no longer for sale. Nothing was charged.',
@@ -72,8 +71,7 @@ function paidPage({ receipt, amount, successUrl }: At<CheckoutStep, 'paid'>): Fo
         <Facts
           facts={[
             ['Transaction', String(receipt.transaction_id)],
-            ['Seller', receipt.seller],
-            ['On your receipt', receipt.descriptor],
+            ...[['Seller', receipt.seller] as const, ['On your receipt', receipt.descriptor] as const],
           ]}
         />
       </>
@@ -133,15 +131,9 @@ const titles: Partial<Record<ProblemCode, string>> = {
   not_found: 'Nothing to pay here',
 }
 
-/** Title of a page that says why a checkout cannot be paid. */
 export const checkoutTitle = ({ code }: Problem): string => titles[code] ?? 'This payment cannot continue'
 
-interface PaymentFormProps extends Omit<View, 'poll'> {
-  readonly payment: PaymentStep
-  readonly offer: Offer
-}
-
-export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNode {
+function PaymentForm({ payment, offer, ...view }: { payment: PaymentStep; offer: Offer } & Omit<View, 'poll'>): VNode {
   switch (payment.step) {
     case 'email':
     case 'code':
@@ -163,13 +155,7 @@ export function PaymentForm({ payment, offer, ...view }: PaymentFormProps): VNod
   }
 }
 
-const WalletForm = ({
-  email,
-  balance,
-  isEnough,
-  quote,
-  canCancel,
-}: Extract<PaymentStep, { step: 'wallet' }> & Pick<Offer, 'quote' | 'canCancel'>) => (
+const WalletForm = ({ email, balance, isEnough, quote, canCancel }: At<PaymentStep, 'wallet'> & Offer) => (
   <>
     <SignedInAs email={email} another={<a href="?step=email">Not you?</a>} />
     <Form>
@@ -183,13 +169,7 @@ const WalletForm = ({
   </>
 )
 
-const CardForm = ({
-  methods,
-  charged,
-  price,
-  quote,
-  canCancel,
-}: Extract<PaymentStep, { step: 'card' }> & Pick<Offer, 'price' | 'quote' | 'canCancel'>) => (
+const CardForm = ({ methods, charged, price, quote, canCancel }: At<PaymentStep, 'card'> & Offer) => (
   <Form>
     <QuoteFields {...quote} />
     {charged ? (
@@ -211,11 +191,7 @@ const CardForm = ({
   </Form>
 )
 
-export const OtherPaymentMethod = ({
-  payment,
-  byCard,
-  testMethods,
-}: { payment: PaymentStep } & Pick<Offer, 'byCard' | 'testMethods'>) => {
+const OtherPaymentMethod = ({ payment, byCard, testMethods }: { payment: PaymentStep } & Offer) => {
   if (payment.step === 'card')
     return (
       <p class="more">

@@ -8,10 +8,8 @@ import { collection, type Reader } from '../../storage/storage.js'
 import { catalogItems } from '../catalog/item-row.js'
 import { type ChargeStatus, chargesOf, checkoutCharges, hasOpenCharge } from './charge.js'
 
-/** How long an expired checkout still answers 410, so that its payer learns what happened. */
+/** How long an expired checkout still answers 410, so that its payer learns what happened, and if a card was used. */
 const UNPAID_FOR = 7 * DAY
-
-/** The same, if a card was used. Its refund may be asked about. */
 const CHARGED_FOR = 90 * DAY
 
 /** Kind of the timer that expires a checkout. Its subject is the checkout's id. */
@@ -120,10 +118,7 @@ const UNSETTLED: readonly ChargeStatus[] = ['pending', 'charged', 'refunding', '
 /** More than a guest ever begins, and few enough for one transaction. */
 const MAX_ROWS = 1000
 
-/**
- * Makes a guest who signs in the payer of what they began: their charges pay for the user, and the user sees their
- * receipts. The old session id becomes useless.
- */
+/** Makes a guest who signs in the payer of what they began. The old session id becomes useless. */
 export const moveCheckoutsAtSignIn: OnSignIn = async (tx, { previousSessionId, userId }) => {
   const guest = payerOfSession(previousSessionId, null)
   const payer: Payer = `user:${userId}`

@@ -8,6 +8,7 @@ import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
+import type { EventType } from '../../jobs/events/event-types.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
@@ -24,8 +25,6 @@ import {
   type Payer,
 } from './checkout-row.js'
 
-const LIFETIME_MS = DAY
-
 export interface NewCheckout {
   readonly maker: Owner | null
   /** Actor of the event, if not the maker: the client id of an app. */
@@ -40,9 +39,7 @@ export interface NewCheckout {
   readonly at: number
 }
 
-/**
- * Creates a link that pays for one purchase. Throws what `quoteItem` throws, and `field_invalid` for an unusable URL.
- */
+/** Creates a link that pays for one purchase. Throws what `quoteItem` throws, and `field_invalid` for an unusable URL. */
 export async function createCheckout(
   tx: Writer,
   { maker, actor = maker ?? 'guest', itemId, args, within, email, successUrl, cancelUrl, at }: NewCheckout,
@@ -70,7 +67,7 @@ export async function createCheckout(
     receipt_id: null,
     payer: null,
     twin_id: null,
-    expires_at: at + LIFETIME_MS,
+    expires_at: at + DAY,
     created_at: at,
   }
   tx.put(checkouts, checkout)
@@ -82,7 +79,6 @@ export async function createCheckout(
 
 const MAX_URL_LENGTH = 2048
 
-/** Checks the URL of a site to which a payer is sent. Throws `field_invalid`. */
 function checkedUrl(field: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = /[\s\p{Cc}]/u.test(text) ? undefined : parsedUrl(text)
@@ -94,7 +90,6 @@ function checkedUrl(field: string, text: string | undefined): string | null {
   })
 }
 
-/** Returns the checkout of a link. Throws `not_found`. */
 export async function checkoutByToken(tx: Reader, token: string): Promise<CheckoutRow> {
   const [checkout] = await tx.find(checkouts, { index: 'byToken', prefix: [digest(token)], limit: 1 })
   if (!checkout) throw problem('not_found')
@@ -114,9 +109,7 @@ export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
 
 export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
 
-/**
- * Returns a checkout for anyone with its link, without the delivered content. Throws `not_found`, `checkout_expired`.
- */
+/** Returns a checkout for anyone with its link, without the delivered content. */
 export async function readCheckout(
   tx: Reader,
   token: string,
@@ -132,7 +125,6 @@ export async function readCheckout(
 
 export type ShownCheckout = Awaited<ReturnType<typeof showCheckout>>
 
-/** Shows a checkout. Times are in Unix seconds, `price` is in the digital quantity. */
 export async function showCheckout(
   tx: Reader,
   checkout: CheckoutRow,
@@ -154,24 +146,12 @@ export async function showCheckout(
   }
 }
 
-/**
- * `charge_lost`, `refund_lost`: the processor never said how it ended. `refund_settled`: the seller settled a failed
- * refund.
- */
-export type CheckoutEventType =
-  | 'created'
-  | 'paid'
-  | 'expired'
-  | 'refunded'
-  | 'refund_refused'
-  | 'charge_lost'
-  | 'refund_lost'
-  | 'refund_settled'
+type ActOf<Type> = Type extends `checkout.${infer Act}` ? Act : never
 
 /** Records an event for the maker of a checkout and for its payer. It does not contain the link's secret. */
 export async function recordCheckoutEvent(
   tx: Writer,
-  act: CheckoutEventType,
+  act: ActOf<EventType>,
   checkout: CheckoutRow,
   { actor, to, payer = checkout.payer, at, data }: CheckoutEvent,
 ): Promise<void> {
@@ -190,11 +170,9 @@ export async function recordCheckoutEvent(
 
 interface CheckoutEvent {
   readonly actor: string
-  /** Owner of the event instead of the maker. */
   readonly to?: Owner
   /** Payer of the event. Default: whoever paid. */
   readonly payer?: Payer | null
   readonly at: number
-  /** Further data of the event. */
   readonly data?: Readonly<Record<string, unknown>>
 }

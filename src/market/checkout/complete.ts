@@ -5,7 +5,7 @@ import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/responsible.js'
 import { runExclusively } from '../../jobs/flows/exclusive-run.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
-import { chargeNow, unchargedProblem } from '../../money/cards/charge-now.js'
+import { chargeNow, unchargedProblem } from '../../money/cards/charge.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
@@ -13,10 +13,17 @@ import { payingTwin, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
-import { callOf, spendCalls } from '../purchases/call-limits.js'
-import { endpointRequest } from '../purchases/dispatch.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
-import { beginPurchase, checkPrice, type HeldPurchase, type Quote, quoteItem } from '../purchases/purchase.js'
+import {
+  beginPurchase,
+  callOf,
+  checkPrice,
+  endpointRequest,
+  type HeldPurchase,
+  type Quote,
+  quoteItem,
+  spendCalls,
+} from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
 import { abandonAttempt, beginAttempt, checkoutAttempts, endAttempt, endPaidAttempt } from './attempt.js'
 import { beginCharge } from './card.js'
@@ -33,13 +40,11 @@ import {
 import { type CheckoutRow, checkoutOfAttempt, checkouts, isUser, type Payer } from './checkout-row.js'
 import { refundCharges } from './refund.js'
 
-/** How a checkout is paid. `hostname` default: the user's first wallet. */
 export type PaymentMethod =
   | { readonly by: 'wallet'; readonly hostname: string | undefined }
   | { readonly by: 'card'; readonly paymentMethodId: string }
 
 export interface Completion {
-  /** The secret of the link. */
   readonly token: string
   readonly payer: Payer
   readonly method: PaymentMethod
@@ -50,11 +55,7 @@ export interface Completion {
 
 /**
  * Pays a checkout once and delivers what is bought. Concurrent calls wait for the running attempt. The payer gets the
- * same receipt each time.
- * Throws `too_many_hops`, `not_found`, `sign_in_required`, `checkout_paid` for anyone but the payer, `checkout_paying`
- * while the outcome of a charge is unknown, `checkout_expired`, `price_changed`, `card_minimum`, `too_many_declines`,
- * `card_declined`, `processor_failed`, `upstream_failed`, and what `quoteItem`, `payingTwin` and `beginPurchase` throw.
- * The checkout is unpaid again then.
+ * same receipt each time. Whatever it throws, the checkout is unpaid again then, unless the outcome of a charge is unknown.
  */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
   checkHops(order.hops)
@@ -70,12 +71,10 @@ export async function completeCheckout(order: Completion, service: ServiceContex
 interface Attempt {
   readonly order: Completion
   readonly run: FlowRun
-  /** Set once the attempt has charged a card. */
   readonly chargeId?: number
   readonly service: ServiceContext
 }
 
-/** The steps of an attempt. Returns undefined if a different one was faster. */
 async function pay(attempt: Attempt): Promise<ShownCheckout | Problem | undefined> {
   const { run, service } = attempt
   let begun = await run.transaction(
@@ -146,7 +145,6 @@ async function showToPayer(
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
-/** Returns the quote of a link, or the problem that makes it unusable. */
 export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
   const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
   try {
@@ -164,12 +162,7 @@ export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote 
   }
 }
 
-async function refuseAttempt(
-  tx: Writer,
-  checkout: CheckoutRow,
-  refused: Problem,
-  service: ServiceContext,
-): Promise<Begun> {
+async function refuseAttempt(tx: Writer, checkout: CheckoutRow, refused: Problem, service: ServiceContext) {
   await endAttempt(tx, checkout, service)
   await refundCharges(tx, checkout, service)
   return { ended: refused }
@@ -192,7 +185,7 @@ async function beginPayment(
     endpointRequest(item, checkout.arguments, await decryptParameters(tx, item.id, service))
     const { source } = order
     const card = { paymentMethodId: method.paymentMethodId, description: commodity.descriptor, source, claim: token }
-    return { message: await beginCharge(tx, begun, { payer, quantity, amount, ...card }, service) }
+    return { message: await beginCharge(tx, begun, { payer, quantity, units: amount, ...card }, service) }
   }
   const buyer = ownerOf(checkout, payer)
   const twin =
@@ -223,7 +216,6 @@ async function chargeCard(message: CardRow, { run, service }: Attempt): Promise<
   throw unchargedProblem(result, { isPending: charge?.status !== 'failed', failed, unknown: OUTCOME_UNKNOWN })
 }
 
-/** Settles the purchase. The same transaction marks the checkout as paid. */
 async function settle(
   tx: Writer,
   { held, chargeId, answer }: Purchasing & { readonly answer: ServiceAnswer },

@@ -1,4 +1,5 @@
 import type { Owner } from '../../base/owner.js'
+import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
 import { quoted } from '../../base/text/quotation.js'
@@ -7,21 +8,22 @@ import { sendMail } from '../../identity/mail/send-mail.js'
 import { emailOf } from '../../identity/users/user.js'
 import { postRefund } from '../../jobs/outbox/outbox.js'
 import type { GiveUpRefund, SettleRefund } from '../../money/cards/charge.js'
-import { amountText, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
-import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
+import { amountText, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount } from '../../money/ledger/amount.js'
+import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
+import { primaryTwin } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/existing.js'
+import { allRows, type PageBounds } from '../../storage/page.js'
+import { ReadOnce } from '../../storage/read-once.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { billingEmails } from '../billing/profile.js'
 import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
 import { recordCheckoutEvent, twinIdOf } from './checkout.js'
 import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf } from './checkout-row.js'
 
-export async function refundCharges(
-  tx: Writer,
-  checkout: CheckoutRow,
-  service: Pick<ServiceContext, 'clock' | 'random'>,
-): Promise<void> {
+export type Refunding = Pick<ServiceContext, 'clock' | 'random'>
+
+export async function refundCharges(tx: Writer, checkout: CheckoutRow, service: Refunding): Promise<void> {
   for (const charge of await openCharges(tx, checkout))
     if (charge.status === 'charged') await refundCharge(tx, charge, checkout, service)
 }
@@ -31,7 +33,7 @@ export async function refundCharge(
   tx: Writer,
   charge: CheckoutChargeRow,
   checkout: CheckoutRow,
-  { clock, random }: Pick<ServiceContext, 'clock' | 'random'>,
+  { clock, random }: Refunding,
 ): Promise<void> {
   const at = clock.now()
   const { id: dq, issuer_twin_id } = await quantityOf(tx, checkout.dq)
@@ -42,8 +44,7 @@ export async function refundCharge(
   await requestRefund(tx, { ...charge, movement_id: movement.id, refund_id }, checkout, at)
 }
 
-/** Sends a refund to the processor, or sends it again under the same id. */
-export async function requestRefund(
+async function requestRefund(
   tx: Writer,
   charge: CheckoutChargeRow & { readonly refund_id: string },
   checkout: CheckoutRow,
@@ -52,17 +53,12 @@ export async function requestRefund(
   const { decimals, shortcode: currency } = await quantityOf(tx, checkout.dq)
   putCharge(tx, { ...charge, status: 'refunding' })
   const shown = `${formatAmount(charge.amount, decimals)} ${currency}`
+  const charge_id = required(charge.charge_id, `the processor's name for charge ${charge.id}`)
   await postRefund(tx, {
     to: charge.to,
     subject: `Refund ${shown}`,
     text: `${checkout.name}: ${shown} is refunded to the card.`,
-    refund: {
-      id: charge.refund_id,
-      charge_id: required(charge.charge_id, `the processor's name for charge ${charge.id}`),
-      amount: charge.amount,
-      decimals,
-      currency,
-    },
+    refund: { id: charge.refund_id, charge_id, amount: charge.amount, decimals, currency },
     purpose: 'checkout',
     purposeId: charge.id,
     at,
@@ -87,17 +83,11 @@ export const endCheckoutRefund: SettleRefund = async (tx, { id, result }, servic
   const data = { reason, charge_id: charge.charge_id, refund: charge.id }
   const event = { actor: 'service', to: await checkoutSeller(tx, checkout), payer: charge.payer } as const
   await recordCheckoutEvent(tx, 'refund_refused', checkout, { ...event, at, data })
-  await mailUnrefunded(tx, refused, checkout, {
-    why: `The card processor's reason: ${reason}.`,
-    at,
-    baseUrl: service.baseUrl,
-  })
+  const why = `The card processor's reason: ${reason}.`
+  await mailUnrefunded(tx, refused, checkout, { why, at, baseUrl: service.baseUrl })
 }
 
-/**
- * Records that the outcome of a refund stays unknown. The value stays held, because a second refund under a new id
- * might pay twice.
- */
+/** Records that the outcome of a refund stays unknown. The value stays held, because a second refund might pay twice. */
 export const loseCheckoutRefund: GiveUpRefund = async (tx, { id, refundId }, { clock, baseUrl }) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'refunding') return
@@ -118,8 +108,7 @@ const payersEmail = async (tx: Reader, { payer }: CheckoutChargeRow, { email }: 
 /** Whose address a payer's email is, if it is proven. A guest's was named by whoever made the link. */
 const ownerOfEmail = ({ payer }: CheckoutChargeRow): Owner | null => (isUser(payer) ? payer : null)
 
-/** Mails the payer, if their email is known, and the seller that a refund failed. */
-export async function mailUnrefunded(
+async function mailUnrefunded(
   tx: Writer,
   charge: CheckoutChargeRow,
   checkout: CheckoutRow,
@@ -139,8 +128,7 @@ export async function mailUnrefunded(
     await sendMail(tx, { ...mail, to: each, owner: `account:${sellerId}`, text: forSeller })
 }
 
-/** Mails the payer, if their email is known, how the seller settled a refund. */
-export async function mailSettled(
+async function mailSettled(
   tx: Writer,
   charge: CheckoutChargeRow,
   checkout: CheckoutRow,
@@ -151,4 +139,117 @@ export async function mailSettled(
   const subject = `Refund of ${await amountText(tx, { dq: checkout.dq, amount: charge.amount })}`
   const text = `${quoted(checkout.name)}: ${how}`
   await sendMail(tx, { kind: 'refund', to, owner: ownerOfEmail(charge), subject, text, at })
+}
+
+interface Found {
+  readonly charge: CheckoutChargeRow
+  readonly checkout: CheckoutRow
+}
+
+/** Returns the failed refunds of a seller, newest first. */
+export async function listCheckoutRefunds(tx: Reader, accountId: number, { limit = 20, after }: PageBounds) {
+  const waiting: CheckoutChargeRow[] = []
+  // There are few of these rows: processors rarely refuse a refund, and settling removes it from the list.
+  for (const status of ['unrefunded', 'refund_lost'] as const)
+    for await (const charge of allRows(tx, checkoutCharges, { index: 'byStatus', prefix: [status] }))
+      if (charge.seller_id === accountId && (after === undefined || charge.id < after)) waiting.push(charge)
+  const shown = waiting.sort((a, b) => b.id - a.id).slice(0, limit)
+  const page = new ReadOnce(tx)
+  const ids = shown.map(({ checkout_id }) => checkout_id)
+  const sold = (await page.getMany(checkouts, ids)).filter((row) => row !== undefined)
+  await readQuantities(page, sold)
+  const refunds = []
+  for (const charge of shown)
+    refunds.push(
+      await readShownRefund(page, { charge, checkout: await getExisting(page, checkouts, charge.checkout_id) }),
+    )
+  return { refunds, next: waiting.length > limit ? (shown.at(-1)?.id ?? null) : null }
+}
+
+/** `unknown`: the processor never said how it ended. `email`: the one that the link was made for. */
+async function readShownRefund(tx: Reader, { charge, checkout }: Found) {
+  const { id, amount, status, refusal = null, charge_id, refund_id = null, payer } = charge
+  const { id: checkout_id, catalog_item_id, name, dq, email } = checkout
+  return {
+    id,
+    checkout_id,
+    catalog_item_id,
+    name,
+    amount: toAmount(amount, (await quantityOf(tx, dq)).decimals),
+    dq,
+    status: status === 'unrefunded' ? ('refused' as const) : ('unknown' as const),
+    reason: refusal,
+    charge_id,
+    refund_id,
+    payer: isUser(payer) ? ('user' as const) : ('guest' as const),
+    email,
+  }
+}
+
+/** `returned`: the payer has the money. `wallet`: the value goes to the payer's wallet. `again`: farthing tries again. */
+export const outcomes = ['returned', 'wallet', 'again'] as const
+type RefundOutcome = (typeof outcomes)[number]
+/** Settles a failed refund once. The value goes to its issuer or to the payer, never to the seller. */
+export async function settleCheckoutRefund(
+  tx: Writer,
+  { accountId, id, outcome }: { accountId: number; id: number; outcome: RefundOutcome },
+  service: Refunding,
+): Promise<{ id: number; outcome: RefundOutcome }> {
+  const found = await waitingRefund(tx, accountId, id)
+  const at = service.clock.now()
+  if (outcome === 'again') await retryRefund(tx, found, service)
+  else if (outcome === 'wallet') await credit(tx, found, at)
+  else await giveToIssuer(tx, found, at)
+  const { charge, checkout } = found
+  const seller = `account:${accountId}` as const
+  const event = { actor: seller, to: seller, payer: charge.payer, at, data: { refund: id, outcome } }
+  await recordCheckoutEvent(tx, 'refund_settled', checkout, event)
+  if (outcome !== 'again') await mailSettled(tx, charge, checkout, { how: sentences[outcome], at })
+  return { id, outcome }
+}
+
+const sentences: Readonly<Record<Exclude<RefundOutcome, 'again'>, string>> = {
+  returned: 'the seller says that you have your money back. If you do not, contact the seller.',
+  wallet: 'the amount is now in your wallet.',
+}
+
+async function waitingRefund(tx: Reader, accountId: number, id: number): Promise<Found> {
+  const charge = await tx.get(checkoutCharges, id)
+  const checkout = charge && (await tx.get(checkouts, charge.checkout_id))
+  if (!checkout || (await sellerIdOf(tx, checkout)) !== accountId) throw problem('not_found')
+  if (charge.status === 'unrefunded' || charge.status === 'refund_lost') return { charge, checkout }
+  throw charge.refund_id === undefined ? problem('not_found') : problem('refund_settled')
+}
+
+async function retryRefund(tx: Writer, { charge, checkout }: Found, service: Refunding): Promise<void> {
+  if (charge.status === 'unrefunded') return refundCharge(tx, charge, checkout, service)
+  const { refund_id } = charge
+  // A refund under a new id might pay twice.
+  if (refund_id === undefined) throw problem('refund_outcome_refused', { detail: REFUND_UNKNOWN })
+  await requestRefund(tx, { ...charge, refund_id }, checkout, service.clock.now())
+}
+
+const REFUND_UNKNOWN =
+  'It is unknown whether the card was refunded. Look it up at the card processor, and send `returned` once the payer has the money.'
+
+async function credit(tx: Writer, { charge, checkout }: Found, at: number): Promise<void> {
+  if (charge.status !== 'unrefunded') throw problem('refund_outcome_refused', { detail: REFUND_UNKNOWN })
+  const wallet = isUser(charge.payer) ? await primaryTwin(tx, charge.payer) : undefined
+  if (!wallet)
+    throw problem('refund_outcome_refused', {
+      detail: 'The payer is a guest and has no wallet. Return the money and send `returned`, or send `again`.',
+    })
+  const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: wallet.id }
+  await post(tx, { kind: 'transfer', dq: checkout.dq, amount: BigInt(charge.amount), ...parties, at })
+  putCharge(tx, { ...charge, status: 'credited' })
+}
+
+async function giveToIssuer(tx: Writer, { charge, checkout }: Found, at: number): Promise<void> {
+  if (charge.movement_id !== null) await postHold(tx, charge.movement_id, at)
+  else {
+    const { id: dq, issuer_twin_id } = await quantityOf(tx, checkout.dq)
+    const parties = { payerTwinId: twinIdOf(checkout), payeeTwinId: issuer_twin_id }
+    await post(tx, { kind: 'refund', dq, amount: BigInt(charge.amount), ...parties, at })
+  }
+  putCharge(tx, { ...charge, status: 'refunded' })
 }

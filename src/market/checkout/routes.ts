@@ -1,49 +1,93 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
+import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
-import { CheckoutShape, Email, LinkPath, PaymentMethodId, quoteFields, z } from '../../http/fields/schema.js'
+import {
+  Amount,
+  CheckoutShape,
+  ContentHash,
+  component,
+  Email,
+  IdPath,
+  LinkPath,
+  PageQuery,
+  PaymentMethodId,
+  pageOf,
+  quoteFields,
+  z,
+} from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
 import { payerOfSession } from './checkout-row.js'
 import { type Completion, completeCheckout } from './complete.js'
+import { listCheckoutRefunds, outcomes, settleCheckoutRefund } from './refund.js'
 
+const Refund = component('CheckoutRefund', {
+  id: z.Id,
+  checkout_id: z.Id,
+  catalog_item_id: z.Id,
+  name: z.string(),
+  amount: Amount,
+  dq: ContentHash,
+  status: z.enum(['refused', 'unknown']),
+  reason: z.nullable(z.string()),
+  charge_id: z.nullable(z.TextId),
+  refund_id: z.nullable(z.TextId),
+  payer: z.enum(['user', 'guest']),
+  email: z.nullable(z.string()),
+})
+
+const Outcome = z.enum(outcomes)
+const designed = { evidence: 'designed', versions: ['v4'] } as const
 const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
 
 /** What stands in the way of paying, from a wallet or by card. */
 const refusals = [
-  'not_found',
-  'sign_in_required',
-  'checkout_paid',
-  'checkout_paying',
-  'checkout_expired',
-  'price_changed',
-  'too_many_hops',
-  'too_many_calls',
-  'too_many_new',
-  'item_inactive',
-  'arguments_refused',
-  'schema_refused',
-  'amount_invalid',
-  'insufficient_funds',
-  'card_minimum',
-  'too_many_declines',
-  'too_many_charges',
-  'card_declined',
-  'processor_failed',
-  'parameter_unreadable',
-  'upstream_failed',
+  ...(['not_found', 'sign_in_required', 'checkout_paid', 'checkout_paying', 'checkout_expired'] as const),
+  ...(['price_changed', 'too_many_hops', 'too_many_calls', 'too_many_new'] as const),
+  ...ERRORS.item,
+  ...(['amount_invalid', 'insufficient_funds', 'card_minimum'] as const),
+  ...ERRORS.card,
+  ...(['parameter_unreadable', 'upstream_failed'] as const),
 ] as const
 
 const checkoutPage = { ...checkoutFlow.page, params: LinkPath, redirects: true } as const
 
 export const checkoutRoutes = defineRoutes('checkout', {
+  listCheckoutRefunds: route({
+    ...designed,
+    summary:
+      "List the failed refunds of the caller's sales, newest first. farthing keeps their value until you settle them.",
+    method: 'GET',
+    path: '/checkout/refunds',
+    auth: ['account'],
+    query: PageQuery,
+    result: pageOf('refunds', Refund),
+    read: (tx, { query, principal }) => listCheckoutRefunds(tx, principal.id, query),
+  }),
+
+  settleCheckoutRefund: route({
+    ...designed,
+    summary:
+      'Settle a failed refund. `returned`: the payer has the money. `wallet`: credit the wallet of the payer. `again`: ask the card processor again.',
+    method: 'POST',
+    path: '/checkout/refunds/:id/settle',
+    auth: ['account'],
+    params: IdPath,
+    body: z.object({ outcome: Outcome }),
+    result: z.object({ id: z.Id, outcome: Outcome }),
+    errors: ['not_found', 'refund_settled', 'refund_outcome_refused'],
+    idempotent: true,
+    write: (tx, { params, body, principal }, service) =>
+      settleCheckoutRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
+  }),
+
   createCheckout: route({
     summary: 'Create a link that pays for one purchase. Whoever has it can pay within 24 hours.',
-    evidence: 'designed',
+    ...designed,
     method: 'POST',
     path: '/checkout',
-    versions: ['v4'],
     auth: ['account', 'user', 'agent', 'guest'],
     body: z.object({
       catalog_item_id: z.Id,
@@ -68,10 +112,9 @@ export const checkoutRoutes = defineRoutes('checkout', {
 
   readCheckout: route({
     summary: 'Read a checkout by the z.secret of its link.',
-    evidence: 'designed',
+    ...designed,
     method: 'GET',
     path: '/checkout/:token',
-    versions: ['v4'],
     auth: ['none'],
     params: LinkPath,
     result: CheckoutShape,
@@ -81,10 +124,9 @@ export const checkoutRoutes = defineRoutes('checkout', {
 
   completeCheckout: route({
     summary: "Pay a checkout once, from one of the caller's wallets or by card, and deliver what it sells.",
-    evidence: 'designed',
+    ...designed,
     method: 'POST',
     path: '/checkout/:token/complete',
-    versions: ['v4'],
     auth: ['user', 'guest'],
     params: LinkPath,
     body: z.object({
@@ -131,15 +173,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
     }),
     status: 303,
     refusesCardData: true,
-    errors: [
-      ...refusals,
-      'too_many_codes',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: [...refusals, ...ERRORS.code],
     handle: checkoutFlow.handle,
   }),
 })

@@ -1,44 +1,46 @@
-import { inline } from '../../http/pages/html.js'
+import type { ComponentChildren } from 'preact'
+import { type Inline, inline, page } from '../../http/pages/html.js'
 import type { Reply } from '../../http/reply.js'
 import paybackSource from './browser/payback.client.ts?script'
 import paymentSource from './browser/payment.client.ts?script'
 import verifySource from './browser/verify.client.ts?script'
-import { Embed, EmbedActions, type EmbedLook, embedPage, Hint, outboxFrom, PriceLabel, Who } from './embed.js'
 import type { EmbedOffer, PersonaOffer } from './offer.js'
+import { embedStyle, styleDeclarations, type Theme } from './style.js'
 
 const paymentScript = inline(paymentSource)
 
 /** The embed that takes a payment. For a free commodity it only signs the user in. */
 export const paymentPage = (offer: EmbedOffer, look: EmbedLook): Reply =>
   embedPage({
-    title: `${offer.free ? 'Sign in:' : 'Pay'} ${offer.seller}`,
-    script: paymentScript,
-    look,
+    ...{ title: `${offer.free ? 'Sign in:' : 'Pay'} ${offer.seller}`, script: paymentScript, look },
     body: <PaymentEmbed {...offer} />,
   })
+
+const factsOf = ({ hash, dq, price, shortcode }: EmbedOffer) =>
+  ({ 'data-hash': hash, 'data-dq': dq, 'data-price': price, 'data-shortcode': shortcode }) as const
+
+const OfferHeader = ({ offer, before }: { offer: EmbedOffer; before?: ComponentChildren }) => (
+  <>
+    <h1 id="about">{offer.seller}</h1>
+    <p class="muted receipt">{offer.descriptor}</p>
+    <p class="price">
+      {before}
+      {offer.price} <span>{offer.shortcode}</span>
+    </p>
+  </>
+)
 
 const PaymentEmbed = (offer: EmbedOffer) => (
   <Embed
     facts={{
-      'data-hash': offer.hash,
-      'data-dq': offer.dq,
-      'data-price': offer.price,
-      'data-shortcode': offer.shortcode,
+      ...factsOf(offer),
       'data-decimals': offer.decimals,
       'data-balances': offer.balances,
       'data-free': offer.free || undefined,
     }}
     label={<PriceLabel {...offer} />}
     needsScript="Paying needs JavaScript."
-    header={
-      <>
-        <h1 id="about">{offer.seller}</h1>
-        <p class="muted receipt">{offer.descriptor}</p>
-        <p class="price">
-          {offer.price} <span>{offer.shortcode}</span>
-        </p>
-      </>
-    }
+    header={<OfferHeader offer={offer} />}
     signIn={{
       why: offer.free ? 'Sign in to continue.' : 'Sign in to pay.',
       outbox: outboxFrom('../..', offer.sandbox),
@@ -63,31 +65,25 @@ const paybackScript = inline(paybackSource)
 /** The embed that pays its user a commodity's price for their consent. */
 export const paybackPage = (offer: EmbedOffer, consents: readonly EmbedConsent[], look: EmbedLook): Reply =>
   embedPage({
-    title: `Get ${offer.price} ${offer.shortcode} from ${offer.seller}`,
-    script: paybackScript,
-    look,
+    ...{ title: `Get ${offer.price} ${offer.shortcode} from ${offer.seller}`, script: paybackScript, look },
     body: <PaybackEmbed offer={offer} consents={consents} />,
   })
 
 const PaybackEmbed = ({ offer, consents }: { offer: EmbedOffer; consents: readonly EmbedConsent[] }) => (
   <Embed
-    facts={{
-      'data-hash': offer.hash,
-      'data-dq': offer.dq,
-      'data-price': offer.price,
-      'data-shortcode': offer.shortcode,
-    }}
+    facts={factsOf(offer)}
     label={<PriceLabel {...offer} />}
     wide
     needsScript="This needs JavaScript."
     header={
-      <>
-        <h1 id="about">{offer.seller}</h1>
-        <p class="muted receipt">{offer.descriptor}</p>
-        <p class="price">
-          <span>You get</span> {offer.price} <span>{offer.shortcode}</span>
-        </p>
-      </>
+      <OfferHeader
+        offer={offer}
+        before={
+          <>
+            <span>You get</span>{' '}
+          </>
+        }
+      />
     }
     signIn={{ why: 'Sign in to get it.', outbox: outboxFrom('../../..', offer.sandbox) }}
   >
@@ -115,7 +111,7 @@ const PaybackEmbed = ({ offer, consents }: { offer: EmbedOffer; consents: readon
 )
 
 /** A text that a user consents to, of at most 2,000 characters with its title. */
-export interface EmbedConsent {
+interface EmbedConsent {
   readonly title: string
   readonly text: string
 }
@@ -123,10 +119,7 @@ export interface EmbedConsent {
 const MAX_CONSENTS = 20
 const MAX_LENGTH = 2000
 
-/**
- * Parses the consents of a page: JSON of a text, of `{title, text}` or of an array of them, or plain text. Anything
- * else is ignored, and so is everything beyond 20 texts or 2,000 characters.
- */
+/** Parses a page's consents: JSON of a text, `{title, text}` or an array of them, or plain text. Ignores anything else. */
 export function consentsOf(sent: string | undefined): EmbedConsent[] {
   const asked = parse(sent)
   return (Array.isArray(asked) ? asked : [asked])
@@ -153,17 +146,11 @@ function consentOf(asked: unknown): EmbedConsent {
 }
 
 const trimmedText = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
-
 const verifyScript = inline(verifySource)
 
 /** The embed that proves to a page that its user has a delegate of a persona. */
 export const verifyPage = (persona: PersonaOffer, look: EmbedLook): Reply =>
-  embedPage({
-    title: `Verify ${persona.name}`,
-    script: verifyScript,
-    look,
-    body: <VerifyEmbed {...persona} />,
-  })
+  embedPage({ title: `Verify ${persona.name}`, script: verifyScript, look, body: <VerifyEmbed {...persona} /> })
 
 const VerifyEmbed = (persona: PersonaOffer) => (
   <Embed
@@ -183,10 +170,7 @@ const VerifyEmbed = (persona: PersonaOffer) => (
         {persona.description !== null && <p class="about">{persona.description}</p>}
       </>
     }
-    signIn={{
-      why: 'Sign in to show this page that you have it.',
-      outbox: outboxFrom('../../..', persona.sandbox),
-    }}
+    signIn={{ why: 'Sign in to show this page that you have it.', outbox: outboxFrom('../../..', persona.sandbox) }}
   >
     <form id="verify-step" novalidate hidden>
       <Who />
@@ -204,4 +188,160 @@ const VerifyEmbed = (persona: PersonaOffer) => (
       </p>
     </form>
   </Embed>
+)
+
+interface EmbedLook {
+  readonly theme: Theme | undefined
+  /** As the page sent it. Not checked yet. */
+  readonly style: string | undefined
+}
+
+/** Any page may show an embed. The embed signs its user in by itself and uses no cookie. */
+const policy = { 'frame-ancestors': '*', 'connect-src': "'self'" }
+
+type EmbedPage = Pick<Parameters<typeof page>[0], 'title' | 'body'> & { script: Inline; look: EmbedLook }
+
+function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {
+  const declarations = styleDeclarations(style, theme)
+  const styles = declarations === '' ? [embedStyle] : [embedStyle, inline(`:root{${declarations}}`)]
+  return page({ title, theme, styles, script, policy, body })
+}
+
+/** A page that says why there is no embed. */
+export const noticePage = (status: number, title: string, notice: string, theme: Theme | undefined): Reply =>
+  page({
+    title,
+    status,
+    theme,
+    styles: [embedStyle],
+    policy: { 'frame-ancestors': '*' },
+    body: (
+      <main>
+        <p class="notice">{notice}</p>
+      </main>
+    ),
+  })
+
+interface EmbedProps {
+  readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
+  readonly label: ComponentChildren
+  readonly wide?: boolean
+  readonly needsScript: string
+  /** Header of the dialog. Its heading has the id `about`. */
+  readonly header: ComponentChildren
+  /** `outbox`: URL of a sandbox's outbox. Default: no hint. */
+  readonly signIn: { readonly why: string; readonly outbox: string | undefined }
+  readonly children: ComponentChildren
+}
+
+/** Relative URL of a sandbox's outbox, because the service may not be at the root of its origin. */
+const outboxFrom = (up: string, sandbox: boolean): string | undefined => (sandbox ? `${up}/_sandbox/outbox` : undefined)
+
+const PriceLabel = ({ label, shortcode }: EmbedOffer) => (
+  <>
+    {label.leading}{' '}
+    <span class="amount">
+      {label.price} {shortcode}
+    </span>
+    {label.after.map((part) => ` ${part}`)}
+  </>
+)
+
+const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
+  <main {...facts}>
+    <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
+      <span>{label}</span>
+    </button>
+    <p id="paid" class="unseen" role="status" />
+    <noscript>
+      <p class="notice">{needsScript}</p>
+    </noscript>
+    <dialog id="dialog" aria-labelledby="about">
+      <header>{header}</header>
+      <p id="alert" role="alert" />
+      <EmailStep why={signIn.why} />
+      <CodeStep outbox={signIn.outbox} />
+      {children}
+      <div class="other-way" aria-live="polite">
+        <div id="other-way" hidden>
+          <p class="muted">
+            This page covers or changes part of this dialog. Continue in a new window to see all of it.
+          </p>
+          <button type="button" id="own-window">
+            Open a new window
+          </button>
+        </div>
+      </div>
+    </dialog>
+  </main>
+)
+
+const EmailStep = ({ why }: { why: string }) => (
+  <form id="email-step" novalidate hidden>
+    <p>{why} We mail you a code, so there is no password.</p>
+    <div>
+      <label for="email">Email</label>
+      <input id="email" type="email" autocomplete="email" inputmode="email" autocapitalize="none" spellcheck={false} />
+    </div>
+    <EmbedActions go="Continue" />
+  </form>
+)
+
+const CodeStep = ({ outbox }: { outbox: string | undefined }) => (
+  <form id="code-step" novalidate hidden>
+    <p>
+      We mailed a six-digit code to <strong id="sent-to" /> It works once and expires in ten minutes.
+    </p>
+    <div>
+      <label for="code">Code</label>
+      <input id="code" type="text" autocomplete="one-time-code" inputmode="numeric" spellcheck={false} />
+    </div>
+    <p id="device-wait" role="status" hidden>
+      We sent a request to your device. This page continues when you approve it there.
+    </p>
+    <EmbedActions go="Verify" />
+    <p class="more">
+      <button type="button" id="resend">
+        Send a new code
+      </button>
+      <button type="button" id="other-email">
+        Use another email
+      </button>
+    </p>
+    {outbox !== undefined && (
+      <Hint>
+        This is a sandbox: the mail waits in{' '}
+        <a href={outbox} target="_blank" rel="noopener">
+          the outbox
+        </a>
+        .
+      </Hint>
+    )}
+  </form>
+)
+
+const Who = () => (
+  <p class="who">
+    <span id="signed-in-as" class="muted" />
+    <button type="button" id="sign-out">
+      Not you?
+    </button>
+  </p>
+)
+
+const EmbedActions = ({ go }: { go: string }) => (
+  <p class="actions">
+    <button type="button" value="cancel">
+      Cancel
+    </button>
+    <button type="submit" value="go">
+      {go}
+    </button>
+  </p>
+)
+
+const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) => (
+  <p class="muted hint" id={id} hidden={id !== undefined}>
+    {children}
+  </p>
 )

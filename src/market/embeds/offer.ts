@@ -8,14 +8,10 @@ import type { Reader } from '../../storage/storage.js'
 import { checkForSale } from '../catalog/for-sale.js'
 import { formatPrice } from './browser/price.js'
 
-export interface EmbedRequest {
+type Sent = 'leading' | 'middle' | 'trailing' | 'decimalPoints' | 'issueMin' | 'issueMax'
+
+export interface EmbedRequest extends Readonly<Partial<Record<Sent, string | undefined>>> {
   readonly hash: string
-  readonly leading?: string | undefined
-  readonly middle?: string | undefined
-  readonly trailing?: string | undefined
-  readonly decimalPoints?: string | undefined
-  readonly issueMin?: string | undefined
-  readonly issueMax?: string | undefined
   readonly sandbox: boolean
   /** The unit of the balances that the page reads. */
   readonly balances?: FixedOptions['balances']
@@ -83,6 +79,5 @@ const labelOf = ({ leading, middle, trailing }: EmbedRequest, verb: string) => (
 
 const oneLine = (text = ''): string => text.replace(/\s+/g, ' ').trim().slice(0, 80)
 
-/** Parses at most `digits` digits. Anything else is undefined. */
 const wholeNumber = (text = '', digits: number): number | undefined =>
   new RegExp(`^\\d{1,${digits}}$`).test(text) ? Number(text) : undefined

@@ -1,12 +1,12 @@
 import { Problem, type ProblemCode } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
+import type { ServiceContext } from '../../http/context.js'
 import { HashPath, z } from '../../http/fields/schema.js'
 import { wantsJson } from '../../http/pages/html.js'
 import { type Reply, reply } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import script from './browser/element.client.ts?script'
-import { noticePage } from './embed.js'
-import { consentsOf, paybackPage, paymentPage, verifyPage } from './embeds.js'
+import { consentsOf, noticePage, paybackPage, paymentPage, verifyPage } from './embeds.js'
 import { paybackOffer, paymentOffer, personaOffer } from './offer.js'
 import type { Theme } from './style.js'
 
@@ -18,28 +18,29 @@ const displayFields = { theme: text, style: text, leading: text, middle: text, t
 const themeOf = (theme: string | undefined): Theme | undefined =>
   theme === 'light' || theme === 'dark' ? theme : undefined
 
-const lookOf = ({ theme, style }: { theme?: string | undefined; style?: string | undefined }) => ({
-  theme: themeOf(theme),
-  style,
+const lookOf = ({ theme, style }: Partial<Record<'theme' | 'style', string | undefined>>) => ({
+  ...{ theme: themeOf(theme), style },
 })
 
 const etag = `"${digest(script).slice(0, 32)}"`
+const embed = { evidence: 'observed', method: 'GET', auth: ['none'], shareable: true, params: HashPath } as const
+
+const requestOf = <Q extends object, P extends object>(
+  { query, params }: { query: Q; params: P },
+  { sandbox, options: { balances } }: Pick<ServiceContext, 'sandbox' | 'options'>,
+) => ({ ...query, ...params, sandbox: sandbox !== undefined, balances })
 
 export const embedRoutes = defineRoutes('embeds', {
   embedPayment: route({
     summary:
       'Open the payment embed, a page for an iframe. It shows the price, signs the payer in, pays, and informs the page.',
-    evidence: 'observed',
-    method: 'GET',
+    ...embed,
+    produces: ['text/html'],
     path: '/embed/:hash',
     versions: ['v4', 'v2'],
-    auth: ['none'],
-    shareable: true,
-    params: HashPath,
     query: z.object({ ...displayFields, decimalPoints: text }),
-    produces: ['text/html'],
     errors: ['not_found', 'payback_only', 'item_inactive'],
-    read: (tx, call, { sandbox, options }) =>
+    read: (tx, call, service) =>
       pageOr(
         {
           title: 'Not for sale',
@@ -48,27 +49,20 @@ export const embedRoutes = defineRoutes('embeds', {
           item_inactive: 'This is not for sale at the moment.',
         },
         call,
-        async () => {
-          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined, balances: options.balances }
-          return paymentPage(await paymentOffer(tx, request), lookOf(call.query))
-        },
+        async () => paymentPage(await paymentOffer(tx, requestOf(call, service)), lookOf(call.query)),
       ),
   }),
 
   embedPayback: route({
     summary:
       "Open the payback embed. It asks the user for consent, pays them a commodity's price, and informs the page.",
-    evidence: 'observed',
-    method: 'GET',
+    ...embed,
+    produces: ['text/html'],
     path: '/payback/embed/:hash',
     versions: ['v4', 'v3'],
-    auth: ['none'],
-    shareable: true,
-    params: HashPath,
     query: z.object({ ...displayFields, decimalPoints: text, consent: text }),
-    produces: ['text/html'],
     errors: ['not_found', 'payback_refused'],
-    read: (tx, call, { sandbox }) =>
+    read: (tx, call, service) =>
       pageOr(
         {
           title: 'Not available',
@@ -77,7 +71,7 @@ export const embedRoutes = defineRoutes('embeds', {
         },
         call,
         async () => {
-          const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
+          const request = requestOf(call, service)
           return paybackPage(await paybackOffer(tx, request), consentsOf(call.query.consent), lookOf(call.query))
         },
       ),
@@ -85,21 +79,16 @@ export const embedRoutes = defineRoutes('embeds', {
 
   embedVerify: route({
     summary: 'Open the verify embed. It proves to the page that its user has a delegate of a persona.',
-    evidence: 'observed',
-    method: 'GET',
+    ...embed,
+    produces: ['text/html'],
     path: '/verify/embed/:hash',
     versions: ['v4', 'v3'],
-    auth: ['none'],
-    shareable: true,
-    params: HashPath,
     query: z.object({ ...displayFields, issueMin: text, issueMax: text }),
-    produces: ['text/html'],
     errors: ['not_found'],
-    read: (tx, call, { sandbox }) =>
-      pageOr({ title: 'Nothing to verify', not_found: 'There is nothing to verify here.' }, call, async () => {
-        const request = { ...call.query, ...call.params, sandbox: sandbox !== undefined }
-        return verifyPage(await personaOffer(tx, request), lookOf(call.query))
-      }),
+    read: (tx, call, service) =>
+      pageOr({ title: 'Nothing to verify', not_found: 'There is nothing to verify here.' }, call, async () =>
+        verifyPage(await personaOffer(tx, requestOf(call, service)), lookOf(call.query)),
+      ),
   }),
 
   readElementScript: route({

@@ -18,9 +18,8 @@ import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/t
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { itemCalledAt } from '../catalog/for-sale.js'
-import { checkFunds, type PaywallQuote, paywallPrice } from './order.js'
+import { checkFunds, type PaywallQuote, paywallPrice } from './paywall.js'
 
-/** A payment to a merchant, as a session asks for it. */
 export interface MerchantOrder {
   readonly payer: Owner
   readonly userId: number
@@ -38,7 +37,6 @@ export interface MerchantOrder {
 
 export type MerchantPayment = Awaited<ReturnType<typeof pay>>
 
-/** An order with its current payer, payee and amount. */
 interface MerchantQuote extends PaywallQuote {
   readonly merchant: string
   readonly merchantUrl: string
@@ -47,8 +45,6 @@ interface MerchantQuote extends PaywallQuote {
 /**
  * Pays a merchant from the user's primary twin. The user approves the payment by second factor, or has approved such
  * payments before. An approval of a session's request stands for its later payments, one of a page's does not.
- * Throws `not_found`, `dq_unknown`, `amount_invalid`, `same_twin`, `insufficient_funds`, `payment_denied`, and what
- * `awaitSecondFactor` throws.
  */
 export async function createMerchantPayment(
   order: MerchantOrder,
@@ -87,10 +83,7 @@ async function merchantQuote(tx: Reader, order: MerchantOrder): Promise<Merchant
   return { ...quote, merchant: await sellerOf(tx, payee), merchantUrl }
 }
 
-/**
- * The twin behind a destination. `merchantUrl` is made of what the service knows: the twin's hostname, or the endpoint of
- * the item. Throws `not_found`.
- */
+/** The twin behind a destination. `merchantUrl` is made of what the service knows. Throws `not_found`. */
 async function merchantAt(tx: Reader, destination: string): Promise<{ payee: TwinRow; merchantUrl: string }> {
   const named = await twinNamed(tx, destination)
   if (named && isAccountOrUser(named.owner)) return { payee: named, merchantUrl: named.hostname }
@@ -135,11 +128,6 @@ async function pay(tx: Writer, { payer: actor }: MerchantOrder, quote: MerchantQ
   const { payer, payee, quantity, amount, descriptor, merchant } = quote
   const terms = { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor } as const
   const payment = await postPayment(tx, { ...terms, delegate: null, at })
-  return {
-    status: 'success' as const,
-    transaction_id: payment.id,
-    amount: payment.amount,
-    merchant,
-    timestamp: payment.created_at,
-  }
+  const { id: transaction_id, amount: paid, created_at: timestamp } = payment
+  return { status: 'success' as const, transaction_id, amount: paid, merchant, timestamp }
 }

@@ -1,43 +1,39 @@
+import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { type Problem, problem } from '../../base/problem.js'
+import { quoted } from '../../base/text/quotation.js'
 import { checkHops } from '../../base/via.js'
-import { actorOf, ownerOfParty } from '../../consent/personas/spending.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
+import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spending.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
+import { sellerOf } from '../../identity/accounts/account.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { queryText } from '../../jobs/upstream/query.js'
-import { payingTwin } from '../../money/twins/twin.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toUnits } from '../../money/ledger/amount.js'
+import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { payingTwin, primaryTwin, type TwinRow, twinByHostname, twins } from '../../money/twins/twin.js'
 import {
   type HeldPayment,
   heldPayments,
   holdPayment,
-  type PaymentTerms,
   postPayment,
   reversePayment,
   settlePayment,
 } from '../../payments/payments/held-payment.js'
-import { bearerOf, spendPayer } from '../../payments/payments/payer.js'
+import { bearerOf, checkPayer, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { spendCalls } from '../purchases/call-limits.js'
-import {
-  checkFunds,
-  detailOf,
-  type PaywallCaller,
-  type PaywallOrder,
-  type PaywallQuote,
-  type PaywallRequest,
-  paywallQuote,
-  paywallTerms,
-} from './order.js'
+import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
+import { spendCalls } from '../purchases/purchase.js'
 
 export type PaywallOutcome =
-  /** There was no upstream service to call. */
   | { readonly kind: 'approved'; readonly payment: ShownPayment }
-  /** The upstream service answered. */
   | {
       readonly kind: 'answered'
       readonly paymentId: number
@@ -47,7 +43,7 @@ export type PaywallOutcome =
       readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null
     }
 
-export interface PaywallCall extends PaywallCaller {
+interface PaywallCall extends PaywallCaller {
   readonly request: PaywallRequest
   readonly hops: number
   /** Whether the answer must be read completely because it will be stored. */
@@ -56,9 +52,7 @@ export interface PaywallCall extends PaywallCaller {
 
 /**
  * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
- * other reverses it.
- * Throws `too_many_hops`, `upstream_refused`, `too_many_calls`, and what `paywallQuote`, `awaitSecondFactor` and `spendPayer` throw,
- * before any value moves, and `upstream_failed` afterwards.
+ * other reverses it. Throws `upstream_failed` afterwards, and everything else before any value moves.
  */
 export async function callPaywall(
   paywall: PaywallCall,
@@ -94,7 +88,6 @@ export async function callPaywall(
 
 type Approved = AuthenticationRequestRow | undefined
 
-/** Asks a session's user for their second factor, once everything else allows the payment. */
 async function requestSecondFactor(order: PaywallOrder, service: ServiceContext): Promise<Approved> {
   const { session } = order
   if (!session) return undefined
@@ -117,13 +110,7 @@ const secondFactorRequest = async (
 const askerOf = ({ origin, sellerId }: PaywallOrder): string | undefined =>
   origin === undefined ? undefined : `page:${sellerId}:${origin}`
 
-/** Returns the terms of the payment, spends what allows it, and counts the call. */
-async function termsOf(
-  tx: Writer,
-  order: PaywallOrder,
-  approved: Approved,
-  service: ServiceContext,
-): Promise<PaymentTerms> {
+async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, service: ServiceContext) {
   const at = service.clock.now()
   const { caller, url } = order
   const { party, delegate = null } = caller
@@ -132,10 +119,20 @@ async function termsOf(
   // The host may be anybody's, and the payer may pay themselves.
   if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
   const actor = actorOf(party)
-  return { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payer, payee, actor, delegate, at }
+  return {
+    kind: 'paywall',
+    hash: null,
+    descriptor,
+    dq: quantity.id,
+    amount,
+    payer,
+    payee,
+    actor,
+    delegate,
+    at,
+  } as const
 }
 
-/** Quotes an order and spends what allows exactly that quote. */
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
   const { caller, request, session } = order
   const { cost } = await spendPayer(tx, caller, at, async (twin, dq) => {
@@ -151,7 +148,6 @@ async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, a
   return quote
 }
 
-/** Calls the upstream service. Without an answer there is a `failure`. */
 async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
   try {
     const answer = await callUpstream(service, { ...upstreamRequest(url, request), hops })
@@ -165,7 +161,6 @@ async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: S
   }
 }
 
-/** Builds the upstream request. It contains nothing of the caller but these parameters. */
 function upstreamRequest(url: URL, { serviceMethod: method = 'GET', additionalParams: params }: PaywallRequest) {
   const headers = { accept: '*/*' }
   if (params === undefined) return { url, method, headers, body: null }
@@ -194,7 +189,6 @@ async function settle(
   return answer ? { kind: 'answered', paymentId: held.id, paymentStatus, ...answer } : failed(held, failure)
 }
 
-/** Media types of which each part is useful by itself. */
 const isStream = ({ contentType }: UpstreamAnswer): boolean =>
   /^(text\/event-stream|application\/(x-ndjson|jsonl|json-seq|stream\+json)|multipart\/x-mixed-replace)\b/i.test(
     contentType ?? '',
@@ -207,3 +201,141 @@ export const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
   'x-payment-id': String(id),
   'x-payment-status': status,
 })
+
+interface PaywallRequest {
+  /** In the digital quantity. */
+  readonly amount: number
+  /** Default: that of the payer. */
+  readonly dq?: string | undefined
+  /** Hostname of the payee's twin. Default: the twin of the catalog item whose endpoint is `serviceUrl`. */
+  readonly destination?: string | undefined
+  readonly serviceUrl?: string | undefined
+  readonly serviceMethod?: 'GET' | 'POST' | 'PUT' | undefined
+  readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
+}
+
+interface PaywallCaller {
+  readonly caller: PayingCaller
+  /** The session whose user approves the payment by second factor. Undefined: it needs none. */
+  readonly session: { readonly userId: number; readonly sessionId: string } | undefined
+  /** The account of the embed or publishable secret. Default payee: its primary twin. */
+  readonly sellerId: number | undefined
+  /** Origin of the calling page. */
+  readonly origin: string | undefined
+}
+
+interface PaywallOrder extends PaywallCaller {
+  readonly request: PaywallRequest
+  /** The upstream service to call, already checked. */
+  readonly url: URL | undefined
+}
+
+/** Finds out who pays for a principal's call. Throws `delegate_required`. */
+export function paywallCaller(
+  principal:
+    | Exclude<Party, { kind: 'user' }>
+    | (Extract<Party, { kind: 'user' }> & { readonly via: 'token' | 'session' })
+    | PagePrincipal,
+  { sessionId = '', ...sent }: Omit<PayingCaller, 'party'> & { readonly sessionId: string | undefined },
+): PaywallCaller {
+  if (principal.kind === 'page') {
+    const { owner, user_id: id, account_id: sellerId, origin } = principal
+    // A page cannot use a delegate, because that would bypass the user's approval.
+    return { caller: { party: { kind: 'user', id, owner } }, session: { userId: id, sessionId }, sellerId, origin }
+  }
+  const caller = { party: principal, ...sent }
+  checkPayer(caller)
+  const asksUser = sent.delegate === undefined && principal.kind === 'user' && principal.via === 'session'
+  return {
+    caller,
+    session: asksUser ? { userId: principal.id, sessionId } : undefined,
+    sellerId: principal.kind === 'embed' ? principal.account_id : undefined,
+    origin: undefined,
+  }
+}
+
+interface PagePrincipal {
+  readonly kind: 'page'
+  readonly owner: Owner
+  readonly user_id: number
+  readonly account_id: number
+  readonly origin: string
+}
+
+export interface PaywallQuote {
+  readonly payer: TwinRow
+  readonly payee: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units, above zero. */
+  readonly amount: bigint
+  readonly descriptor: string
+}
+
+/**
+ * The only place where the amount and digital quantity of an order are resolved: what is counted, approved and moved is
+ * the quote. `dq` is that of an order which names none. Throws `destination_unknown`, `item_inactive`, `same_twin`.
+ */
+export async function paywallQuote(tx: Reader, order: PayeeOrder, payer: TwinRow, dq = payer.dq) {
+  const { quantity, amount } = await paywallPrice(tx, order.request.amount, order.request.dq ?? dq)
+  const payee = await findPayee(tx, order)
+  if (!payee) throw problem('destination_unknown')
+  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
+  if (payee.id === payer.id) throw problem('same_twin')
+  return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+}
+
+/** Throws `insufficient_funds`. */
+export async function checkFunds(tx: Reader, { payer, quantity, amount }: PaywallQuote): Promise<void> {
+  if (spendable(await balanceOf(tx, payer.id, quantity.id)) < amount) throw problem('insufficient_funds')
+}
+
+/** Throws `dq_unknown`, `amount_invalid`. */
+export async function paywallPrice(tx: Reader, amount: number, dq: string) {
+  const quantity = await quantityOf(tx, dq)
+  const units = toUnits(amount, quantity.decimals)
+  if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
+  return { quantity, amount: units }
+}
+
+type PayeeOrder = Pick<PaywallOrder, 'request' | 'sellerId' | 'url'>
+
+async function findPayee(tx: Reader, { request: { destination }, sellerId, url }: PayeeOrder) {
+  if (destination !== undefined) {
+    const named = await twinByHostname(tx, destination)
+    if (named && isAccountOrUser(named.owner)) return named
+    throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
+  }
+  const sold = url && (await itemCalledAt(tx, url))
+  if (sold) return tx.get(twins, sold.twin_id)
+  return sellerId === undefined ? undefined : primaryTwin(tx, `account:${sellerId}`)
+}
+
+/** Returns what a payer is asked to approve. Exactly this is paid. */
+export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { payee, quantity, amount }: PaywallQuote) {
+  const merchant_url = origin ?? url?.origin
+  return {
+    merchant_name: await sellerOf(tx, payee),
+    ...(merchant_url !== undefined && { merchant_url }),
+    ...(url && { service: `${url.origin}${url.pathname}` }),
+    payee: payee.hostname,
+    amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
+    dq: quantity.id,
+  }
+}
+
+export async function paywallTerms(
+  tx: Reader,
+  { serviceUrl, serviceMethod, additionalParams }: PaywallRequest,
+  { payee, quantity, amount }: PaywallQuote,
+): Promise<ApprovalTerms> {
+  const seller = await sellerOf(tx, payee)
+  const value = priceDetail(quantity, amount)
+  const called = serviceUrl === undefined ? {} : { serviceUrl, serviceMethod: serviceMethod ?? 'GET' }
+  const params = additionalParams === undefined ? {} : { additionalParams }
+  const service = serviceUrl === undefined ? '' : ` for ${quoted(serviceUrl)}`
+  return {
+    kind: 'paywall',
+    detail: { seller, payee: payee.hostname, ...value, ...called, ...params },
+    summary: `Pay ${value.price} to ${quoted(seller)}${service}`,
+  }
+}

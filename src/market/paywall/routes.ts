@@ -1,12 +1,12 @@
 import { Problem } from '../../base/problem.js'
+import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import { allDesigned } from '../../http/fields/graded.js'
 import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createMerchantPayment } from './merchant-payment.js'
-import { paywallCaller } from './order.js'
-import { callPaywall, type PaywallOutcome, paymentHeaders } from './paywall.js'
+import { callPaywall, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
 
 const PaywallBody = z.object({
   amount: Amount,
@@ -21,6 +21,17 @@ const PaywallBody = z.object({
     public_secret: z.optional(z.string()),
   }),
 })
+
+const asking = ['too_many_pending', 'too_many_mails'] as const
+const merchantRefusals = [
+  ...(['not_found', 'dq_unknown', 'amount_invalid', 'same_twin', 'insufficient_funds', 'payment_denied'] as const),
+  ...(['approval_timeout', ...asking] as const),
+] as const
+const refusals = [
+  ...(['not_found', 'dq_unknown', 'amount_invalid', 'destination_unknown', 'item_inactive'] as const),
+  ...(['insufficient_funds', ...ERRORS.approval, ...ERRORS.delegate, 'rejected', 'approval_timeout'] as const),
+  ...(['same_twin', 'upstream_refused', 'too_many_hops', 'too_many_calls', ...asking, 'upstream_failed'] as const),
+] as const
 
 export const paywallRoutes = defineRoutes('paywall', {
   createMerchantPayment: route({
@@ -39,23 +50,10 @@ export const paywallRoutes = defineRoutes('paywall', {
       merchantName: z.optional(z.nullable(z.string())),
     }),
     result: z.object({
-      status: z.literal('success'),
-      transaction_id: z.Id,
-      amount: Amount,
-      merchant: z.string(),
+      ...{ status: z.literal('success'), transaction_id: z.Id, amount: Amount, merchant: z.string() },
       timestamp: UnixSeconds,
     }),
-    errors: [
-      'not_found',
-      'dq_unknown',
-      'amount_invalid',
-      'same_twin',
-      'insufficient_funds',
-      'payment_denied',
-      'approval_timeout',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: merchantRefusals,
     idempotent: true,
     handle({ body, principal, session, storeAnswer }, service) {
       const { paymentTypeHash: dq, amount, destinationUrl, merchantName } = body
@@ -80,29 +78,7 @@ export const paywallRoutes = defineRoutes('paywall', {
     body: PaywallBody,
     result: z.object(allDesigned({ approved: z.literal(true), payment: PaymentShape })),
     relays: true,
-    errors: [
-      'not_found',
-      'dq_unknown',
-      'amount_invalid',
-      'destination_unknown',
-      'item_inactive',
-      'insufficient_funds',
-      'approval_required',
-      'approval_not_given',
-      'approval_spent',
-      'approval_mismatch',
-      'delegate_required',
-      'delegate_refused',
-      'rejected',
-      'approval_timeout',
-      'same_twin',
-      'upstream_refused',
-      'too_many_hops',
-      'too_many_calls',
-      'too_many_pending',
-      'too_many_mails',
-      'upstream_failed',
-    ],
+    errors: refusals,
     idempotent: true,
     async handle({ body, principal, session, headers, storeAnswer }, service) {
       const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
@@ -132,13 +108,12 @@ function answerOf(outcome: PaywallOutcome) {
     return reply({ value: { approved: true as const, payment }, headers: paymentHeaders(payment.id, 'posted') })
   }
   const { paymentId, paymentStatus, status, contentType, body } = outcome
-  const headers = { ...paymentHeaders(paymentId, paymentStatus), ...sandboxed, ...typeHeader(contentType) }
+  const type = { 'content-type': contentType ?? 'application/octet-stream' }
+  const headers = { ...paymentHeaders(paymentId, paymentStatus), ...sandboxed, ...type }
   return reply({ status, headers, body: hasNoBody(status) ? null : body })
 }
 
 /** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
 const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }
-
-const typeHeader = (contentType: string | null) => ({ 'content-type': contentType ?? 'application/octet-stream' })
 
 const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)

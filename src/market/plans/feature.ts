@@ -1,6 +1,4 @@
 import { subscriptions } from './subscription.js'
 import { mcpUsages } from './usage.js'
 
-export const planFeature = {
-  collections: [subscriptions, mcpUsages],
-}
+export const planFeature = { collections: [subscriptions, mcpUsages] }

@@ -3,8 +3,7 @@ import { required } from '../../base/required.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type BillingPeriod, calendarMonth, periodOf } from './period.js'
-import type { PlanId } from './plan.js'
+import { type BillingPeriod, calendarMonth, type PlanId, periodOf } from './plan.js'
 
 /** A card that can be charged without its holder. */
 export interface CardOnFile {
@@ -13,16 +12,10 @@ export interface CardOnFile {
   readonly card: ChargedCard
 }
 
-/**
- * `past_due`: the card was declined for the last renewal. `cancelled`: the renewal stayed unpaid, and the account is
- * back on the free plan.
- */
+/** `past_due`: the card was declined for the last renewal. `cancelled`: the renewal stayed unpaid. */
 export type SubscriptionStatus = 'active' | 'past_due' | 'cancelled'
 
-/**
- * An account's plan. The account pays for it in dollars, by card. No value moves between twins, so the ledger is not
- * involved.
- */
+/** An account's plan, which it pays for in dollars, by card. No value moves between twins. */
 export interface SubscriptionRow {
   /** The account's id. */
   readonly id: number

@@ -18,10 +18,7 @@ export const mcpUsages = collection<McpUsageRow>()(
   { growth: { by: 'an agent', bound: 'One for each account.' }, retention: { forever: 'One for each account.' } },
 )
 
-/**
- * Throws `plan_limit_reached` if an account cannot have one more active item. `count` counts its active items. Items
- * that are active when a plan ends stay active.
- */
+/** Throws `plan_limit_reached` if an account cannot have one more active item. `count` counts its active items. */
 export async function checkItemLimit(tx: Reader, accountId: number, count: () => Promise<number>): Promise<void> {
   const subscription = await subscriptionOf(tx, accountId)
   const limit = plans[subscription.plan].limits.active_items

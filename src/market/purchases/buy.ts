@@ -6,30 +6,29 @@ import { type StoreAnswer, storeNothing } from '../../http/stored-answer.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { type HeldPayment, reversePayment } from '../../payments/payments/held-payment.js'
-import { bearerOf, type Cost, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
+import { bearerOf, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { Writer } from '../../storage/storage.js'
-import type { Arguments } from '../catalog/schema.js'
-import { callOf, spendCalls } from './call-limits.js'
 import { callInFlow, settlePurchase } from './fulfilment.js'
-import { type Admission, beginPurchase, checkPrice, purchaseTerms, type Quote, quoteItem } from './purchase.js'
+import {
+  type Admission,
+  beginPurchase,
+  callOf,
+  checkPrice,
+  purchaseTerms,
+  type QuoteRequest,
+  quoteItem,
+  spendCalls,
+} from './purchase.js'
 import type { ShownReceipt } from './receipt.js'
 
-export interface PurchaseOrder extends PayingCaller {
-  readonly itemId: number
-  readonly args: Arguments
-  /** The account whose own server sells the item, so that its private items are for sale. */
-  readonly within?: number | undefined
+export interface PurchaseOrder extends PayingCaller, QuoteRequest {
   /** Called before anything is held. Throwing refuses the purchase; writes are part of its transaction. */
   readonly admit?: Admission | undefined
   readonly seen?: PriceQuote | undefined
   readonly hops: number
 }
 
-/**
- * Buys an item and returns its receipt.
- * Throws `too_many_hops`, `too_many_calls` and what `quoteItem`, `checkPrice`, `spendPayer` and `beginPurchase` throw, before anything is
- * held. Throws `upstream_failed` afterwards.
- */
+/** Buys an item and returns its receipt. Throws `upstream_failed` once the price was held, everything else before. */
 export async function createPurchase(
   order: PurchaseOrder,
   service: ServiceContext,
@@ -64,17 +63,12 @@ async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, s
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, seen)
   await admit?.(tx, [quote])
-  const { twin: payer } = await spendPayer(tx, order, at, () => costOf(quote, args))
+  const wish = { kind: 'purchase', catalog_item_id: itemId, arguments: args }
+  const sums = new Map([[quote.quantity.id, quote.amount]])
+  const approval = () => ({ terms: purchaseTerms(quote, args), wish })
+  const { twin: payer } = await spendPayer(tx, order, at, () => ({ sums, approval }))
   const bearer = bearerOf(party, payer)
   await spendCalls(tx, [callOf(quote)], { bearer, at }, service)
   const by = { payer, buyer: ownerOfParty(party), bearer, actor: actorOf(party), delegate, hops }
   return beginPurchase(tx, { quote, args, ...by, at, token }, service)
-}
-
-function costOf(quote: Quote, args: Arguments): Cost {
-  const wish = { kind: 'purchase', catalog_item_id: quote.item.id, arguments: args }
-  return {
-    sums: new Map([[quote.quantity.id, quote.amount]]),
-    approval: () => ({ terms: purchaseTerms(quote, args), wish }),
-  }
 }

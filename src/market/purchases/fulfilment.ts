@@ -10,16 +10,13 @@ import type { Writer } from '../../storage/storage.js'
 import { ownItem } from '../catalog/item.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
-import { spendCalls } from './call-limits.js'
-import { endpointRequest } from './dispatch.js'
-import type { HeldPurchase } from './purchase.js'
+import { endpointRequest, type HeldPurchase, spendCalls } from './purchase.js'
 import { receiptOf, showReceipt, storeResponse } from './receipt.js'
 import type { Delivered } from './receipt-row.js'
 
 /**
- * Settles a purchase by its endpoint's answer: posts below status 500, otherwise reverses, or posts if the service has
- * `chargeOnUpstreamError`. The receipt has the whole answer, also one that is too much to store. `readLater`: the buyer
- * is not shown this receipt, so the answer is stored in any case.
+ * Settles a purchase by its endpoint's answer: posts below status 500, or with `chargeOnUpstreamError`, else reverses.
+ * The receipt has the whole answer. `readLater`: the buyer is not shown this receipt, so the answer is always stored.
  */
 export async function settlePurchase(
   tx: Writer,
@@ -48,7 +45,6 @@ export interface ServiceAnswer {
   readonly failure: string | undefined
 }
 
-/** Calls the endpoint of a held purchase, as a step of its flow. */
 export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
   run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
@@ -91,9 +87,7 @@ function redacted(bytes: Uint8Array, type: string | null, sensitive: readonly st
   return [clean, spellings.some((spelling) => type?.includes(spelling)) ? null : type]
 }
 
-/**
- * A value as it appears in plain text, URLs, forms, JSON and HTML. For an Authorization header also without its scheme.
- */
+/** A value as it appears in plain text, URLs, forms, JSON and HTML. For an Authorization header also without its scheme. */
 function spellingsOf(value: string): string[] {
   const [, credentials = value] = /^\w+ +(.{8,})$/s.exec(value) ?? []
   return [value, credentials].flatMap((each) => [
@@ -118,16 +112,10 @@ function maskSecret(bytes: Uint8Array, secret: Uint8Array): void {
   const [first] = secret
   if (first === undefined) return
   for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1))
-    if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill(ASTERISK, at, at + secret.length)
+    if (secret.every((byte, n) => bytes[at + n] === byte)) bytes.fill('*'.charCodeAt(0), at, at + secret.length)
 }
 
-const ASTERISK = 0x2a
-
-/**
- * Calls an item's endpoint as a purchase does, for its own account. Nobody pays, and only the call is counted, because
- * the endpoint may be anybody's. Throws `too_many_hops`, `not_found`, `arguments_refused`, `too_many_calls`,
- * `parameter_unreadable`.
- */
+/** Calls an item's endpoint as a purchase does, for its own account. Nobody pays, and the call is counted. */
 export async function rehearsePurchase(
   { accountId, itemId, args, hops }: { accountId: number; itemId: number; args: Arguments; hops: number },
   service: ServiceContext,

@@ -24,12 +24,12 @@ export interface ResponseToStore {
   readonly readLater: boolean
 }
 
-/** Stores the answer of an endpoint. Returns whether its body is stored, if the purchase was paid. */
+/** Stores the answer of an endpoint. Returns whether its body is kept. */
 export async function storeResponse(
   tx: Writer,
   id: number,
   { delivered, isPaid, bearer, readLater }: ResponseToStore,
-  service: Pick<ServiceContext, 'keys' | 'rules' | 'limits' | 'clock'>,
+  service: Encryption & Pick<ServiceContext, 'rules' | 'limits' | 'clock'>,
 ): Promise<boolean> {
   const { status, content_type, body, body_encoding } = delivered
   // As JSON, so that a byte order mark at the beginning stays.
@@ -49,10 +49,8 @@ export async function storeResponse(
 /** `held`: the endpoint is being called. */
 export type PurchaseStatus = 'held' | 'paid' | 'reversed'
 
-const purchaseStatus = (payment: PaymentRow | undefined): PurchaseStatus => {
-  if (payment?.status === 'held') return 'held'
-  return payment?.status === 'posted' ? 'paid' : 'reversed'
-}
+const purchaseStatus = (payment: PaymentRow | undefined): PurchaseStatus =>
+  payment?.status === 'held' ? 'held' : payment?.status === 'posted' ? 'paid' : 'reversed'
 
 /** Null: no complete answer arrived, or it is no longer stored. The body is null in lists, and for everyone but the buyer. */
 type ShownResponse = {
@@ -64,25 +62,19 @@ type ShownResponse = {
 
 export type ShownReceipt = ReturnType<typeof receiptOf>
 
-/** Whether a receipt includes the delivered body: only for its buyer. */
-export interface ReceiptView extends Pick<ServiceContext, 'keys'> {
-  readonly for: 'buyer' | 'others'
-}
+/** Only the buyer sees the delivered body. */
+export type ReceiptView = Encryption & { readonly for: 'buyer' | 'others' }
 
 /** Returns a reader that has already read what `showReceipt` needs for these purchases. */
 export async function readReceipts(tx: Reader, ids: readonly number[]): Promise<ReadOnce> {
   const page = new ReadOnce(tx)
-  const rows = await page.getMany(purchases, ids)
+  const bought = (await page.getMany(purchases, ids)).filter((row) => row !== undefined)
   await page.getMany(payments, ids)
   await page.getMany(purchaseResponses, ids)
-  await readQuantities(
-    page,
-    rows.filter((row) => row !== undefined),
-  )
+  await readQuantities(page, bought)
   return page
 }
 
-/** Returns the receipt of a purchase. Throws `not_found`. */
 export async function showReceipt(tx: Reader, id: number, view: ReceiptView): Promise<ShownReceipt> {
   const row = await getOrNotFound(tx, purchases, id)
   const status = purchaseStatus(await tx.get(payments, id))
@@ -126,9 +118,7 @@ export async function readPurchase(tx: Reader, caller: Owner, id: number, { keys
   return showReceipt(tx, id, { keys, for: row.buyer === caller ? 'buyer' : 'others' })
 }
 
-/**
- * Returns the receipts of which the caller is buyer or seller, newest first, without bodies. Throws `cursor_invalid`.
- */
+/** Returns the receipts of which the caller is buyer or seller, newest first, without bodies. Throws `cursor_invalid`. */
 export async function listPurchases(tx: Reader, caller: Owner, page: PageBounds, { keys }: Encryption) {
   const places = [
     { index: 'byBuyer', prefix: [caller] },

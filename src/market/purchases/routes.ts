@@ -1,16 +1,26 @@
+import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createPurchase } from './buy.js'
 import { listPurchases, readPurchase } from './receipt.js'
 
+const refusals = [
+  ...(['not_found', 'not_owner', 'item_inactive', 'price_changed', 'too_many_hops', 'too_many_calls'] as const),
+  ...(['arguments_refused', 'schema_refused'] as const),
+  ...ERRORS.approval,
+  ...ERRORS.delegate,
+  ...(['insufficient_funds', 'same_twin', 'parameter_unreadable', 'upstream_failed'] as const),
+] as const
+
+const listed = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'session', 'agent'] } as const
+
 export const purchaseRoutes = defineRoutes('purchases', {
   createPurchase: route({
     summary: 'Buy a catalog item. The receipt contains the answer of its endpoint.',
-    evidence: 'designed',
+    ...listed,
     method: 'POST',
     path: '/catalog/items/:id/purchases',
-    versions: ['v4'],
     auth: ['user', 'session', 'agent', 'account', 'embed'],
     params: IdPath,
     body: z.object({
@@ -24,26 +34,7 @@ export const purchaseRoutes = defineRoutes('purchases', {
     bodyOptional: true,
     status: 201,
     result: ReceiptShape,
-    errors: [
-      'not_found',
-      'not_owner',
-      'item_inactive',
-      'price_changed',
-      'too_many_hops',
-      'too_many_calls',
-      'arguments_refused',
-      'schema_refused',
-      'approval_required',
-      'approval_not_given',
-      'approval_spent',
-      'approval_mismatch',
-      'delegate_required',
-      'delegate_refused',
-      'insufficient_funds',
-      'same_twin',
-      'parameter_unreadable',
-      'upstream_failed',
-    ],
+    errors: refusals,
     idempotent: true,
     handle: ({ params, body, principal, headers, storeAnswer }, service) => {
       const { arguments: args = {}, hostname, price, dq, approval_id: approvalId, persona_delegate: delegate } = body
@@ -55,11 +46,9 @@ export const purchaseRoutes = defineRoutes('purchases', {
 
   listPurchases: route({
     summary: 'List what the caller bought or sold, newest first, without the delivered content.',
-    evidence: 'designed',
+    ...listed,
     method: 'GET',
     path: '/purchases',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session', 'agent'],
     query: PageQuery,
     result: pageOf('purchases', ReceiptShape),
     errors: ['cursor_invalid'],
@@ -68,11 +57,9 @@ export const purchaseRoutes = defineRoutes('purchases', {
 
   readPurchase: route({
     summary: 'Read a receipt as its buyer or seller. Only the buyer sees the delivered content.',
-    evidence: 'designed',
+    ...listed,
     method: 'GET',
     path: '/purchases/:id',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session', 'agent'],
     params: IdPath,
     result: ReceiptShape,
     errors: ['not_found'],

@@ -11,7 +11,6 @@ import type {
 import { required } from '../../base/required.js'
 import { testMethods } from './test-values.js'
 
-/** How many results it remembers. */
 const MOST_CHARGES = 1000
 
 /** The card processor of a sandbox. It charges nobody and knows only the payment methods of `testMethods`. */
@@ -21,9 +20,7 @@ export function testProcessor({ alarm }: { alarm: Alarm }): Cards {
     testMethods,
     save: async (card) => saved(card),
     charge(charge) {
-      const known = charges.get(charge.id)
-      if (known) return known
-      const answer = answerTo(charge, alarm)
+      const answer = charges.get(charge.id) ?? answerTo(charge, alarm)
       charges.set(charge.id, answer)
       return answer
     },
@@ -51,11 +48,7 @@ async function answerTo({ id, payment_method_id }: CardCharge, alarm: Alarm): Pr
   if (!method) return UNKNOWN
   const { after_seconds = 0 } = method
   if (after_seconds > 0) await new Promise<void>((resolve) => alarm.set(after_seconds * 1000, resolve))
-  return testChargeResult(method, `ch_test_${id}`)
-}
-
-function testChargeResult(method: TestPaymentMethod, charge_id: string): ChargeResult {
   const { status, card } = method
-  if (status === 'succeeded') return { status, charge_id, ...(card && { card }) }
+  if (status === 'succeeded') return { status, charge_id: `ch_test_${id}`, ...(card && { card }) }
   return status === 'declined' ? { status, reason: reasonOf(method) } : { status }
 }

@@ -16,33 +16,22 @@ export interface TestValues {
 const expiring = { exp_month: 12, exp_year: 2050 }
 const visa: ChargedCard = { brand: 'visa', last4: '4242', ...expiring }
 const mastercard: ChargedCard = { brand: 'mastercard', last4: '4444', ...expiring }
-
 const BOUNCE = '+bounce@'
+const bank = 'declined by the bank'
+const declined = (name: string, does: string, reason: string) =>
+  ({ value: `pm_card_${name}`, does, status: 'declined', reason }) as const
 
 export const testMethods: readonly TestPaymentMethod[] = [
   { value: 'pm_card_visa', does: 'Succeeds: a Visa card.', status: 'succeeded', card: visa },
   { value: 'pm_card_mastercard', does: 'Succeeds: a Mastercard.', status: 'succeeded', card: mastercard },
+  declined('chargeDeclined', 'Is declined. Its bank gives no reason.', bank),
+  declined('chargeDeclinedInsufficientFunds', 'Is declined for insufficient funds.', 'insufficient funds'),
   {
-    value: 'pm_card_chargeDeclined',
-    does: 'Is declined. Its bank gives no reason.',
-    status: 'declined',
-    reason: 'declined by the bank',
-  },
-  {
-    value: 'pm_card_chargeDeclinedInsufficientFunds',
-    does: 'Is declined for insufficient funds.',
-    status: 'declined',
-    reason: 'insufficient funds',
-  },
-  {
-    value: 'pm_card_chargeCustomerFail',
-    does: 'Can be saved, but every charge is declined.',
-    status: 'declined',
-    reason: 'declined by the bank',
+    ...declined('chargeCustomerFail', 'Can be saved, but every charge is declined.', bank),
     card: { brand: 'visa', last4: '0341', ...expiring },
     saves: true,
   },
-  { value: 'pm_card_expired', does: 'Is declined because it has expired.', status: 'declined', reason: 'expired card' },
+  declined('expired', 'Is declined because it has expired.', 'expired card'),
   {
     value: 'pm_processor_down',
     does: 'Fails: the processor is unavailable, and nothing is charged.',

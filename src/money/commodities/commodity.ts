@@ -59,7 +59,7 @@ export async function createCommodity(
   tx: Writer,
   { descriptor, dq, cost, twinId, owner, at, payback, hash }: NewCommodity,
   { random }: Pick<ServiceContext, 'random'>,
-): Promise<ShownCommodity> {
+) {
   const { decimals } = await quantityOf(tx, dq)
   const twin = await tx.get(twins, twinId)
   if (twin?.owner !== owner) throw problem('twin_unknown')
@@ -94,15 +94,12 @@ export async function updateCommodity(
   tx.put(commodities, { ...row, descriptor, dq, cost, twin_id: twin.id, hostname: twin.hostname })
 }
 
-/**
- * Turns on or off that the seller pays the price of a commodity to users, as `payback` does at its creation. Throws
- * `not_found`, `not_owner`, `sold_by_item`.
- */
+/** Turns on or off that the seller pays the price of a commodity to users. Throws `not_found`, `not_owner`, `sold_by_item`. */
 export async function updatePayback(
   tx: Writer,
   { owner, hash, enabled, at }: { owner: Owner; hash: string; enabled: boolean; at: number },
   { rules }: Pick<ServiceContext, 'rules'>,
-): Promise<{ hash: string; enabled: boolean }> {
+) {
   const { payback, ...row } = await ownCommodity(tx, owner, hash)
   // What pays its users cannot be bought.
   if (enabled && (await rules.isSoldByItem(tx, hash))) throw problem('sold_by_item')
@@ -113,40 +110,27 @@ export async function updatePayback(
   return { hash, enabled }
 }
 
-/** Returns the commodity of this hash. Throws `not_found`. */
+/** Throws `not_found`. */
 export const commodityOf = (tx: Reader, hash: string): Promise<CommodityRow> => getOrNotFound(tx, commodities, hash)
 
 /** Reads the commodities of a page's rows and their digital quantities in two calls. Returns those that exist. */
-export async function readCommodities(
-  page: ReadOnce,
-  rows: readonly { readonly hash: string }[],
-): Promise<CommodityRow[]> {
-  const read = await page.getMany(
-    commodities,
-    rows.map(({ hash }) => hash),
-  )
-  const found = read.filter((row) => row !== undefined)
+export async function readCommodities(page: ReadOnce, rows: readonly { readonly hash: string }[]) {
+  const hashes = rows.map(({ hash }) => hash)
+  const found = (await page.getMany(commodities, hashes)).filter((row) => row !== undefined)
   await readQuantities(page, found)
   return found
 }
 
-/** Returns a commodity of the owner. Throws `not_found`, `not_owner`. */
 export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Promise<CommodityRow> {
   const row = await commodityOf(tx, hash)
   if (row.owner !== owner) throw problem('not_owner')
   return row
 }
 
-export interface ShownCommodity {
-  hash: string
-  descriptor: string
-  dq: string
-  cost: number
-  hostname: string
-}
+export type ShownCommodity = Awaited<ReturnType<typeof showCommodity>>
 
 /** A commodity's five documented fields, with the cost in its digital quantity. */
-export async function showCommodity(tx: Reader, row: CommodityRow): Promise<ShownCommodity> {
+export async function showCommodity(tx: Reader, row: CommodityRow) {
   const { decimals } = await quantityOf(tx, row.dq)
   const { id: hash, descriptor, dq, hostname } = row
   return { hash, descriptor, dq, cost: toAmount(row.cost, decimals), hostname }

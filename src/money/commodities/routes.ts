@@ -13,7 +13,6 @@ const commodityShape = {
 
 const Commodity = component('Commodity', commodityShape)
 
-/** HTML of a payment button: the embed in its initial size. */
 const buttonHtml = (baseUrl: string, hash: string): string =>
   `<iframe src="${baseUrl}/v4/embed/${hash}" title="Pay" width="137" height="48" allow="payment *" style="border:0"></iframe>`
 

@@ -19,9 +19,7 @@ export interface DigitalQuantityRow {
 
 export const digitalQuantities = collection<DigitalQuantityRow>()(
   'digital_quantities',
-  {
-    byNumber: { fields: ['number'] },
-  },
+  { byNumber: { fields: ['number'] } },
   {
     refs: { issuer_twin_id: 'twins' },
     growth: { by: 'the seed of a service', bound: 'The interface adds none.' },
@@ -30,12 +28,7 @@ export const digitalQuantities = collection<DigitalQuantityRow>()(
 )
 
 /** The fields that a digital quantity's hash covers. */
-export interface QuantityDefinition {
-  readonly name: string
-  readonly shortcode: string
-  readonly shortdescription: string
-  readonly decimals: number
-}
+export type QuantityDefinition = Omit<DigitalQuantityRow, 'id' | 'number' | 'issuer_twin_id'>
 
 export const defaultQuantity: QuantityDefinition = {
   name: 'US Dollar',
@@ -51,23 +44,16 @@ export const quantityHash = ({ name, shortcode, shortdescription, decimals }: Qu
 export async function recordQuantity(
   tx: Writer,
   definition: QuantityDefinition,
-  { hash, issuerTwinId }: { readonly hash: string; readonly issuerTwinId: number },
+  { hash, issuerTwinId }: { hash: string; issuerTwinId: number },
 ): Promise<DigitalQuantityRow> {
   const { name, shortcode, shortdescription, decimals } = definition
-  const row: DigitalQuantityRow = {
-    id: hash,
-    number: await tx.nextId('digital_quantities'),
-    name,
-    shortcode,
-    shortdescription,
-    decimals,
-    issuer_twin_id: issuerTwinId,
-  }
+  const number = await tx.nextId('digital_quantities')
+  const row = { id: hash, number, name, shortcode, shortdescription, decimals, issuer_twin_id: issuerTwinId }
   tx.put(digitalQuantities, row)
   return row
 }
 
-/** Returns the digital quantity of this hash. Throws `dq_unknown`. */
+/** Throws `dq_unknown`. */
 export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuantityRow> {
   const row = await tx.get(digitalQuantities, hash)
   if (!row) throw problem('dq_unknown')
@@ -85,19 +71,15 @@ export async function quantitiesOf(
   tx: Reader,
   rows: readonly { readonly dq: string }[],
 ): Promise<ReadonlyMap<string, DigitalQuantityRow>> {
-  const hashes: string[] = []
-  for (const { dq } of rows) if (!hashes.includes(dq)) hashes.push(dq)
-  const quantities = new Map<string, DigitalQuantityRow>()
-  for (const row of await tx.getMany(digitalQuantities, hashes)) if (row) quantities.set(row.id, row)
-  return quantities
+  const hashes = [...new Set(rows.map(({ dq }) => dq))]
+  const found = (await tx.getMany(digitalQuantities, hashes)).filter((row) => row !== undefined)
+  return new Map(found.map((row) => [row.id, row]))
 }
 
 /** Reads the digital quantities of a page's rows in one call, so that `quantityOf` finds them there. */
 export async function readQuantities(page: ReadOnce, rows: readonly { readonly dq: string }[]): Promise<void> {
-  await page.getMany(
-    digitalQuantities,
-    rows.map(({ dq }) => dq),
-  )
+  const hashes = rows.map(({ dq }) => dq)
+  await page.getMany(digitalQuantities, hashes)
 }
 
 export const allQuantities = (tx: Reader): Promise<DigitalQuantityRow[]> =>

@@ -1,5 +1,4 @@
-import { twinNames, twins } from './twin.js'
-import { twinNonces } from './twin-nonce.js'
+import { twinNames, twinNonces, twins } from './twin.js'
 
 export const twinFeature = {
   areas: ['twin', 'twins'],

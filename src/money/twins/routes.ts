@@ -1,8 +1,9 @@
 import { designed } from '../../http/fields/graded.js'
 import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createOwnTwin, listTwins, readTwin } from './twin.js'
-import { createTwinNonce, verifyTwinNonce } from './twin-nonce.js'
+import { createOwnTwin, createTwinNonce, listTwins, readTwin, verifyTwinNonce } from './twin.js'
+
+const owned = { auth: ['account', 'user', 'session'] } as const
 
 export const twinRoutes = defineRoutes('twins', {
   createTwin: route({
@@ -11,7 +12,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'POST',
     path: '/twin',
     versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: z.object({ dq: ContentHash }),
     status: 201,
     result: TwinShape,
@@ -28,7 +29,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'POST',
     path: '/twin/nonce',
     versions: ['v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: TwinPath,
     status: 201,
     result: z.object({ nonce: z.secret(z.string()), hostname: z.Hostname, expires_at: UnixSeconds }),
@@ -45,7 +46,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'PUT',
     path: '/twin/nonce',
     versions: ['v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     body: z.object({ hostname: z.Hostname, nonce: z.secret(z.string()) }),
     result: z.object({ valid: z.literal(true), hostname: z.Hostname }),
     errors: ['twin_nonce_refused'],
@@ -59,7 +60,7 @@ export const twinRoutes = defineRoutes('twins', {
     method: 'GET',
     path: '/twins',
     versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
+    ...owned,
     query: PageQuery,
     result: z.object({ twins: z.array(TwinShape), next: designed(z.nullable(z.int())) }),
     errors: ['cursor_invalid'],

@@ -1,8 +1,10 @@
+import { base64url } from '../../base/encoding.js'
 import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { randomHex } from '../../base/secrets.js'
+import { digest, randomHex } from '../../base/secrets.js'
+import { isCurrent, seconds } from '../../base/time.js'
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { countedDaily } from '../../storage/growth.js'
@@ -77,7 +79,7 @@ export async function createTwin(
 export async function createOwnTwin(
   tx: Writer,
   order: { owner: Owner; dq: string; at: number },
-  context: TwinContext & Pick<ServiceContext, 'options'>,
+  context: TwinContext,
 ): Promise<ShownTwin> {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
@@ -98,10 +100,7 @@ export async function primaryTwin(tx: Reader, owner: Owner): Promise<TwinRow | u
 export const firstTwinOf = async (tx: Reader, owner: Owner): Promise<TwinRow> =>
   required(await primaryTwin(tx, owner), `the first twin of ${owner}`)
 
-/**
- * The twin that an owner pays from. Default: their oldest. Throws like `ownTwin`, and `insufficient_funds` if they
- * have none.
- */
+/** The twin that an owner pays from. Default: their oldest. Throws like `ownTwin`, and `insufficient_funds` if there is none. */
 export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): Promise<TwinRow> {
   if (hostname !== undefined) return ownTwin(tx, owner, hostname)
   const twin = await primaryTwin(tx, owner)
@@ -128,10 +127,7 @@ export const twinKey = ({ address }: TwinRow, { keys }: Pick<TwinContext, 'keys'
 
 export type ShownTwin = ReturnType<typeof showHolding>
 
-/**
- * A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). Pass
- * `key` only for its owner.
- */
+/** A twin as callers see it, with its own digital quantity first (Micro Payment Service Interface, section 2). `key`: only for its owner. */
 export async function showTwin(
   tx: Reader,
   twin: TwinRow,
@@ -159,7 +155,7 @@ export async function listTwins(
   owner: Owner,
   page: PageBounds,
   context: Pick<ServiceContext, 'keys' | 'options'>,
-): Promise<{ twins: ShownTwin[]; next: number | null }> {
+) {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
   const known = new Map((await allQuantities(tx)).map((row) => [row.id, row]))
@@ -169,11 +165,8 @@ export async function listTwins(
   await read.getMany(balances, ids)
   const shown = []
   for (const twin of rows) {
-    const own = await read.getMany(
-      balances,
-      quantities.map((dq) => balanceId(twin.id, dq)),
-    )
-    const held = own.filter((row) => row !== undefined)
+    const own = quantities.map((dq) => balanceId(twin.id, dq))
+    const held = (await read.getMany(balances, own)).filter((row) => row !== undefined)
     shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.options.balances }, known))
   }
   return { twins: shown, next }
@@ -190,10 +183,7 @@ export async function readTwin(
   return showTwin(tx, twin, { key: keys ? twinKey(twin, { keys }) : null, unit })
 }
 
-/**
- * Creates a digital quantity and the twin that issues it. Pass `hash` for a digital quantity of another service, whose
- * definition is not known. Default: the hash of the definition.
- */
+/** Creates a digital quantity and the twin that issues it. `hash`: of one of another service, whose definition is not known. */
 export async function createQuantity(
   tx: Writer,
   { hash, ...definition }: QuantityDefinition & { readonly hash?: string },
@@ -207,7 +197,6 @@ export async function createQuantity(
 /** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
 
-/** A twin's whole address, as binders show it. */
 const ADDRESS = /^41[0-9a-f]{64}$/
 
 /** The hostname or address in the text by which someone names a twin, in lower case. Undefined if the text has another form. */
@@ -222,11 +211,8 @@ export async function twinNamed(tx: Reader, text: string): Promise<TwinRow | und
   return twin
 }
 
-/**
- * The owner's name for a twin. It has its own collection because existing clients expect exactly four fields of a
- * twin.
- */
-export interface TwinNameRow {
+/** The owner's name for a twin, apart because existing clients expect exactly four fields of a twin. */
+interface TwinNameRow {
   /** The twin's id. */
   readonly id: number
   readonly name: string
@@ -254,4 +240,54 @@ export async function nameTwin(
   tx.put(twinNames, { id, name })
   const subject = `twin:${id}`
   await recordEvent(tx, { owners: [owner], type: 'twin.renamed', actor, subject, data: { hostname, name }, at })
+}
+
+const TWIN_NONCE_MS = 5 * 60_000
+
+/** A nonce that proves control of a twin once. The id is the nonce's digest. */
+export interface TwinNonceRow {
+  readonly id: string
+  readonly twin_id: number
+  /** Of the twin's owner. A nonce of a lower one is dead. */
+  readonly generation: number
+  readonly expires_at: number
+}
+
+export const twinNonces = collection<TwinNonceRow>()(
+  'twin_nonces',
+  { byExpiry: { fields: ['expires_at'] }, byTwin: { fields: ['twin_id', 'expires_at'] } },
+  {
+    refs: { twin_id: 'twins' },
+    secrets: ['id'],
+    growth: countedDaily('an account or user, by createTwinNonce'),
+    retention: { after: 'it expires', keepMs: 0, index: 'byExpiry' },
+  },
+)
+
+/** Creates a nonce for one of the owner's twins. Throws `not_found`, `not_owner`. */
+export async function createTwinNonce(
+  tx: Writer,
+  { owner, hostname, at }: { owner: Owner; hostname: string; at: number },
+  { random, rules }: Pick<ServiceContext, 'random' | 'rules'>,
+) {
+  const twin = await ownTwin(tx, owner, hostname)
+  const nonce = base64url(random.bytes(32))
+  const generation = await rules.generationOf(tx, owner)
+  tx.put(twinNonces, { id: digest(nonce), twin_id: twin.id, generation, expires_at: at + TWIN_NONCE_MS })
+  return { nonce, hostname: twin.hostname, expires_at: seconds(at + TWIN_NONCE_MS) }
+}
+
+/** Verifies a nonce and spends it. Throws `twin_nonce_refused`. */
+export async function verifyTwinNonce(
+  tx: Writer,
+  { hostname, nonce, at }: { hostname: string; nonce: string; at: number },
+  { rules }: Pick<ServiceContext, 'rules'>,
+) {
+  const twin = await twinByHostname(tx, hostname)
+  const row = await tx.get(twinNonces, digest(nonce))
+  if (!twin || row?.twin_id !== twin.id || !isCurrent(row.expires_at, TWIN_NONCE_MS, at))
+    throw problem('twin_nonce_refused')
+  if (row.generation !== (await rules.generationOf(tx, twin.owner))) throw problem('twin_nonce_refused')
+  tx.remove(twinNonces, row.id)
+  return { valid: true as const, hostname }
 }

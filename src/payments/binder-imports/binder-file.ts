@@ -1,6 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import { CsvMalformed, type CsvRecord, type CsvSource, csvRecords } from '../../http/csv/csv-records.js'
+import { MAX_UNITS } from '../../money/ledger/amount.js'
 import { type BinderColumn, binderColumns } from '../statements/binder.js'
 
 export interface BinderRow {
@@ -32,14 +33,10 @@ export const binderFault = (line: number, column: BinderColumn, expected: string
     facts: { given: given === undefined ? undefined : quotedCell(given) },
   })
 
-/** The problem of a line that has no column of its own. `what` completes the sentence "line 7 …". */
 const lineFault = (line: number, what: string): Problem =>
   problem('binder_invalid', { detail: `Line ${line} ${what}.`, fields: { line, column: null, expected: what } })
 
-/**
- * Reads the CSV of a binder, newest row first, and yields its rows in pieces. Throws `binder_invalid` with the line and
- * the column of the first wrong cell.
- */
+/** Reads the CSV of a binder, newest row first, and yields its rows in pieces. Throws `binder_invalid` for the first wrong cell. */
 export async function* binderRows(csv: CsvSource): AsyncGenerator<BinderRow[]> {
   const order = new RowOrder()
   let read: RowReader | undefined
@@ -61,8 +58,8 @@ export async function* binderRows(csv: CsvSource): AsyncGenerator<BinderRow[]> {
 }
 
 type RowReader = (record: CsvRecord) => BinderRow
+type CellReader = (column: BinderColumn) => string
 
-/** Checks the header. The columns may come in any order. */
 function readerOf({ line, cells: header }: CsvRecord): RowReader {
   const missing = binderColumns.find((column) => !header.includes(column))
   const stray = header.find((name, at) => !isColumn(name) || header.indexOf(name) !== at)
@@ -76,8 +73,6 @@ const isColumn = (name: string): name is BinderColumn => binderColumns.some((col
 
 /** Takes back the apostrophe that keeps spreadsheets from reading a cell as a formula. */
 const unescaped = (cell: string): string => cell.replace(/^'(?=[=+\-@\t\r\uFF0B\uFF0D\uFF1D\uFF20])/, '')
-
-type CellReader = (column: BinderColumn) => string
 
 function rowOf(line: number, cell: CellReader): BinderRow {
   const action = cell('fileAction')
@@ -131,10 +126,8 @@ function isDay(day: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
 }
 
-/** Checks that rows come newest first, and none twice. */
 class RowOrder {
   #last: BinderRow | undefined
-  /** Those of the rows with the time of the last one. */
   #identities = new Set<string>()
 
   check(row: BinderRow): void {
@@ -158,3 +151,85 @@ const SHOWN = 80
 
 const quotedCell = (text: string): string =>
   JSON.stringify(text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text.toWellFormed())
+
+/** What the rows of one digital quantity add up to. Amounts are counts of 10^-9. */
+export interface QuantityTally {
+  readonly dq: string
+  /** What the twin received. */
+  readonly received: bigint
+  /** What it received minus what it sent. */
+  readonly net: bigint
+  /** What it must have had before the oldest row, so that it was never below zero. */
+  readonly opening: bigint
+  readonly oldestAt: number
+  /** How many decimals the finest amount has, and its line. */
+  readonly finest: { readonly decimals: number; readonly line: number }
+  readonly largest: { readonly nanos: bigint; readonly line: number }
+}
+
+/** Adds up the rows of a binder that come newest first. */
+export class BinderTally {
+  readonly #quantities = new Map<string, QuantityTally>()
+  /** In the order in which the file names them. */
+  readonly order: string[] = []
+
+  add({ action, at, line }: Pick<BinderRow, 'action' | 'at' | 'line'>, { dq, nanos, decimals }: BinderValue): void {
+    const change = action === 'receive' ? nanos : -nanos
+    const known = this.#quantities.get(dq)
+    if (!known) this.order.push(dq)
+    const { received = 0n, net = 0n, opening = 0n } = known ?? {}
+    const finest = known && known.finest.decimals >= decimals ? known.finest : { decimals, line }
+    const largest = known && known.largest.nanos >= nanos ? known.largest : { nanos, line }
+    this.#quantities.set(dq, {
+      dq,
+      received: received + (action === 'receive' ? nanos : 0n),
+      net: net + change,
+      // This row is older than those before it: what they need, it may have brought.
+      opening: opening > change ? opening - change : 0n,
+      oldestAt: at,
+      finest,
+      largest,
+    })
+  }
+
+  of(dq: string): QuantityTally | undefined {
+    return this.#quantities.get(dq)
+  }
+
+  quantities(): readonly QuantityTally[] {
+    return [...this.#quantities.values()]
+  }
+}
+
+/** Prices settle to a thousandth, so a digital quantity that a binder brings has at least as many decimals if it can. */
+const USUAL_DECIMALS = 3
+
+/** How many decimals a digital quantity gets that only the binder names. Throws `binder_invalid` if no number fits. */
+export function decimalsFor(tally: QuantityTally): number {
+  const usual = Math.max(tally.finest.decimals, USUAL_DECIMALS)
+  const decimals = fits(tally, usual) ? usual : tally.finest.decimals
+  checkDecimals(tally, decimals)
+  return decimals
+}
+
+/** Checks that a digital quantity with these decimals can hold what a binder names. Throws `binder_invalid`. */
+export function checkDecimals(tally: QuantityTally, decimals: number): void {
+  const { finest, largest } = tally
+  checkFineness(finest, decimals)
+  if (fits(tally, decimals)) return
+  throw binderFault(largest.line, 'amount', `less: with ${decimals} decimals, all that is received is too much`)
+}
+
+/** Throws `binder_invalid` if an amount is finer than the smallest unit. */
+export function checkFineness({ decimals, line }: QuantityTally['finest'], most: number): void {
+  if (decimals > most)
+    throw binderFault(line, 'amount', `a number with at most ${most} decimals, as its digital quantity has`)
+}
+
+const fits = ({ received, opening, largest }: QuantityTally, decimals: number): boolean =>
+  unitsIn(received + opening, decimals) <= MAX_UNITS &&
+  // From 2^52 units on, a JSON number may lose the last decimal.
+  (decimals === 0 || unitsIn(largest.nanos, decimals) <= MAX_UNITS / 2n)
+
+/** Converts a count of 10^-9 to smallest units. */
+export const unitsIn = (nanos: bigint, decimals: number): bigint => nanos / 10n ** BigInt(9 - decimals)

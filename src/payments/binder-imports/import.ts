@@ -11,17 +11,15 @@ import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
 import { isHeld } from '../../storage/claim.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
+  type BinderPieceRow,
   binderImports,
   binderPieces,
   type ImportedQuantity,
   importedDelegates,
   pieceId,
 } from '../statements/binder-import-row.js'
-import { type BinderRow, binderFault, binderRows } from './binder-file.js'
-import { decide } from './decision.js'
-import { pieceText } from './piece.js'
-import { postPieces, settleImport, undoCheck } from './settle.js'
-import { BinderTally, checkFineness } from './tally.js'
+import { type BinderRow, BinderTally, type BinderValue, binderFault, binderRows, checkFineness } from './binder-file.js'
+import { decide, pieceText, postPieces, settleImport, undoCheck } from './settle.js'
 
 export interface BinderImport {
   /** Of the twin, which has no history yet. */
@@ -58,7 +56,6 @@ export interface ImportedAmounts {
   readonly balance: number
 }
 
-/** How many rows one transaction posts. */
 const PIECE_ROWS = 500
 
 /**
@@ -80,21 +77,21 @@ export async function importBinder(
       (tx) => beginImport(tx, hostname, run.token),
       (tx, { id }) => undoCheck(tx, id, run.token),
     )
-    const checked = await new Checking(twin, run, service).run(typeof csv === 'string' ? [csv] : csv, onProgress)
+    const tally = new BinderTally()
+    const checking = { twin, run, tally, csv: typeof csv === 'string' ? [csv] : csv, onProgress }
+    const { rows, delegates, pieces } = await checkRows(checking, service)
     const decided = await run.transaction('decide', async (tx) => {
       await checkEmpty(tx, twin)
-      return decide(tx, { twinId: twin.id, token: run.token, ...checked }, service)
+      return decide(tx, { twinId: twin.id, token: run.token, tally, pieces }, service)
     })
-    const posted = await postPieces({ twinId: twin.id, token: run.token, pieces: checked.pieces }, service, (pieces) =>
-      onProgress({ step: 'post', rows: Math.min(pieces * PIECE_ROWS, checked.rows) }),
+    const posted = await postPieces({ twinId: twin.id, token: run.token, pieces }, service, (pieces) =>
+      onProgress({ step: 'post', rows: Math.min(pieces * PIECE_ROWS, rows) }),
     )
-    const shown = decided.map((quantity) => shownAmounts(quantity, checked.tally))
-    const { rows, delegates } = checked
+    const shown = decided.map((quantity) => shownAmounts(quantity, tally))
     return { hostname, rows, delegates, stand_ins: posted, digital_quantities: shown }
   })
 }
 
-/** Settles an earlier import into the same twin whose process has ended. */
 async function settleEarlier(hostname: string, service: ServiceContext): Promise<void> {
   const { storage } = service
   const row = await storage.read(async (tx) => {
@@ -116,101 +113,75 @@ async function beginImport(tx: Writer, hostname: string, token: string): Promise
   return twin
 }
 
-/**
- * Checks that no value was moved and nothing imported in the binder of a twin. A delegate says nothing about its holder,
- * because any persona may give one to any twin. Throws `binder_refused`.
- */
+/** A delegate says nothing about its holder, because any persona may give one to any twin. Throws `binder_refused`. */
 async function checkEmpty(tx: Reader, { id }: TwinRow): Promise<void> {
   const first = { index: 'byTwin', prefix: [id], limit: 1 } as const
   const [entry] = await tx.find(entries, first)
   const [imported] = await tx.find(importedDelegates, first)
-  if (entry ?? imported)
-    throw problem('binder_refused', {
-      detail:
-        'It has a history already. If you repeat an import, its rows are there. Otherwise create a twin for them.',
-    })
+  const detail =
+    'It has a history already. If you repeat an import, its rows are there. Otherwise create a twin for them.'
+  if (entry ?? imported) throw problem('binder_refused', { detail })
+}
+
+interface Checking {
+  readonly twin: TwinRow
+  readonly run: FlowRun
+  readonly tally: BinderTally
+  readonly csv: CsvSource
+  readonly onProgress: (progress: ImportProgress) => void
 }
 
 /** Checks the rows of a file one after the other, and stores them in pieces. */
-class Checking {
-  readonly #twin: TwinRow
-  readonly #run: FlowRun
-  readonly #service: ServiceContext
-  readonly #tally = new BinderTally()
-  /** Decimals of the digital quantities that exist. */
-  readonly #decimals = new Map<string, number>()
-  #waiting: BinderRow[] = []
-  #pieces = 0
-  #rows = 0
-  #delegates = 0
-
-  constructor(twin: TwinRow, run: FlowRun, service: ServiceContext) {
-    this.#twin = twin
-    this.#run = run
-    this.#service = service
-  }
-
-  async run(csv: CsvSource, onProgress: (progress: ImportProgress) => void) {
-    for await (const rows of binderRows(csv)) {
-      for (const row of rows) await this.#check(row)
-      while (this.#waiting.length >= PIECE_ROWS) await this.#store()
-      if (rows.length > 0) onProgress({ step: 'check', rows: this.#rows })
-    }
-    if (this.#waiting.length > 0) await this.#store()
-    return { tally: this.#tally, rows: this.#rows, delegates: this.#delegates, pieces: this.#pieces }
-  }
-
-  async #check(row: BinderRow): Promise<void> {
-    const { line, action, counterpart, value } = row
-    this.#rows++
-    this.#waiting.push(row)
-    if (!value) {
-      this.#delegates++
-      return
-    }
-    if (counterpart === this.#twin.address)
-      throw binderFault(
-        line,
-        action === 'receive' ? 'fromAddress' : 'destinationAddress',
-        'the address of another twin',
-      )
-    if (!this.#tally.has(value.dq)) await this.#meet(value.dq, line)
-    const decimals = this.#decimals.get(value.dq)
-    if (decimals !== undefined) checkFineness({ decimals: value.decimals, line }, decimals)
-    this.#tally.add(row, value)
-  }
-
-  async #meet(dq: string, line: number): Promise<void> {
-    if (this.#tally.order.length === MOST_QUANTITIES)
-      throw binderFault(line, 'fileType', `one of at most ${MOST_QUANTITIES} digital quantities`)
-    const known = await this.#service.storage.read((tx) => tx.get(digitalQuantities, dq))
-    if (known) this.#decimals.set(dq, known.decimals)
-  }
-
-  async #store(): Promise<void> {
-    const rows = pieceText(this.#waiting.slice(0, PIECE_ROWS), this.#tally.order)
-    const number = this.#pieces
-    const { id: twin_id } = this.#twin
-    await this.#run.transaction('store a piece', async (tx) => {
-      const row = await tx.get(binderImports, twin_id)
-      if (row?.token !== this.#run.token || row.state !== 'checking' || row.pieces !== number)
-        throw problem('import_ended')
-      tx.put(binderPieces, { id: pieceId(twin_id, number), twin_id, number, rows })
-      tx.put(binderImports, { ...row, pieces: number + 1 })
-    })
-    this.#waiting = this.#waiting.slice(PIECE_ROWS)
-    this.#pieces++
+async function checkRows({ twin, run, tally, csv, onProgress }: Checking, service: ServiceContext) {
+  const done = { rows: 0, delegates: 0, pieces: 0 }
+  const known = new Map<string, number>()
+  let waiting: BinderRow[] = []
+  const store = async () => {
+    const piece = { number: done.pieces++, rows: pieceText(waiting.slice(0, PIECE_ROWS), tally.order) }
+    await run.transaction('store a piece', (tx) => storePiece(tx, { twin_id: twin.id, ...piece }, run.token))
+    waiting = waiting.slice(PIECE_ROWS)
     await letOthersRun()
+  }
+  for await (const rows of binderRows(csv)) {
+    for (const row of rows) {
+      if (row.value) await checkValue(row, row.value)
+      else done.delegates++
+    }
+    done.rows += rows.length
+    waiting.push(...rows)
+    while (waiting.length >= PIECE_ROWS) await store()
+    if (rows.length > 0) onProgress({ step: 'check', rows: done.rows })
+  }
+  if (waiting.length > 0) await store()
+  return done
+
+  async function checkValue(row: BinderRow, value: BinderValue): Promise<void> {
+    const { line, action, counterpart } = row
+    const column = action === 'receive' ? 'fromAddress' : 'destinationAddress'
+    if (counterpart === twin.address) throw binderFault(line, column, 'the address of another twin')
+    if (!tally.of(value.dq)) {
+      if (tally.order.length === MOST_QUANTITIES)
+        throw binderFault(line, 'fileType', `one of at most ${MOST_QUANTITIES} digital quantities`)
+      const quantity = await service.storage.read((tx) => tx.get(digitalQuantities, value.dq))
+      if (quantity) known.set(value.dq, quantity.decimals)
+    }
+    const decimals = known.get(value.dq)
+    if (decimals !== undefined) checkFineness({ decimals: value.decimals, line }, decimals)
+    tally.add(row, value)
   }
 }
 
-/** How many digital quantities one binder may name. */
+async function storePiece(tx: Writer, piece: Omit<BinderPieceRow, 'id'>, token: string): Promise<void> {
+  const { twin_id, number } = piece
+  const row = await tx.get(binderImports, twin_id)
+  if (row?.token !== token || row.state !== 'checking' || row.pieces !== number) throw problem('import_ended')
+  tx.put(binderPieces, { id: pieceId(twin_id, number), ...piece })
+  tx.put(binderImports, { ...row, pieces: number + 1 })
+}
+
 const MOST_QUANTITIES = 100
 
-function shownAmounts(
-  { is_new, ...quantity }: ImportedQuantity & { is_new: boolean },
-  tally: BinderTally,
-): ImportedAmounts {
+function shownAmounts({ is_new, ...quantity }: ImportedQuantity & { is_new: boolean }, tally: BinderTally) {
   const { dq, decimals, opening } = quantity
   const { net = 0n } = tally.of(dq) ?? {}
   const nanos = BigInt(opening) * 10n ** BigInt(9 - decimals) + net

@@ -2,18 +2,22 @@ import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { required } from '../../base/required.js'
-import { type DelegateRow, delegates } from '../../consent/personas/delegate.js'
+import { type DelegateRow, delegates, hasValidHash } from '../../consent/personas/delegate.js'
+import { delegatesHeld } from '../../consent/personas/held-delegates.js'
 import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
-import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
+import { type BalanceRow, balances, spendable } from '../../money/ledger/balance.js'
 import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
-import type { Reader } from '../../storage/storage.js'
+import { keyIn } from '../../storage/key.js'
+import { allRows } from '../../storage/page.js'
+import type { Key, Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
 
 /** A record of value received or sent, or of a delegate received (Micro Payment Service Interface, section 2). */
-export interface BinderRecord {
+interface BinderRecord {
   readonly timestamp: string
   readonly fileAction: 'receive' | 'send'
   /** The hash of the delegate or the movement. A movement has the same hash in both binders. */
@@ -40,7 +44,6 @@ export const binderColumns = [
   'destinationAddress',
 ] as const satisfies readonly BinderColumn[]
 
-/** A record, and the fields that only its JSON form has. */
 export interface BinderEntry {
   readonly record: BinderRecord
   readonly twistId: string
@@ -55,20 +58,15 @@ export interface Span {
   readonly to?: number | undefined
 }
 
-/** How many rows one transaction reads, so that no call waits long. */
 const BATCH_SIZE = 100
 
-/** An entry or a delegate of a binder, with its time in Unix milliseconds. */
 type BinderItem = { readonly at: number } & (
   | { readonly entry: EntryRow }
   | { readonly delegate: DelegateRow }
   | { readonly imported: ImportedDelegateRow }
 )
 
-/**
- * A twin's entries and delegates, newest first, read in batches so that a binder of any length can be streamed. Other
- * calls run between two batches.
- */
+/** A twin's entries and delegates, newest first, read in batches, so that it can be streamed and other calls run between. */
 export async function* binderEntries(
   { storage }: Pick<ServiceContext, 'storage'>,
   twin: TwinRow,
@@ -125,7 +123,6 @@ function cursorAfter(past: Cursor, items: readonly BinderItem[]): Cursor {
   return { ...(entry && { entry }), ...(delegate && { delegate }), ...(imported && { imported }) }
 }
 
-/** What the items of a batch name. */
 interface Named {
   readonly movements: ReadonlyMap<number, MovementRow>
   /** Of the counterparts, by the id of their twin. */
@@ -138,10 +135,8 @@ interface Named {
 async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Named> {
   const moved = items.flatMap((item) => ('entry' in item ? [item.entry] : []))
   const received = items.flatMap((item) => ('delegate' in item ? [item.delegate] : []))
-  const movementRows = await tx.getMany(
-    movements,
-    moved.map(({ movement_id }) => movement_id),
-  )
+  const ids = moved.map(({ movement_id }) => movement_id)
+  const movementRows = await tx.getMany(movements, ids)
   const decimals = new Map<string, number>()
   for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
   const givers: PersonaRow[] = []
@@ -161,64 +156,58 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
 }
 
 function describe(twin: TwinRow, item: BinderItem, named: Named): BinderEntry {
-  if ('delegate' in item) {
-    const { id: fileIdentity, persona, created_at: at } = item.delegate
-    const counterpart = required(named.personas.get(persona), `persona ${persona}`)
-    return describeDelegate({ at, received: true, fileIdentity, counterpart }, twin)
+  const { at } = item
+  if ('entry' in item) {
+    const { id, dq, movement_id, counterpart_twin_id } = item.entry
+    const movement = required(named.movements.get(movement_id), `movement ${movement_id}`)
+    const identity = movement.identity ?? movementHash(movement)
+    const amount = toAmount(movement.amount, required(named.decimals.get(dq), `the decimals of ${dq}`))
+    return entryOf(twin, {
+      ...{ at, received: movement.payee_twin_id === twin.id, identity, fileType: dq, amount, type: movement.kind },
+      counterpart: named.addresses.get(counterpart_twin_id) ?? '',
+      twist: { entry: id, movement: identity, at },
+    })
   }
-  if ('imported' in item) {
-    const { action, identity: fileIdentity, counterpart, at } = item.imported
-    return describeDelegate({ at, received: action === 'receive', fileIdentity, counterpart }, twin)
-  }
-  const { entry } = item
-  const movement = required(named.movements.get(entry.movement_id), `movement ${entry.movement_id}`)
-  const counterpart = named.addresses.get(entry.counterpart_twin_id) ?? ''
-  const amount = toAmount(movement.amount, required(named.decimals.get(entry.dq), `the decimals of ${entry.dq}`))
-  return describeEntry(entry, movement, { twin, counterpart, amount })
+  const { identity, counterpart, received } =
+    'delegate' in item ? ofDelegate(item.delegate, named) : ofImported(item.imported)
+  const twist = { delegate: identity, at }
+  return entryOf(twin, { at, received, identity, counterpart, fileType: '', amount: null, type: 'delegate', twist })
 }
 
-function describeEntry(
-  entry: EntryRow,
-  movement: MovementRow,
-  { twin, counterpart, amount }: { twin: TwinRow; counterpart: string; amount: number },
-): BinderEntry {
-  const received = movement.payee_twin_id === twin.id
-  const fileIdentity = movement.identity ?? movementHash(movement)
-  return {
-    record: recordOf({ at: entry.at, received, fileIdentity, counterpart, fileType: entry.dq, amount }),
-    twistId: contentHash({ entry: entry.id, movement: fileIdentity, at: entry.at }),
-    author: received ? counterpart : twin.address,
-    type: movement.kind,
-  }
-}
+const ofDelegate = ({ id: identity, persona }: DelegateRow, { personas }: Named) => ({
+  ...{ identity, counterpart: required(personas.get(persona), `persona ${persona}`), received: true },
+})
 
-function describeDelegate(
-  { at, received, fileIdentity, counterpart }: Omit<Recorded, 'fileType' | 'amount'>,
-  twin: TwinRow,
-): BinderEntry {
-  return {
-    record: recordOf({ at, received, fileIdentity, counterpart, fileType: '', amount: null }),
-    twistId: contentHash({ delegate: fileIdentity, at }),
-    author: received ? counterpart : twin.address,
-    type: 'delegate',
-  }
-}
+const ofImported = ({ identity, counterpart, action }: ImportedDelegateRow) => ({
+  ...{ identity, counterpart, received: action === 'receive' },
+})
 
-interface Recorded extends Pick<BinderRecord, 'fileIdentity' | 'fileType' | 'amount'> {
+interface Described extends Pick<BinderRecord, 'fileType' | 'amount'>, Pick<BinderEntry, 'type'> {
   readonly at: number
   readonly received: boolean
+  readonly identity: string
   /** Address of the other twin. */
   readonly counterpart: string
+  /** Its hash is the entry's id. */
+  readonly twist: Parameters<typeof contentHash>[0]
 }
 
-const recordOf = ({ at, received, fileIdentity, fileType, amount, counterpart }: Recorded): BinderRecord => ({
-  timestamp: new Date(at).toISOString(),
-  fileAction: received ? 'receive' : 'send',
-  fileIdentity,
-  fileType,
-  amount,
-  fromAddress: received ? counterpart : '',
-  destinationAddress: received ? '' : counterpart,
+const entryOf = (
+  { address }: TwinRow,
+  { at, received, identity, counterpart, fileType, amount, type, twist }: Described,
+): BinderEntry => ({
+  record: {
+    timestamp: new Date(at).toISOString(),
+    fileAction: received ? 'receive' : 'send',
+    fileIdentity: identity,
+    fileType,
+    amount,
+    fromAddress: received ? counterpart : '',
+    destinationAddress: received ? '' : counterpart,
+  },
+  twistId: contentHash(twist),
+  author: received ? counterpart : address,
+  type,
 })
 
 const movementHash = ({ id, kind, dq, amount, payer_twin_id, payee_twin_id, created_at }: MovementRow): string =>
@@ -243,3 +232,122 @@ export const statedTwin = (
   owner: Owner,
   hostname: string,
 ): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, owner, hostname))
+
+/** One thing that a twin holds now. */
+export interface InventoryRecord {
+  readonly fileIdentity: string
+  /** Hostname of the digital quantity's issuer, or of the persona that gave the delegate. */
+  readonly issuer: string
+  /** The digital quantity. Empty for a delegate. */
+  readonly fileType: string
+  /** Null for a delegate. */
+  readonly amount: number | null
+  /** `valid` if the entries add up to the balance, or the delegate matches its hash. */
+  readonly integrity: 'valid' | 'broken'
+  /** Time of the last entry or the delegate. Without entries, when the twin was created. */
+  readonly timestamp: string
+}
+
+export const inventoryColumns = [
+  'fileIdentity',
+  'issuer',
+  'fileType',
+  'amount',
+  'integrity',
+  'timestamp',
+] as const satisfies readonly (keyof InventoryRecord)[]
+
+/** What a twin holds now: its balances, then its delegates. The balances are read first, because a stream has no errors. */
+export async function inventoryOf(
+  service: Pick<ServiceContext, 'storage'>,
+  twin: TwinRow,
+): Promise<AsyncGenerator<InventoryRecord[]>> {
+  const held = await balanceRecords(service, twin)
+  return withDelegates(held, service, twin)
+}
+
+async function* withDelegates(first: InventoryRecord[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
+  yield first
+  for await (const held of delegatesHeld(service, twin.id))
+    yield await service.storage.read(async (tx) => {
+      const records = []
+      for (const delegate of held) records.push(await delegateRecord(tx, twin, delegate))
+      return records
+    })
+}
+
+/**
+ * What a twin holds of each digital quantity. The entries are summed in slices. The last slice also reads the balances. If
+ * both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
+ */
+async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<InventoryRecord[]> {
+  const sums = new Map<string, Sum>()
+  let after: readonly Key[] | undefined
+  for (;;) {
+    const past = after
+    const { rows, records } = await storage.read(async (tx) => {
+      const rows = await entriesAfter(tx, twin, past)
+      if (rows.length === SLICE) return { rows, records: undefined }
+      return { rows, records: await recordsOf(tx, twin, addEntries(new Map(sums), rows)) }
+    })
+    if (records?.every(({ integrity }) => integrity === 'valid')) return records
+    if (records) return storage.read(async (tx) => recordsOf(tx, twin, await sumAtOnce(tx, twin)))
+    addEntries(sums, rows)
+    const last = rows.at(-1)
+    after = last && keyIn(entries.indexes.byTwin, last)
+    await letOthersRun()
+  }
+}
+
+const SLICE = 500
+
+const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undefined): Promise<EntryRow[]> =>
+  tx.find(entries, { index: 'byTwin', prefix: [id], limit: SLICE, ...(after && { after }) })
+
+async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<InventoryRecord[]> {
+  const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
+  const records: InventoryRecord[] = []
+  for (const balance of held) records.push(await balanceRecord(tx, twin, balance, sums.get(balance.dq)))
+  return records
+}
+
+interface Sum {
+  readonly amount: bigint
+  readonly lastAt: number
+}
+
+function addEntries(sums: Map<string, Sum>, rows: readonly EntryRow[]): Map<string, Sum> {
+  for (const { dq, amount, at } of rows) {
+    const sum = sums.get(dq) ?? { amount: 0n, lastAt: at }
+    sums.set(dq, { amount: sum.amount + BigInt(amount), lastAt: Math.max(sum.lastAt, at) })
+  }
+  return sums
+}
+
+const delegateRecord = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<InventoryRecord> => ({
+  fileIdentity: delegate.id,
+  issuer: (await personaOf(tx, delegate.persona)).hostname,
+  fileType: '',
+  amount: null,
+  integrity: hasValidHash(delegate, twin) ? 'valid' : 'broken',
+  timestamp: new Date(delegate.created_at).toISOString(),
+})
+
+async function sumAtOnce(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
+  const sums = new Map<string, Sum>()
+  for await (const entry of allRows(tx, entries, { index: 'byTwin', prefix: [twin.id] })) addEntries(sums, [entry])
+  return sums
+}
+
+async function balanceRecord(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<InventoryRecord> {
+  const quantity: DigitalQuantityRow = await quantityOf(tx, balance.dq)
+  const issuer = await tx.get(twins, quantity.issuer_twin_id)
+  return {
+    fileIdentity: contentHash({ twin: twin.address, dq: balance.dq }),
+    issuer: issuer?.hostname ?? '',
+    fileType: balance.dq,
+    amount: toAmount(spendable(balance), quantity.decimals),
+    integrity: balance.importing || (sum?.amount ?? 0n) === BigInt(balance.amount) ? 'valid' : 'broken',
+    timestamp: new Date((balance.importing ? undefined : sum?.lastAt) ?? twin.created_at).toISOString(),
+  }
+}

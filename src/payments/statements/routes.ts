@@ -4,8 +4,7 @@ import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { allDesigned, designed } from '../../http/fields/graded.js'
 import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { binderColumns, binderEntries, binderJson, statedTwin } from './binder.js'
-import { inventoryColumns, inventoryOf } from './inventory.js'
+import { binderColumns, binderEntries, binderJson, inventoryColumns, inventoryOf, statedTwin } from './binder.js'
 
 const BinderEntry = component('BinderEntry', {
   twistId: z.TextId,
@@ -38,15 +37,15 @@ const ownTwinOf = (
   service: ServiceContext,
 ) => statedTwin(service, principal.owner, params.hostname)
 
+const statement = { versions: ['v4', 'v2'], auth: ['account', 'user', 'session'], params: TwinPath } as const
+
 export const statementRoutes = defineRoutes('twins', {
   readBinder: route({
     summary: 'Stream what a twin received and sent, newest first, as CSV or JSON.',
     evidence: 'documented',
     method: 'GET',
     path: '/twin/:hostname/binder',
-    versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
-    params: TwinPath,
+    ...statement,
     query: z.object({ from: designed(z.optional(Time)), to: designed(z.optional(Time)) }),
     produces: tableMedia,
     result: designed(z.array(BinderEntry)),
@@ -57,10 +56,8 @@ export const statementRoutes = defineRoutes('twins', {
       // The interface shows the binder as CSV alone.
       const isJson = prefersJson(call.headers) && !isWeaker('designed', service.options.evidence)
       if (isJson) return jsonReply(mapBatches(pieces, binderJson))
-      return csvReply(
-        binderColumns,
-        mapBatches(pieces, ({ record }) => record),
-      )
+      const records = mapBatches(pieces, ({ record }) => record)
+      return csvReply(binderColumns, records)
     },
   }),
 
@@ -69,9 +66,7 @@ export const statementRoutes = defineRoutes('twins', {
     evidence: 'named',
     method: 'GET',
     path: '/twin/:hostname/inventory',
-    versions: ['v4', 'v2'],
-    auth: ['account', 'user', 'session'],
-    params: TwinPath,
+    ...statement,
     produces: tableMedia,
     result: z.array(InventoryRecord),
     errors: ['not_found', 'not_owner'],

@@ -1,3 +1,4 @@
+import { ERRORS } from '../../base/route-errors.js'
 import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createTopup } from './topup.js'
@@ -14,25 +15,13 @@ export const topupRoutes = defineRoutes('top-ups', {
     body: z.object({ amount: Amount, payment_method_id: PaymentMethodId, dq: z.optional(ContentHash) }),
     status: 201,
     result: z.object({ payment: PaymentShape, balances: z.record(z.string(), Amount) }),
-    errors: [
-      'not_found',
-      'not_owner',
-      'dq_unknown',
-      'amount_invalid',
-      'too_many_declines',
-      'too_many_charges',
-      'card_declined',
-      'processor_failed',
-    ],
+    errors: ['not_found', 'not_owner', 'dq_unknown', 'amount_invalid', ...ERRORS.card],
     idempotent: true,
     refusesCardData: true,
     handle: ({ params, body, principal, storeAnswer }, service) => {
       const { amount, payment_method_id: paymentMethodId, dq } = body
-      return createTopup(
-        { owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq },
-        service,
-        storeAnswer,
-      )
+      const order = { owner: principal.owner, hostname: params.hostname, amount, paymentMethodId, dq }
+      return createTopup(order, service, storeAnswer)
     },
   }),
 })

@@ -10,9 +10,15 @@ import { emailOf } from '../../identity/users/user.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
-import type { GiveUpCharge, SettleCharge } from '../../money/cards/charge.js'
-import { chargeNow, checkProcessor, isWithinCardMost, unchargedProblem } from '../../money/cards/charge-now.js'
-import { beginCardTry } from '../../money/cards/declines.js'
+import {
+  beginCardTry,
+  chargeNow,
+  checkProcessor,
+  type GiveUpCharge,
+  isWithinCardMost,
+  type SettleCharge,
+  unchargedProblem,
+} from '../../money/cards/charge.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
 import { post } from '../../money/ledger/movement.js'
@@ -31,17 +37,7 @@ export interface TopupOrder {
   readonly dq?: string | undefined
 }
 
-export interface PendingTopup {
-  readonly payment: PaymentRow
-  readonly message: CardRow
-}
-
-/**
- * Charges a card and issues the value to one of the owner's twins. Returns the payment and the twin's balances.
- * Throws `not_found`, `not_owner`, `dq_unknown`, `amount_invalid`, `too_many_declines`, `too_many_charges`,
- * `card_declined`, and `processor_failed` if
- * nothing was charged or that is not known yet. In the second case the outbox settles the payment later.
- */
+/** Charges a card and issues the value to an own twin. If the outcome is unknown, the outbox settles the payment later. */
 export async function createTopup(
   order: TopupOrder,
   service: ServiceContext,
@@ -59,17 +55,14 @@ export async function createTopup(
   })
 }
 
-async function beginTopup(
-  tx: Writer,
-  order: TopupOrder & Pick<ChargeOrder, 'claim'>,
-  service: ServiceContext,
-): Promise<PendingTopup> {
+async function beginTopup(tx: Writer, order: TopupOrder & Pick<ChargeOrder, 'claim'>, service: ServiceContext) {
+  const { paymentMethodId, claim } = order
   const twin = await ownTwin(tx, order.owner, order.hostname)
   const quantity = await quantityOf(tx, order.dq ?? twin.dq)
   const units = chargeableUnits(order.amount, quantity)
-  const { paymentMethodId, claim } = order
   const description = `Top-up of ${twin.hostname}`
-  const to = await payerAddress(tx, twin)
+  // Whose card is charged: a user's email, or the hostname of an account's twin.
+  const to = (await emailOf(tx, twin.owner)) ?? twin.hostname
   const at = service.clock.now()
   const maker = await responsibleFor(tx, order.owner)
   const paid = { paymentMethodId, description, to, purpose: 'topup', subjects: [maker], maker, claim } as const
@@ -97,32 +90,43 @@ export interface ChargeOrder {
 }
 
 /**
- * Stores a pending payment and the charge that settles it, which the caller must make. Reserves supply of the issuer, so that
- * the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`, `too_many_charges`.
+ * Stores a pending payment and the charge that settles it, which the caller must make. Reserves supply of the issuer, so
+ * that the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`, `too_many_charges`.
  */
 export async function createPendingPayment(
   tx: Writer,
   { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, maker, claim, at }: ChargeOrder,
   service: Pick<ServiceContext, 'random' | 'limits'>,
-): Promise<PendingTopup> {
-  checkCardMost(units, quantity, service)
+) {
+  const { id: dq, issuer_twin_id, decimals, shortcode: currency } = quantity
+  const { cardAmount } = service.limits
+  if (!isWithinCardMost(units, quantity, service.limits))
+    throw problem('amount_invalid', {
+      detail: `One charge of a card may be at most ${cardAmount} ${currency}. Use a smaller amount.`,
+    })
   await beginCardTry(tx, { subjects, at })
-  const payment = await recordPending(tx, { twin, quantity, units, maker, at })
-  const { decimals, shortcode: currency } = quantity
+  const payment = await recordPayment(tx, {
+    ...{
+      hash: null,
+      descriptor: 'TOP-UP',
+      dq,
+      amount: String(units),
+      kind: 'topup',
+      status: 'pending',
+      created_at: at,
+    },
+    ...{ payer_owner: `issuer:${dq}`, payer_twin_id: issuer_twin_id, movement_id: null },
+    ...{ payee_owner: twin.owner, payee_twin_id: twin.id },
+  })
+  await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units, maker })
   const shown = `${formatAmount(units, decimals)} ${currency}`
+  const id = `${purpose}_${randomHex(service.random, 16)}`
+  const wanted = { id, payment_method_id: paymentMethodId, on_file: false, amount: String(units), decimals }
   const message = await postCharge(tx, {
     to,
     subject: `Charge ${shown}`,
     text: `${description}: ${shown}, charged to the payment method ${paymentMethodId}.`,
-    charge: {
-      id: `${purpose}_${randomHex(service.random, 16)}`,
-      payment_method_id: paymentMethodId,
-      on_file: false,
-      amount: String(units),
-      decimals,
-      currency,
-      description,
-    },
+    charge: { ...wanted, currency, description },
     purpose,
     purposeId: payment.id,
     subjects,
@@ -132,14 +136,6 @@ export async function createPendingPayment(
   return { payment, message }
 }
 
-/** Throws `amount_invalid`. */
-function checkCardMost(units: bigint, quantity: DigitalQuantityRow, { limits }: Pick<ServiceContext, 'limits'>): void {
-  if (isWithinCardMost(units, quantity, limits)) return
-  const most = `${limits.cardAmount} ${quantity.shortcode}`
-  throw problem('amount_invalid', { detail: `One charge of a card may be at most ${most}. Use a smaller amount.` })
-}
-
-/** Throws `amount_invalid`. */
 function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigint {
   const units = toUnits(amount, decimals)
   if (units === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })
@@ -149,33 +145,6 @@ function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigi
     })
   return units
 }
-
-async function recordPending(
-  tx: Writer,
-  { twin, quantity, units, maker, at }: Pick<ChargeOrder, 'twin' | 'quantity' | 'units' | 'maker' | 'at'>,
-): Promise<PaymentRow> {
-  const { id: dq, issuer_twin_id } = quantity
-  const payment = await recordPayment(tx, {
-    hash: null,
-    descriptor: 'TOP-UP',
-    dq,
-    amount: String(units),
-    payer_owner: `issuer:${dq}`,
-    payer_twin_id: issuer_twin_id,
-    payee_owner: twin.owner,
-    payee_twin_id: twin.id,
-    movement_id: null,
-    kind: 'topup',
-    status: 'pending',
-    created_at: at,
-  })
-  await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units, maker })
-  return payment
-}
-
-/** Whose card is charged: a user's email, or the hostname of an account's twin. */
-const payerAddress = async (tx: Reader, { owner, hostname }: TwinRow): Promise<string> =>
-  (await emailOf(tx, owner)) ?? hostname
 
 /**
  * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Throws
@@ -215,11 +184,7 @@ export const loseTopup: GiveUpCharge = async (tx, { id, chargeId }, { clock }) =
   await failPayment(tx, payment, { eventData: { reason, unknown_charge: chargeId }, at: clock.now() })
 }
 
-function failPayment(
-  tx: Writer,
-  payment: PaymentRow,
-  told: { eventData: Record<string, unknown>; at: number },
-): Promise<void> {
+function failPayment(tx: Writer, payment: PaymentRow, told: { eventData: Record<string, unknown>; at: number }) {
   const failed: PaymentRow = { ...payment, status: 'failed' }
   tx.put(payments, failed)
   return recordTopupEvent(tx, 'payment.failed', failed, told)

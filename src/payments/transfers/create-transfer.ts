@@ -1,4 +1,9 @@
+import { isAccountOrUser, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import { normalEmail } from '../../base/text/email.js'
+import { quotedAddress } from '../../base/text/quotation.js'
+import { type Agent, type ApprovalTerms, spendApproval } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
 import {
   type ApprovedSecondFactor,
   awaitSecondFactor,
@@ -6,21 +11,31 @@ import {
   type UserSession,
 } from '../../consent/second-factor/await-second-factor.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
+import { Email, z } from '../../http/fields/schema.js'
 import { checkMail } from '../../identity/mail/send-mail.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
+import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { formatAmount, toUnits } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/balance.js'
 import { post } from '../../money/ledger/movement.js'
-import type { TwinRow } from '../../money/twins/twin.js'
-import type { Writer } from '../../storage/storage.js'
-import { type AgentRight, spendAgentApproval } from './approval.js'
-import { createInvitation, type InvitationContext, type SentValue } from './invitation.js'
-import { planTransfer, type TransferOrder, type TransferPlan } from './plan.js'
-import { recordTransferEvent, showTransfer, type TransferRow, transfers } from './transfer.js'
+import { primaryTwin, type TwinRow, twinNamed, twinNameIn } from '../../money/twins/twin.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import {
+  createInvitation,
+  type InvitationContext,
+  isMemo,
+  recordTransferEvent,
+  type SentValue,
+  showTransfer,
+  type TransferRow,
+  transfers,
+} from './transfer.js'
 
 /** What allows a transfer: a session's second factor, or an agent's approval. Calls with an owner's token need neither. */
 export type TransferRight = (ApprovedSecondFactor & { readonly by: 'session' }) | AgentRight
 
-/** Waits until the user approves the order. Throws like `planTransfer` and `awaitSecondFactor`, and `insufficient_funds` before it asks. */
+/** Waits until the user approves the order. Throws `insufficient_funds` before it asks. */
 export async function awaitTransferApproval(
   service: ServiceContext,
   order: TransferOrder,
@@ -37,22 +52,14 @@ export async function awaitTransferApproval(
   return { ...session, request: await awaitSecondFactor(service, secondFactorOrder(plan, session)) }
 }
 
-const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, session: UserSession) => ({
-  userId: session.userId,
-  sessionId: session.sessionId,
-  action: 'transfer',
-  detail: {
-    payee: address,
-    amount: formatAmount(amount, quantity.decimals),
-    dq: quantity.shortcode,
-    ...(memo !== null && { memo }),
-  },
-})
+const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, { userId, sessionId }: UserSession) => {
+  const value = { amount: formatAmount(amount, quantity.decimals), dq: quantity.shortcode }
+  return { userId, sessionId, action: 'transfer', detail: { payee: address, ...value, ...(memo !== null && { memo }) } }
+}
 
 /**
- * Sends value to a wallet, or holds it and invites the reader of an email that no user has proven. Spends the approval or the
- * second factor of exactly this transfer. Throws like `planTransfer` and `spendAgentApproval`, and `insufficient_funds`, `rejected`,
- * `approval_timeout`.
+ * Sends value to a wallet, or holds it and invites the reader of an email that no user has proven. Spends the approval or
+ * the second factor of exactly this transfer.
  */
 export async function createTransfer(
   tx: Writer,
@@ -75,11 +82,7 @@ async function sendToTwin(
   tx: Writer,
   { sender, payee, address, dq, amount, memo, actor, at }: SentValue & { payee: TwinRow; address: string },
 ): Promise<TransferRow> {
-  const movement = await post(tx, {
-    ...{ kind: 'transfer', dq, amount, at },
-    payerTwinId: sender.id,
-    payeeTwinId: payee.id,
-  })
+  const movement = await post(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: payee.id, at })
   const transfer: TransferRow = {
     id: await tx.nextId('transfers'),
     status: 'completed',
@@ -99,4 +102,92 @@ async function sendToTwin(
   tx.put(transfers, transfer)
   await recordTransferEvent(tx, 'completed', transfer, { actor, at })
   return transfer
+}
+
+interface TransferOrder {
+  readonly sender: Owner
+  /** A twin's hostname, address or URL, or an email. */
+  readonly address: string
+  /** In the digital quantity. */
+  readonly amount: number
+  /** Default: the digital quantity of the sender's primary twin. */
+  readonly dq?: string | undefined
+  readonly memo?: string | null | undefined
+}
+
+interface TransferPlan {
+  readonly sender: TwinRow
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units. */
+  readonly amount: bigint
+  /** The payee's hostname, or an email. */
+  readonly address: string
+  /** Null if the address is an email that no user has proven. */
+  readonly payee: TwinRow | null
+  readonly memo: string | null
+}
+
+/** Checks an order. Throws `insufficient_funds` (no twin), `dq_unknown`, `amount_invalid`, `field_invalid`, `not_found`, `same_twin`. */
+async function planTransfer(tx: Reader, { sender: owner, ...order }: TransferOrder): Promise<TransferPlan> {
+  const sender = await primaryTwin(tx, owner)
+  if (!sender) throw problem('insufficient_funds', { detail: 'You have no twin to send from.' })
+  const quantity = await quantityOf(tx, order.dq ?? sender.dq)
+  const amount = toUnits(order.amount, quantity.decimals)
+  if (amount === 0n) throw problem('amount_invalid', { detail: '`amount` must be above zero.' })
+  const memo = memoOf(order.memo ?? '')
+  const { address, payee } = await resolveAddress(tx, order.address)
+  // A sender with an unproven email could invite themselves.
+  if (payee?.id === sender.id || (!payee && address === (await emailOf(tx, owner)))) throw problem('same_twin')
+  return { sender, quantity, amount, address, payee, memo }
+}
+
+function memoOf(text: string): string | null {
+  if (isMemo(text)) return text.trim() || null
+  throw fieldRefused('memo', 'must be one line of at most 140 characters, without control characters')
+}
+
+async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
+  const text = sent.trim()
+  if (!text.includes('://') && text.includes('@')) return resolveEmail(tx, sent)
+  if (twinNameIn(text) === undefined)
+    throw fieldRefused('address', "must be a twin's hostname, address or URL, or an email address")
+  const payee = await twinNamed(tx, text)
+  if (!payee || !isAccountOrUser(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
+  return { address: payee.hostname, payee }
+}
+
+async function resolveEmail(tx: Reader, text: string): Promise<Pick<TransferPlan, 'address' | 'payee'>> {
+  if (!z.safeParse(Email, text).success)
+    throw fieldRefused('address', 'must be an email address such as ada@example.test')
+  const address = normalEmail(text)
+  const reader = await provenUserByEmail(tx, address)
+  return { address, payee: (reader && (await primaryTwin(tx, `user:${reader.id}`))) ?? null }
+}
+
+interface AgentRight {
+  readonly by: 'agent'
+  readonly agent: Agent
+  readonly approvalId: string | undefined
+}
+
+function termsOf({ sender, address, amount, quantity, memo }: TransferPlan): ApprovalTerms {
+  const value = priceDetail(quantity, amount)
+  return {
+    kind: 'transfer',
+    detail: { from: sender.hostname, payee: address, ...value, memo },
+    summary: `Send ${value.price} to ${quotedAddress(address)}`,
+  }
+}
+
+/** What an agent's user approves: the payee and the amount. Throws like `planTransfer`. */
+export const transferTerms = async (tx: Reader, order: TransferOrder): Promise<ApprovalTerms> =>
+  termsOf(await planTransfer(tx, order))
+
+/** Spends an agent's approval. No threshold applies, because value leaves the user's own wallet. */
+async function spendAgentApproval(tx: Writer, { agent, approvalId: id }: AgentRight, plan: TransferPlan, at: number) {
+  if (id !== undefined) return spendApproval(tx, agent, { id, terms: termsOf(plan), at })
+  const { address, amount, quantity, memo } = plan
+  const { amount: wished, dq } = priceDetail(quantity, amount)
+  const approval = { kind: 'transfer', address, amount: wished, dq, ...(memo !== null && { memo }) }
+  throw problem('approval_required', { fields: { approval } })
 }

@@ -1,5 +1,4 @@
-import { expireTransfer } from './invitation.js'
-import { TRANSFER_EXPIRES, transfers } from './transfer.js'
+import { expireTransfer, TRANSFER_EXPIRES, transfers } from './transfer.js'
 
 export const transferFeature = {
   areas: ['transfer', 'transfers'],

@@ -1,12 +1,20 @@
+import { ERRORS } from '../../base/route-errors.js'
 import { designed } from '../../http/fields/graded.js'
 import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
-import { cancelTransfer, claimTransfer } from './invitation.js'
-import { invitationFlow } from './invitation-flow.js'
-import { listTransfers, readTransfer } from './transfer.js'
+import { invitationFlow } from './invitation-page.js'
+import { cancelTransfer, claimTransfer, listTransfers, readTransfer } from './transfer.js'
 
 const invitationPage = { ...invitationFlow.page, params: LinkPath, redirects: true } as const
+
+const refusals = [
+  ...(['amount_invalid', 'dq_unknown', 'not_found', 'same_twin', 'insufficient_funds'] as const),
+  ...ERRORS.approval,
+  ...(['rejected', 'approval_timeout', 'too_many_pending', 'too_many_mails'] as const),
+] as const
+
+const owned = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'session'] } as const
 
 export const transferRoutes = defineRoutes('transfers', {
   createTransfer: route({
@@ -26,21 +34,7 @@ export const transferRoutes = defineRoutes('transfers', {
     }),
     status: 201,
     result: TransferShape,
-    errors: [
-      'amount_invalid',
-      'dq_unknown',
-      'not_found',
-      'same_twin',
-      'insufficient_funds',
-      'approval_required',
-      'approval_not_given',
-      'approval_spent',
-      'approval_mismatch',
-      'rejected',
-      'approval_timeout',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: refusals,
     adds: 'transfers',
     idempotent: true,
     async handle({ body, principal, session, storeAnswer }, service) {
@@ -59,11 +53,9 @@ export const transferRoutes = defineRoutes('transfers', {
 
   listTransfers: route({
     summary: 'List the transfers that the caller sent, received or can claim, newest first.',
-    evidence: 'designed',
+    ...owned,
     method: 'GET',
     path: '/transfers',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     query: PageQuery,
     result: pageOf('transfers', TransferShape),
     errors: ['cursor_invalid'],
@@ -72,11 +64,9 @@ export const transferRoutes = defineRoutes('transfers', {
 
   readTransfer: route({
     summary: 'Read a transfer that the caller sent, received or can claim.',
-    evidence: 'designed',
+    ...owned,
     method: 'GET',
     path: '/transfers/:id',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: IdPath,
     result: TransferShape,
     errors: ['not_found'],
@@ -85,10 +75,9 @@ export const transferRoutes = defineRoutes('transfers', {
 
   claimTransfer: route({
     summary: "Claim an amount that was sent to the caller's email. Signing in with a mailed code claims it too.",
-    evidence: 'designed',
+    ...owned,
     method: 'POST',
     path: '/transfers/:id/claim',
-    versions: ['v4'],
     auth: ['user', 'session'],
     params: IdPath,
     result: TransferShape,
@@ -99,11 +88,9 @@ export const transferRoutes = defineRoutes('transfers', {
 
   cancelTransfer: route({
     summary: 'Cancel an invitation that nobody has claimed. The sender gets the amount back.',
-    evidence: 'designed',
+    ...owned,
     method: 'POST',
     path: '/transfers/:id/cancel',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: IdPath,
     result: TransferShape,
     errors: ['not_found', 'not_owner', 'transfer_settled'],
@@ -126,17 +113,7 @@ export const transferRoutes = defineRoutes('transfers', {
     method: 'POST',
     body: z.object({ answer: z.enum(invitationFlow.answers), code: z.secret(z.optional(z.string())) }),
     status: 303,
-    errors: [
-      'not_found',
-      'link_expired',
-      'transfer_expired',
-      'too_many_codes',
-      'code_wrong',
-      'code_expired',
-      'too_many_tries',
-      'too_many_pending',
-      'too_many_mails',
-    ],
+    errors: ['not_found', 'link_expired', 'transfer_expired', ...ERRORS.code],
     write: invitationFlow.answer,
   }),
 })

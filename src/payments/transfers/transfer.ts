@@ -1,11 +1,22 @@
-import type { Owner } from '../../base/owner.js'
+import { base64url } from '../../base/encoding.js'
+import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import { seconds } from '../../base/time.js'
-import { provenEmailOf, provenUserByEmail } from '../../identity/users/user.js'
+import { required } from '../../base/required.js'
+import { digest } from '../../base/secrets.js'
+import { isPlainLine, revealInvisibleLine } from '../../base/text/invisible-characters.js'
+import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
+import { isAhead, minuteText, seconds } from '../../base/time.js'
+import type { OnSignIn, ServiceContext } from '../../http/context.js'
+import { accounts, memberships, sellerName } from '../../identity/accounts/account.js'
+import { checkMail, sendMail } from '../../identity/mail/send-mail.js'
+import { responsibleFor } from '../../identity/users/responsible.js'
+import { emailOf, isProven, provenEmailOf, provenUserByEmail, type UserRow, users } from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
+import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
+import { amountText, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { twins } from '../../money/twins/twin.js'
+import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
+import { firstTwinOf, type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
 import { newestOfAll, type PageBounds } from '../../storage/page.js'
@@ -17,7 +28,7 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 export const TRANSFER_EXPIRES = 'transfer_expires'
 
 /** `invited`: the amount is held until the reader of the email claims it. The other statuses are final. */
-export type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
+type TransferStatus = 'completed' | 'invited' | 'cancelled' | 'expired'
 
 /** Value that someone sends to a wallet or to an email. */
 export interface TransferRow {
@@ -67,7 +78,6 @@ export const transfers = collection<TransferRow>()(
   },
 )
 
-/** The status of a transfer at a time, in Unix milliseconds. */
 export const transferStatus = ({ status, expires_at }: TransferRow, at: number): TransferStatus =>
   status === 'invited' && expires_at !== null && expires_at <= at ? 'expired' : status
 
@@ -90,7 +100,7 @@ export async function showTransfer(tx: Reader, transfer: TransferRow, at: number
 }
 
 /** A transfer that the caller sent, received or can claim. Throws `not_found`. */
-export async function visibleTransfer(tx: Reader, caller: Owner, id: number): Promise<TransferRow> {
+async function visibleTransfer(tx: Reader, caller: Owner, id: number): Promise<TransferRow> {
   const transfer = await getOrNotFound(tx, transfers, id)
   const { sender_owner, recipient_owner, open_to } = transfer
   if (sender_owner === caller || recipient_owner === caller) return transfer
@@ -111,22 +121,18 @@ export async function listTransfers(tx: Reader, caller: Owner, { at, ...page }: 
   ] as const
   const { rows, next } = await newestOfAll(tx, transfers, sources, page)
   const read = new ReadOnce(tx)
-  await read.getMany(
-    twins,
-    rows.map(({ sender_twin_id }) => sender_twin_id),
-  )
+  const senders = rows.map(({ sender_twin_id }) => sender_twin_id)
+  await read.getMany(twins, senders)
   await readQuantities(read, rows)
   const shown = []
   for (const row of rows) shown.push(await showTransfer(read, row, at))
   return { transfers: shown, next }
 }
 
-export type TransferAct = 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired'
-
 /** Records an event for the sender, and for the recipient if they are a user or account. */
 export async function recordTransferEvent(
   tx: Writer,
-  act: TransferAct,
+  act: 'completed' | 'invited' | 'claimed' | 'cancelled' | 'expired',
   transfer: TransferRow,
   { actor, at }: { actor: string; at: number },
 ): Promise<void> {
@@ -140,4 +146,191 @@ export async function recordTransferEvent(
 async function ownerByEmail(tx: Reader, email: string): Promise<Owner | undefined> {
   const user = await provenUserByEmail(tx, email)
   return user && `user:${user.id}`
+}
+
+/** What the recipient reads in the mail and on its page. Nobody can choose the `hostname`, unlike the name of an account. */
+export type Invitation = Awaited<ReturnType<typeof invitationOf>>
+
+export async function invitationOf(tx: Reader, transfer: TransferRow) {
+  const { sender_owner, sender_twin_id, address: email, memo, expires_at } = transfer
+  const { hostname } = await getExisting(tx, twins, sender_twin_id)
+  const sender = await senderName(tx, sender_owner)
+  return {
+    sender: sender ?? hostname,
+    hostname,
+    amount: await amountText(tx, transfer),
+    email,
+    memo,
+    until: minuteText(required(expires_at, `the end of invitation ${transfer.id}`)),
+  }
+}
+
+/** An account's name in quotation marks, or a user's proven email. */
+async function senderName(tx: Reader, owner: Owner): Promise<string | undefined> {
+  const id = accountIdOf(owner)
+  if (id === undefined) {
+    const email = await provenEmailOf(tx, owner)
+    return email && shownAddress(email)
+  }
+  const account = await tx.get(accounts, id)
+  const name = account && sellerName(account)
+  return name ? quoted([...name].slice(0, MAX_NAME).join('')) : undefined
+}
+
+const MAX_NAME = 80
+const MAX_MEMO = 140
+
+/** Whether a text can be a memo: one line of at most 140 visible characters. */
+export const isMemo = (text: string): boolean => [...text].length <= MAX_MEMO && isPlainLine(text)
+
+function invitationMail(invitation: Invitation, link: string) {
+  const { hostname, amount, memo, until } = invitation
+  // An account chooses its own name. Addresses and hostnames are checked.
+  const sender = invitation.sender.startsWith('“') ? unlinked(invitation.sender) : invitation.sender
+  const text = [
+    `${sender} sends you ${amount} from the wallet ${hostname}.`,
+    `You can claim it here until ${until}:\n${link}`,
+    // Marked like a quotation in mail, so that it cannot pass for our own text.
+    ...(memo === null ? [] : [`Their message:\n> ${unlinked(revealInvisibleLine(memo))}`]),
+    'If you do not want it, do nothing, and it goes back.',
+  ].join('\n\n')
+  return { subject: `${sender} sends you ${amount}`, text }
+}
+
+const expiredMail = ({ amount, email }: Invitation) => ({
+  subject: `${amount} came back to you`,
+  text: `${shownAddress(email)} did not claim ${amount} in time. It is back in your wallet.`,
+})
+
+const INVITATION_MS = 30 * 86_400_000
+
+export type InvitationContext = Pick<ServiceContext, 'random' | 'baseUrl' | 'rules' | 'limits' | 'clock' | 'sandbox'>
+
+export interface SentValue {
+  readonly sender: TwinRow
+  readonly dq: string
+  readonly amount: bigint
+  readonly memo: string | null
+  /** The sender, or an agent of theirs. */
+  readonly actor: string
+  readonly at: number
+}
+
+/** Holds the amount and mails the recipient a link. Throws `insufficient_funds`, `too_many_mails`. */
+export async function createInvitation(
+  tx: Writer,
+  { sender, email, dq, amount, memo, actor, at }: SentValue & { readonly email: string },
+  service: InvitationContext,
+): Promise<TransferRow> {
+  const { random, baseUrl } = service
+  await service.rules.countNew(tx, transfers.name, { owner: sender.owner }, service)
+  await checkMail(tx, { kind: 'invitation', to: email, owner: null, at })
+  const held = await hold(tx, { kind: 'transfer', dq, amount, payerTwinId: sender.id, payeeTwinId: null, at })
+  const token = base64url(random.bytes(32))
+  const expires_at = at + INVITATION_MS
+  const transfer: TransferRow = {
+    id: await tx.nextId('transfers'),
+    status: 'invited',
+    dq,
+    amount: held.amount,
+    sender_owner: sender.owner,
+    sender_twin_id: sender.id,
+    address: email,
+    recipient_owner: null,
+    open_to: email,
+    movement_id: held.id,
+    memo,
+    expires_at,
+    link_digest: digest(token),
+    created_at: at,
+  }
+  tx.put(transfers, transfer)
+  await setTimer(tx, { kind: TRANSFER_EXPIRES, subject: String(transfer.id), at: expires_at, now: at })
+  const mail = invitationMail(await invitationOf(tx, transfer), `${baseUrl}/transfers/${token}`)
+  const causer = await responsibleFor(tx, sender.owner)
+  const told = { kind: 'invitation', to: email, owner: null, causer, ownLinks: baseUrl, staleAt: expires_at } as const
+  await sendMail(tx, { ...told, ...mail, at })
+  await recordTransferEvent(tx, 'invited', transfer, { actor, at })
+  return transfer
+}
+
+/** Gives the held amount to the user who has proven the invited email. Throws `not_invited` for the sender. */
+export async function claimTransfer(tx: Writer, userId: number, id: number, at: number) {
+  const user = await getExisting(tx, users, userId)
+  const transfer = await tx.get(transfers, id)
+  const owner: Owner = `user:${userId}`
+  // One answer for every id, so that it does not reveal whether the email has an invitation.
+  const notFound = () => problem('not_found', isProven(user) ? {} : { detail: EMAIL_UNPROVEN })
+  if (!transfer) throw notFound()
+  const isInvited = isProven(user) && transfer.address === user.email
+  if (!isInvited && transfer.recipient_owner !== owner)
+    throw transfer.sender_owner === owner ? problem('not_invited') : notFound()
+  const status = transferStatus(transfer, at)
+  if (status === 'expired') throw problem('transfer_expired')
+  if (status !== 'invited') throw problem('transfer_settled')
+  return showTransfer(tx, await completeTransfer(tx, transfer, user, at), at)
+}
+
+const EMAIL_UNPROVEN =
+  'Your email is not proven. Sign in with a mailed code to get what was sent to it: POST /v4/session/code, then /v4/session/verify.'
+
+/** Limit per sign-in. The next sign-in claims the rest. */
+const MAX_CLAIMED = 1000
+
+/** Gives a user who signs in every amount that was sent to their email. */
+export const claimInvitations: OnSignIn = async (tx, { userId, email, at }) => {
+  const waiting = await tx.find(transfers, { index: 'byOpenEmail', prefix: [email], limit: MAX_CLAIMED })
+  for (const transfer of waiting)
+    if (transferStatus(transfer, at) === 'invited') await completeTransfer(tx, transfer, { id: userId }, at)
+}
+
+async function completeTransfer(tx: Writer, transfer: TransferRow, { id }: Pick<UserRow, 'id'>, at: number) {
+  const owner: Owner = `user:${id}`
+  const twin = await firstTwinOf(tx, owner)
+  await postHold(tx, transfer.movement_id, at, twin.id)
+  const claimed = closeInvitation(tx, { ...transfer, recipient_owner: owner }, 'completed')
+  await recordTransferEvent(tx, 'claimed', claimed, { actor: owner, at })
+  return claimed
+}
+
+/** Cancels an invitation of the caller. Throws `not_found`, `not_owner` for its recipient, `transfer_settled`. */
+export async function cancelTransfer(tx: Writer, caller: Owner, id: number, at: number) {
+  const transfer = await visibleTransfer(tx, caller, id)
+  if (transfer.sender_owner !== caller) throw problem('not_owner')
+  if (transferStatus(transfer, at) !== 'invited') throw problem('transfer_settled')
+  await reverseHold(tx, transfer.movement_id, at)
+  const cancelled = closeInvitation(tx, transfer, 'cancelled')
+  await recordTransferEvent(tx, 'cancelled', cancelled, { actor: caller, at })
+  return showTransfer(tx, cancelled, at)
+}
+
+/** Returns an unclaimed amount to its sender, and mails them. */
+export const expireTransfer: TimerJob = async (tx, subject, { clock }) => {
+  const at = clock.now()
+  const transfer = await tx.get(transfers, Number(subject))
+  if (transfer?.status !== 'invited') return
+  const { created_at, expires_at } = transfer
+  // The clock was moved, and this timer with it.
+  if (expires_at !== null && expires_at > at && !isAhead(created_at, at))
+    return void (await setTimer(tx, { kind: TRANSFER_EXPIRES, subject, at: expires_at, now: at }))
+  await reverseHold(tx, transfer.movement_id, at)
+  const expired = closeInvitation(tx, transfer, 'expired')
+  await recordTransferEvent(tx, 'expired', expired, { actor: 'service', at })
+  const mail = expiredMail(await invitationOf(tx, expired))
+  for (const to of await emailsOf(tx, expired.sender_owner))
+    await sendMail(tx, { kind: 'invitation_expired', to, owner: expired.sender_owner, ...mail, at })
+}
+
+function closeInvitation(tx: Writer, transfer: TransferRow, status: TransferStatus): TransferRow {
+  const settled: TransferRow = { ...transfer, status, open_to: null }
+  tx.put(transfers, settled)
+  return settled
+}
+
+async function emailsOf(tx: Reader, owner: Owner): Promise<string[]> {
+  const id = accountIdOf(owner)
+  const members = id === undefined ? [] : await tx.find(memberships, { index: 'byAccount', prefix: [id], limit: 100 })
+  const emails = [await emailOf(tx, owner)]
+  for (const { user_id } of members) emails.push(await emailOf(tx, `user:${user_id}`))
+  return emails.filter((email) => email !== undefined)
 }

@@ -9,14 +9,8 @@ const PARTS = [
     has: /[\u01a0-\u01b0\u1ea0-\u1ef9\u20ab]/u,
     load: () => import('@fontsource/arimo/files/arimo-vietnamese-400-normal.woff?font'),
   },
-  {
-    has: /[\u0370-\u03ff]/u,
-    load: () => import('@fontsource/arimo/files/arimo-greek-400-normal.woff?font'),
-  },
-  {
-    has: /[\u1f00-\u1fff]/u,
-    load: () => import('@fontsource/arimo/files/arimo-greek-ext-400-normal.woff?font'),
-  },
+  { has: /[\u0370-\u03ff]/u, load: () => import('@fontsource/arimo/files/arimo-greek-400-normal.woff?font') },
+  { has: /[\u1f00-\u1fff]/u, load: () => import('@fontsource/arimo/files/arimo-greek-ext-400-normal.woff?font') },
   {
     has: /[\u0400-\u045f\u0490\u0491\u04b0\u04b1\u2116]/u,
     load: () => import('@fontsource/arimo/files/arimo-cyrillic-400-normal.woff?font'),

@@ -1,12 +1,9 @@
 import type { Parts } from '../../../base/parts.js'
 import type { Fonts, Log } from '../../../base/ports.js'
-import { type ArabicSign, joined } from './arabic.js'
-import { codeOf, latinOf } from './characters.js'
+import { codeOf, latinOf, type Weight, widthOf } from './characters.js'
 import { Font } from './font.js'
 import { fontsKey as packaged } from './part.js'
-import { Subset } from './subset.js'
-import { type Weight, widthOf } from './widths.js'
-import { inWritingOrder } from './writing-order.js'
+import { inWritingOrder, joined, type Sign } from './writing-order.js'
 
 /** Replaces letters that no font has. */
 export const MISSING = '[…]'
@@ -14,14 +11,15 @@ export const MISSING = '[…]'
 /** Scripts that need no shaping, or only that of `joined`. Indic scripts need more. */
 const SETTABLE =
   /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Common}\p{Script=Inherited}]/u
+const WORDLIKE = /[\p{L}\p{N}]/u
 
 /** The most font files of the host that one document uses. Letters beyond them count as missing. */
 const MAX_FILES = 40
 
-/** Glyphs of one font in line order: WinAnsi codes of a standard font, or numbers in a subset. */
+/** Glyphs of one font in line order: WinAnsi codes of a standard font, or numbers in an embedded one. */
 export interface GlyphRun {
-  readonly font: 'standard' | Subset
-  readonly numbers: readonly number[]
+  readonly font: 'standard' | Font
+  readonly numbers: number[]
 }
 
 export interface SetText {
@@ -32,110 +30,82 @@ export interface SetText {
   readonly actual: string | undefined
 }
 
-interface Placed {
-  readonly font: GlyphRun['font']
-  readonly number: number
-  readonly width: number
+function standard(shown: string, weight: Weight) {
+  const number = codeOf(shown) ?? 32
+  return { font: 'standard', number, width: widthOf([number], weight) } as const
 }
 
-const WORDLIKE = /[\p{L}\p{N}]/u
-
-function standard({ shown }: ArabicSign, weight: Weight): Placed {
-  const code = codeOf(shown) ?? 32
-  return { font: 'standard', number: code, width: widthOf([code], weight) }
-}
-
-function runsOf(placed: readonly Placed[]): GlyphRun[] {
-  const runs: { font: GlyphRun['font']; numbers: number[] }[] = []
-  for (const { font, number } of placed) {
-    const last = runs.at(-1)
-    if (last?.font === font) last.numbers.push(number)
-    else runs.push({ font, numbers: [number] })
-  }
-  return runs
-}
-
-/** The fonts of one document: Helvetica, and subsets of other fonts for letters that it lacks. */
+/** The fonts of one document: Helvetica, and further fonts for letters that it lacks. */
 export class Typeface {
-  readonly subsets: readonly Subset[]
   readonly #written = new Map<string, string>()
   /** Whether some letters were replaced because no font has them. */
   lacks = false
 
-  constructor(fonts: readonly Font[]) {
-    this.subsets = fonts.map((font) => new Subset(font))
-  }
+  constructor(readonly fonts: readonly Font[]) {}
 
   /** Sets one line of text, in visual order from left to right. */
   set(text: string, weight: Weight): SetText {
     const plain = plainText(text)
-    const written = this.#writtenFor(plain)
+    const letters = [...plain].map((character) => this.#writtenOf(character))
+    const written = letters.join('').replaceAll(/(\[…\]\s*)*\[…\]/gu, MISSING)
     const signs = inWritingOrder(joined(written).flatMap((sign) => this.#available(sign)))
     const isStandard = signs.every(({ shown }) => codeOf(shown) !== undefined)
-    const placed: Placed[] = []
-    for (const sign of signs)
-      placed.push(isStandard ? standard(sign, weight) : this.#placed(sign, weight, placed.at(-1)))
-    const width = placed.reduce((sum, each) => sum + each.width, 0)
-    const isActual = written === plain
-    if (!isActual) this.lacks = true
-    return { runs: runsOf(placed), width, actual: isActual ? undefined : plain }
+    const runs: GlyphRun[] = []
+    let sum = 0
+    for (const sign of signs) {
+      const last = runs.at(-1)
+      const { font, number, width } = isStandard ? standard(sign.shown, weight) : this.#placed(sign, weight, last?.font)
+      if (last?.font === font) last.numbers.push(number)
+      else runs.push({ font, numbers: [number] })
+      sum += width
+    }
+    if (written !== plain) this.lacks = true
+    return { runs, width: sum, actual: written === plain ? undefined : plain }
   }
 
   /** Keeps spaces in the font of the text before them, so that a line has few runs. */
-  #placed(sign: ArabicSign, weight: Weight, previous: Placed | undefined): Placed {
-    const { shown, text } = sign
-    const before =
-      previous === undefined || previous.font === 'standard' || WORDLIKE.test(shown) ? undefined : previous.font
-    const subset = before?.font.glyphOf(shown) === undefined ? this.#subsetOf(shown) : before
-    const glyph = subset?.font.glyphOf(shown)
-    if (!subset || glyph === undefined) return standard(sign, weight)
-    return { font: subset, number: subset.numberOf(glyph, text), width: subset.font.widthOf(glyph) }
+  #placed({ shown, text }: Sign, weight: Weight, before: GlyphRun['font'] | undefined) {
+    const keeps = before instanceof Font && !WORDLIKE.test(shown) && before.glyphOf(shown) !== undefined
+    const font = keeps ? before : this.#fontWith(shown)
+    const glyph = font?.glyphOf(shown)
+    if (!font || glyph === undefined) return standard(shown, weight)
+    return { font, number: font.numberOf(glyph, text), width: font.widthOf(glyph) }
   }
 
   /** Width of one character in thousandths of the size. Joined to others it may be narrower. */
   widthOf(character: string, weight: Weight): number {
     const shown = this.#writtenOf(character)
-    const subset = codeOf(shown) === undefined ? this.#subsetOf(shown) : undefined
-    if (subset) return subset.font.widthOf(subset.font.glyphOf(shown) ?? 0)
-    return widthOf(
-      [...shown].map((each) => codeOf(each) ?? 32),
-      weight,
-    )
-  }
-
-  #writtenFor(text: string): string {
-    return [...text]
-      .map((character) => this.#writtenOf(character))
-      .join('')
-      .replaceAll(/(\[…\]\s*)*\[…\]/gu, MISSING)
+    const font = codeOf(shown) === undefined ? this.#fontWith(shown) : undefined
+    if (font) return font.widthOf(font.glyphOf(shown) ?? 0)
+    const codes = [...shown].map((each) => codeOf(each) ?? 32)
+    return widthOf(codes, weight)
   }
 
   /** Returns the printed form of a character: itself, or a replacement. */
   #writtenOf(character: string): string {
     const known = this.#written.get(character)
     if (known) return known
-    const written = this.#look(character)
+    const written = this.#has(character) ? character : replacementOf(character)
     this.#written.set(character, written)
     return written
   }
 
-  #look(character: string): string {
-    if (codeOf(character) !== undefined || this.#subsetOf(character)) return character
-    const latin = latinOf(character)
-    const isLatin = [...latin].every((each) => codeOf(each) !== undefined)
-    return isLatin ? latin : MISSING
-  }
+  #has = (character: string): boolean => codeOf(character) !== undefined || this.#fontWith(character) !== undefined
 
-  #subsetOf(character: string): Subset | undefined {
-    if (!SETTABLE.test(character)) return undefined
-    return this.subsets.find(({ font }) => font.glyphOf(character) !== undefined)
+  #fontWith(character: string): Font | undefined {
+    return SETTABLE.test(character) ? this.fonts.find((font) => font.glyphOf(character) !== undefined) : undefined
   }
 
   /** Splits a shape that the fonts lack into the letters it consists of. */
-  #available(sign: ArabicSign): ArabicSign[] {
-    if (codeOf(sign.shown) !== undefined || this.#subsetOf(sign.shown)) return [sign]
+  #available(sign: Sign): Sign[] {
+    if (this.#has(sign.shown)) return [sign]
     return [...sign.text.normalize('NFKC')].map((shown) => ({ shown, text: shown }))
   }
+}
+
+function replacementOf(character: string): string {
+  const latin = latinOf(character)
+  return [...latin].every((each) => codeOf(each) !== undefined) ? latin : MISSING
 }
 
 /** Prepares a line: removes invisible characters, and the optional vowel signs of Arabic and Hebrew. */

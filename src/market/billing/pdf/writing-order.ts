@@ -1,48 +1,96 @@
-import type { ArabicSign } from './arabic.js'
+/** A character as it is printed. Arabic letters have a character for each joined shape. */
+export interface Sign {
+  readonly shown: string
+  readonly text: string
+}
+
+/** The shapes of each letter or ligature: isolated, final, initial, medial. One with two joins only to the one before. */
+type Shapes = ReadonlyMap<string, readonly string[]>
+
+/** Presentation forms (Unicode 16, section 9.2) in this order. */
+const BLOCKS = [
+  [0xfe80, 0xfefc],
+  [0xfb50, 0xfbb1],
+  [0xfbd3, 0xfbe7],
+  [0xfbfc, 0xfbff],
+] as const
+
+let known: Shapes | undefined
+
+function shapesByText(): Shapes {
+  if (known) return known
+  const shapes = new Map<string, string[]>()
+  for (const [first, last] of BLOCKS)
+    for (let code = first; code <= last; code++) {
+      const shape = String.fromCharCode(code)
+      const text = shape.normalize('NFKC')
+      shapes.set(text, [...(shapes.get(text) ?? []), shape])
+    }
+  return (known = shapes)
+}
+
+/** Joins on both sides without changing its shape. */
+const STRETCH = 'ـ'
+const ARABIC = /\p{Script=Arabic}/u
+
+/** Returns the signs of a text in reading order. Arabic letters have the shapes that their neighbours require. */
+export function joined(text: string): Sign[] {
+  if (!ARABIC.test(text)) return [...text].map((shown) => ({ shown, text: shown }))
+  const shapes = shapesByText()
+  const letters = paired([...text], shapes)
+  const joinsNext = (letter = '') => letter === STRETCH || shapes.get(letter)?.length === 4
+  const joinsPrevious = (letter = '') => letter === STRETCH || (shapes.get(letter)?.length ?? 0) > 1
+  return letters.map((letter, n) => {
+    const after = joinsNext(letters[n - 1]) && joinsPrevious(letter)
+    const before = joinsNext(letter) && joinsPrevious(letters[n + 1])
+    const shown = shapes.get(letter)?.[(before ? 2 : 0) + (after ? 1 : 0)] ?? letter
+    // Programs that extract the text reverse it, so the letters of a ligature need their own order.
+    return { shown, text: letter.length > 1 ? shown : letter }
+  })
+}
+
+function paired(characters: readonly string[], shapes: Shapes): string[] {
+  const letters: string[] = []
+  for (const character of characters) {
+    const pair = `${letters.at(-1) ?? ''}${character}`
+    if (pair.length === 2 && shapes.has(pair)) letters[letters.length - 1] = pair
+    else letters.push(character)
+  }
+  return letters
+}
 
 const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}]/u
 const LETTER = /\p{L}/u
 const DIGIT = /\p{Nd}/u
-/** Part of a number if it is between two digits. */
 const SEPARATOR = /[.,:/+-]/
 
 /** Direction of a sign. `number` is written left to right in every direction. */
 type Direction = 'left' | 'right' | 'number' | 'neutral'
 
-const MIRRORED: Readonly<Record<string, string>> = {
-  '(': ')',
-  ')': '(',
-  '[': ']',
-  ']': '[',
-  '{': '}',
-  '}': '{',
-  '<': '>',
-  '>': '<',
-  '«': '»',
-  '»': '«',
-}
+/** Each mirrors its neighbour. */
+const BRACKETS = '()[]{}<>«»'
 
 /**
  * Orders the signs of one line from left to right by the Unicode Bidirectional Algorithm (UAX 9), for text without
  * directional marks: the first letter sets the direction of the line, numbers stay whole, and neutral signs follow
  * their neighbours or the line.
  */
-export function inWritingOrder(signs: readonly ArabicSign[]): ArabicSign[] {
+export function inWritingOrder(signs: readonly Sign[]): Sign[] {
   if (!signs.some(({ text }) => RIGHT_TO_LEFT.test(text))) return [...signs]
   const ways = waysOf(signs)
   const base = ways.find((way) => way === 'left' || way === 'right') === 'right' ? 1 : 0
   const levels = levelsOf(ways, base)
   const line = signs.map((sign, n) => {
-    const mirrored = isOdd(levels[n]) ? MIRRORED[sign.shown] : undefined
-    return mirrored === undefined ? sign : { shown: mirrored, text: mirrored }
+    const place = BRACKETS.indexOf(sign.shown)
+    if (levels[n] !== 1 || place < 0) return sign
+    const mirrored = BRACKETS.charAt(place ^ 1)
+    return { shown: mirrored, text: mirrored }
   })
   for (let level = 2; level > 0; level--) reverseRuns(line, levels, level)
   return line
 }
 
-const isOdd = (level = 0): boolean => level % 2 === 1
-
-function waysOf(signs: readonly ArabicSign[]): Direction[] {
+function waysOf(signs: readonly Sign[]): Direction[] {
   const ways = signs.map(({ text }): Direction => {
     if (DIGIT.test(text)) return 'number'
     if (RIGHT_TO_LEFT.test(text)) return 'right'
@@ -73,8 +121,7 @@ function levelsOf(ways: readonly Direction[], base: 0 | 1): number[] {
   })
 }
 
-/** Reverses each run of this level and above, with the levels. */
-function reverseRuns(line: ArabicSign[], levels: number[], level: number): void {
+function reverseRuns(line: Sign[], levels: number[], level: number): void {
   for (let start = 0; start < line.length; start++) {
     let end = start
     while (end < line.length && (levels[end] ?? 0) >= level) end++

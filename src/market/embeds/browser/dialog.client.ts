@@ -28,7 +28,6 @@ const dialog = elementById('dialog', HTMLDialogElement)
 const alertLine = byId('alert')
 const doneLine = byId('paid')
 const windowOffer = byId('other-way')
-/** The forms of the dialog. One is shown at a time. */
 const steps = [...dialog.querySelectorAll('form')]
 
 export interface Flow {
@@ -39,10 +38,7 @@ export interface Flow {
   refused(refused: Refused): Promise<string>
 }
 let flow: Flow
-
-/** The frame is growing or shrinking. */
 let moving = false
-/** A request to the service is running. */
 let busy = false
 /** Value may be moving, so the dialog stays open until the answer arrives. */
 let committed = false
@@ -59,12 +55,8 @@ export function start(given: Flow): void {
   openButton.addEventListener('click', () => openDialog())
   onMessage('_TQMToggle', () => (dialog.open ? closeDialog() : openDialog(true)))
   onClick('own-window', async () => {
-    if (!openWindow())
-      throw new Refused(
-        'window_refused',
-        400,
-        'Your browser blocked the new window. Allow pop-ups on this page, then try again.',
-      )
+    const blocked = 'Your browser blocked the new window. Allow pop-ups on this page, then try again.'
+    if (!openWindow()) throw new Refused('window_refused', 400, blocked)
   })
   handleWindow(finish)
   sendMessage('_TQMResize', closedSize())
@@ -130,11 +122,13 @@ export function finish(line: string): void {
 
 /** Keeps the dialog open while `act` runs. */
 export async function commit<T>(act: () => Promise<T>): Promise<T> {
-  setCommitted(true)
+  committed = true
+  refresh()
   try {
     return await act()
   } finally {
-    setCommitted(false)
+    committed = false
+    refresh()
   }
 }
 
@@ -145,9 +139,7 @@ export function onSubmit(form: HTMLElement, act: () => Promise<void>): void {
   })
 }
 
-/**
- * Like `onSubmit`, for a step that agrees to something. The user must have seen it, and the page must still be there.
- */
+/** Like `onSubmit`, for a step that agrees to something. The user must have seen it, and the page must still be there. */
 export function onAgree(form: HTMLElement, act: () => Promise<void>): void {
   let seen = false
   agreements.add(form)
@@ -176,7 +168,6 @@ async function resizeFrame(act: () => Promise<void>): Promise<void> {
   moving = false
 }
 
-/** Runs one action at a time. A refusal is shown in the frame, and typed text stays. */
 async function runAction(act: () => Promise<void>): Promise<boolean> {
   if (busy) return false
   setBusy(true)
@@ -208,7 +199,7 @@ async function showRefusal(error: unknown): Promise<void> {
 export function showStep(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
   agreeing = step && agreements.has(step) ? goButton(step) : null
-  if (agreeing) watchVisibility({ dialog, parts: [agreeing, dialog.querySelector('.price') ?? byId('about')] }, refresh)
+  if (agreeing) watchVisibility(dialog, [agreeing, dialog.querySelector('.price') ?? byId('about')], refresh)
   else stopWatching()
   refresh()
   if (!openedByPage || focused !== agreeing) focused?.focus()
@@ -220,11 +211,6 @@ export const goButton = (step: HTMLElement): HTMLButtonElement | null => step.qu
 function setBusy(now: boolean): void {
   busy = now
   dialog.setAttribute('aria-busy', String(now))
-  refresh()
-}
-
-function setCommitted(now: boolean): void {
-  committed = now
   refresh()
 }
 

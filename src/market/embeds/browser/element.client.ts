@@ -250,11 +250,7 @@ const sendToggle = ({ base }: ServiceAddress, { node }: Frame): void =>
 
 const atLeast = (since: string, version: string): string => (version < since ? since : version)
 
-async function readName(
-  { base, version, public_secret }: ServiceAddress,
-  kind: ElementKind,
-  hash: string,
-): Promise<string> {
+async function readName({ base, version, public_secret }: ServiceAddress, kind: ElementKind, hash: string) {
   const { of } = kind
   const under = atLeast(of === 'persona' ? 'v3' : 'v2', version)
   const url = `${base}/${under}/${of}/${encodeURIComponent(hash)}?embed=false&public_secret=${encodeURIComponent(public_secret)}`

@@ -87,7 +87,6 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
   }
 }
 
-/** `name`, or `name;detail` with JSON. */
 function messageIn(text: string) {
   const end = text.indexOf(';')
   return end < 0 ? { name: text, detail: {} } : { name: text.slice(0, end), detail: JSON.parse(text.slice(end + 1)) }

@@ -9,7 +9,6 @@ export const embedder = window.parent === window ? undefined : window.parent
 export const inOwnWindow = !embedder && location.hash === '#window'
 
 const originOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).origin : undefined)
-
 const reportedOrigin = embedder && (location.ancestorOrigins?.[0] ?? originOf(document.referrer))
 
 /** The embedding page's origin, if the browser reveals it. A sandboxed page has none. */
@@ -30,7 +29,6 @@ const message = (name: string, detail?: object): string =>
 
 export const sendMessage = (name: string, detail?: object): void => listener?.postMessage(message(name, detail), target)
 
-/** Calls back for messages from `source` only. */
 const listen = (source: () => unknown, then: (name: string, detail: string, origin: string) => void): void =>
   addEventListener('message', ({ source: from, data, origin }) => {
     if (!from || from !== source() || typeof data !== 'string') return
@@ -57,7 +55,6 @@ export function resized(): Promise<void> {
 const ASK = 'farthing.ask'
 const ANSWER = 'farthing.answer'
 const DONE = 'farthing.done'
-
 let opened: Window | null = null
 
 /** Opens a window for this flow. Returns false if the browser blocks it. */
@@ -88,8 +85,6 @@ export const sendDone = (line: string): void => {
 }
 
 let answered = () => {}
-
-/** How long the frame may take to answer its window. */
 const FRAME_TIMEOUT_MS = 2000
 
 /** Whether the frame that opened this window, and so the page, still waits for it. */

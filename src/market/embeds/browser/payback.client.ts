@@ -1,15 +1,13 @@
 import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, sendMessage } from './parent.client.js'
-import { isKnown } from './refusals.client.js'
 import { callSignedIn, sendOnce } from './service.client.js'
-import { signInFlow } from './sign-in.client.js'
+import { isKnown, signInFlow } from './sign-in.client.js'
 
 /** Pays a commodity's price to a user who consents. */
 
 const step = byId('payback-step')
 const consents = document.getElementById('consent')
-
 const showPaybackStep = (): void => showStep(step, goButton(step))
 
 start(
@@ -40,7 +38,6 @@ onAgree(step, async () => {
 })
 
 interface PaidBack {
-  /** Hostname of the user's twin. */
   payee_hostname: string
   nonce: string
   timestamp: number

@@ -2,9 +2,8 @@ import { byId, commit, finish, goButton, onAgree, showStep, start } from './dial
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, sendMessage } from './parent.client.js'
 import { trimmed } from './price.js'
-import { isKnown } from './refusals.client.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
-import { signInFlow } from './sign-in.client.js'
+import { isKnown, signInFlow } from './sign-in.client.js'
 
 /** Pays for a commodity. Paying for a free one signs the user in. The page gets a session in both cases. */
 
@@ -59,7 +58,6 @@ interface Paid {
   timestamp: number
 }
 
-/** Returns the sentence for the user. */
 const pay = (): Promise<string> =>
   sendOnce(offer.hash, shownQuote(), async (headers, body) => {
     const path = `/v4/payment/${encodeURIComponent(offer.hash)}`
@@ -81,7 +79,6 @@ async function pageSession(): Promise<string | undefined> {
   )
 }
 
-/** Shows the balance of the paying twin, which is the payer's first. */
 async function showBalance(): Promise<void> {
   let first: { hostname: string; balances: Record<string, number> } = { hostname: '', balances: {} }
   for await (const twin of ownTwins()) first = twin
@@ -90,7 +87,6 @@ async function showBalance(): Promise<void> {
   if (payer) payer.textContent = first.hostname
 }
 
-/** Formats a balance, which the service may show in smallest units. */
 function balanceText(balance: number): string {
   if (offer.balances !== 'smallest') return decimal(balance)
   const places = Number(offer.decimals)
@@ -98,7 +94,6 @@ function balanceText(balance: number): string {
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
-/** Formats a JSON number with every decimal of the digital quantity. */
 function decimal(amount: number): string {
   const places = Number(offer.decimals)
   const [whole = '0', fraction = ''] = (amount < 1e-6 ? amount.toFixed(places) : String(amount)).split('.')

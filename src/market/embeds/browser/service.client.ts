@@ -1,5 +1,4 @@
 import { PAGE_CALL } from '../../../base/page-call.js'
-import { StoredValue } from './stored-value.client.js'
 
 export class Refused extends Error {
   /** When to try again, if the service said so. */
@@ -17,7 +16,42 @@ export class Refused extends Error {
   }
 }
 
-/** How long an answer may take. */
+/**
+ * A value that survives a reload, in the frame's own storage. A browser that gives a frame no storage, such as Chromium
+ * when it blocks third-party cookies, has partitioned cookies, which only this frame on this site sees. Otherwise the
+ * value stays in memory.
+ */
+class StoredValue {
+  #memory: string | null = null
+
+  constructor(
+    private readonly area: 'localStorage' | 'sessionStorage',
+    private readonly name: string,
+  ) {}
+
+  get(): string | null {
+    const storage = this.#storage()
+    return storage ? storage.getItem(this.name) : (readCookie(this.name) ?? this.#memory)
+  }
+
+  set(value: string | null): void {
+    const storage = this.#storage()
+    if (!storage) {
+      writeCookie(this.name, value)
+      this.#memory = value
+    } else if (value === null) storage.removeItem(this.name)
+    else storage.setItem(this.name, value)
+  }
+
+  #storage(): Storage | undefined {
+    try {
+      return window[this.area]
+    } catch {
+      return undefined
+    }
+  }
+}
+
 const TIMEOUT_MS = 20_000
 
 /** The service's base path. This page is at `/v4/embed/…` or `/v4/verify/embed/…` below it. */
@@ -25,7 +59,6 @@ const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
 /** Names of stored values include the path, because several services may share an origin. */
 const storageName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
 
-/** The signed-in session of this frame. */
 const storedSession = new StoredValue('localStorage', storageName('session'))
 /** A session before sign-in. It grants nothing. */
 let anonymous: string | undefined
@@ -42,12 +75,10 @@ interface CallOptions {
   readonly timeoutMs?: number
 }
 
-async function call<T>(
-  method: string,
-  path: string,
-  { session, body, headers, timeoutMs: patienceMs }: CallOptions,
-): Promise<T> {
-  const { signal } = (running = abortAfter(patienceMs))
+async function call<T>(method: string, path: string, { session, body, headers, timeoutMs = TIMEOUT_MS }: CallOptions) {
+  const controller = (running = new AbortController())
+  setTimeout(() => controller.abort(), timeoutMs)
+  const { signal } = controller
   const answer = await fetch(base + path, {
     method,
     headers: {
@@ -76,12 +107,6 @@ async function call<T>(
 export const callSignedIn = <T>(method: string, path: string, sent: Omit<CallOptions, 'session'> = {}): Promise<T> =>
   call(method, path, { ...sent, session: storedSession.get() })
 
-function abortAfter(ms = TIMEOUT_MS): AbortController {
-  const controller = new AbortController()
-  setTimeout(() => controller.abort(), ms)
-  return controller
-}
-
 interface Session {
   session_id: string
   user: { email: string } | null
@@ -100,16 +125,14 @@ export async function postSendCode(email: string): Promise<void> {
 }
 
 /** A sign-in that the user must approve on their device. */
-interface PendingSignIn {
-  readonly request: { readonly id: number; readonly interval: number }
-}
+type Pending = { readonly request: { readonly id: number; readonly interval: number } }
 
 /** Signs in by a mailed code. Calls `waits` if the user's device must approve, and continues when it has. */
 export async function postVerifyCode(email: string, code: string, waits: () => void): Promise<void> {
   const filled = { email, code: code.replace(/[\s-]/g, '') }
   for (let request_id: number | undefined; ; ) {
     const body = { ...filled, ...(request_id !== undefined && { request_id }) }
-    const answer = await call<Session | PendingSignIn>('POST', '/v4/session/verify', { session: anonymous, body })
+    const answer = await call<Session | Pending>('POST', '/v4/session/verify', { session: anonymous, body })
     if ('session_id' in answer) {
       anonymous = undefined
       return storedSession.set(answer.session_id)
@@ -160,12 +183,13 @@ export interface SeenQuote {
 
 /** Set when the page is left: its calls fail then, and nobody hears its messages. */
 let isPageLeft = false
-addEventListener('pagehide', () => {
-  isPageLeft = true
-})
-addEventListener('pageshow', () => {
-  isPageLeft = false
-})
+for (const [name, isLeft] of [
+  ['pagehide', true],
+  ['pageshow', false],
+] as const)
+  addEventListener(name, () => {
+    isPageLeft = isLeft
+  })
 
 /**
  * Does something once, however often it is tried. Until it succeeds or is refused, every try sends the same
@@ -197,3 +221,24 @@ const newKey = (): string =>
 /** Whether an answer is final. The service stores a refusal under its key like a success. */
 const isFinal = ({ status, code }: Refused): boolean =>
   status >= 400 && status < 500 && ![401, 408, 429].includes(status) && code !== 'idempotency_in_progress'
+
+function readCookie(name: string): string | undefined {
+  try {
+    const pair = document.cookie.split('; ').find((each) => each.startsWith(`${name}=`))
+    return pair?.slice(name.length + 1)
+  } catch {
+    // A sandboxed frame has no cookies either.
+    return undefined
+  }
+}
+
+/** Sets a cookie for a day, as long as a session lives. The service does not read it. */
+function writeCookie(name: string, value: string | null): void {
+  const age = value === null ? 0 : 86_400
+  try {
+    // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not everywhere
+    document.cookie = `${name}=${value ?? ''}; Path=/; Max-Age=${age}; SameSite=None; Secure; Partitioned`
+  } catch {
+    // The value stays in memory.
+  }
+}

@@ -1,5 +1,4 @@
 import { byId, elementById, type Flow, onClick, onSubmit, showStep } from './dialog.client.js'
-import { type Sentences, sentenceFor } from './refusals.client.js'
 import { forgetSession, postSendCode, postVerifyCode, type Refused, signedInAs, signOut } from './service.client.js'
 
 /** The steps of signing in by a mailed code, before the step that a dialog is for. */
@@ -10,14 +9,11 @@ const codeStep = byId('code-step')
 const codeField = elementById('code', HTMLInputElement)
 const deviceWait = byId('device-wait')
 
-/** The step after signing in. */
-export interface Purpose {
+interface Purpose {
   readonly step: HTMLElement
-  /** Shows the step to someone who was already signed in. */
   offer(email: string): Promise<void>
   /** Shows the step to someone who has just signed in. Default: `offer`. */
   welcome?(email: string): Promise<void>
-  /** Sentences for refusals of this step. */
   readonly sentences: Sentences
   /** Handles a refusal of this step. Returns a further sentence for the user. */
   refused?(refused: Refused): Promise<string>
@@ -85,7 +81,35 @@ function markField(field: HTMLInputElement, wrong: boolean): void {
   if (wrong) field.select()
 }
 
-/** Shows the email on the last step, and fills it in for the next sign-in. */
 function showEmail(email: string): void {
   emailField.value = byId('signed-in-as').textContent = email
+}
+
+/** Sentences for users by code: what happened, and what to do next. */
+export type Sentences = Readonly<Record<string, (refused: Refused) => string>>
+
+const sentenceFor = (refused: Refused, own: Sentences): string =>
+  (own[refused.code] ?? shared[refused.code])?.(refused) ?? refused.message
+
+const shared: Sentences = {
+  unreachable: () => 'Cannot reach the payment service. Check your connection and try again.',
+  internal_error: () => 'The payment service failed. Try again in a moment.',
+  field_invalid: () => 'This is not an email address. Correct it and try again.',
+  code_wrong: () => 'This code is wrong. Check the mail and enter it again.',
+  code_expired: () => 'This code has expired or was already used. Send a new code.',
+  too_many_tries: () => 'You entered too many wrong codes. Send a new code.',
+  too_many_codes: (refused) =>
+    `Too many codes were sent to this email. Try again ${wait(refused)}, or use another email.`,
+  rejected: () => 'You rejected this on your device. Send a new code to try again.',
+  too_many_mails: (refused) => `Too many requests were sent to you. Try again ${wait(refused)}.`,
+  sign_in_required: () => 'Your sign-in has ended. Sign in again.',
+}
+
+/** Whether the outcome is known. Without an answer, it is not. */
+export const isKnown = ({ status }: Refused): boolean => status >= 400 && status < 500
+
+function wait({ retryAfterSeconds }: Refused): string {
+  if (!retryAfterSeconds) return 'later'
+  const minutes = Math.ceil(retryAfterSeconds / 60)
+  return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`
 }

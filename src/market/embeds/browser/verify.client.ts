@@ -51,7 +51,6 @@ interface FoundDelegates {
   readonly instances: readonly string[]
 }
 
-/** Returns the delegates of the newest twin that has any. */
 async function findDelegates(): Promise<FoundDelegates | undefined> {
   const path = `/v4/persona/${encodeURIComponent(hash ?? '')}/verify`
   for await (const { id, hostname } of ownTwins()) {

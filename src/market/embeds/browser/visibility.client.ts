@@ -19,15 +19,7 @@ interface VisibilityEntry extends IntersectionObserverEntry {
   readonly isVisible?: boolean
 }
 
-interface Watched {
-  /** Must be completely visible, uncovered and undistorted. */
-  readonly dialog: Element
-  /** Must be completely visible too, because a dialog may scroll. */
-  readonly parts: readonly Element[]
-}
-
 let observer: IntersectionObserver | undefined
-/** The dialog that is watched. */
 let uncovered: Element | undefined
 let changed = () => {}
 const unseen = new Set<Element>()
@@ -35,7 +27,6 @@ const unseen = new Set<Element>()
 let isVisibleNow = false
 let since = 0
 let timer: ReturnType<typeof setTimeout> | undefined
-
 const now = (): number => performance.now()
 
 /** True once the user has had time to see everything. */
@@ -45,8 +36,11 @@ const isSeenAt = (time: number): boolean => isVisibleNow && time - since >= SEEN
 /** True if the page prevents the user from seeing it. */
 export const isDoubtful = (): boolean => observer !== undefined && !isVisibleNow && now() - since >= DOUBT_MS
 
-/** Watches a dialog until `ignore`. Calls `then` whenever `isSeen` or `isDoubtful` may have changed. */
-export function watchVisibility({ dialog, parts }: Watched, then: () => void): void {
+/**
+ * Watches until `stopWatching`. Calls `then` whenever `isSeen` or `isDoubtful` may have changed. The dialog must be
+ * visible, uncovered and undistorted, and its parts visible, because a dialog may scroll.
+ */
+export function watchVisibility(dialog: Element, parts: readonly Element[], then: () => void): void {
   stopWatching()
   changed = then
   uncovered = dialog
@@ -112,10 +106,7 @@ let press: { readonly seen: boolean; readonly pointer: boolean } | undefined
 let focusedAt = 0
 const isFocusOldAt = (time: number): boolean => time - focusedAt >= SEEN_MS
 
-/**
- * Whether the user could see everything when they did this. A busy machine handles it later than it happened, and what was
- * seen until then says nothing. What is known of the frame and has not been read yet counts too.
- */
+/** Whether the user could see everything when they did this, even if it is handled later, on a busy machine. */
 function isSeenIn({ timeStamp }: Event): boolean {
   readEntries(observer?.takeRecords() ?? [])
   return isSeenAt(timeStamp)
@@ -137,7 +128,6 @@ document.addEventListener(
   true,
 )
 
-/** Last position of the pointer, in this frame and on the screen. */
 let lastPointer: Pick<PointerEvent, 'clientX' | 'clientY' | 'screenX' | 'screenY'> | undefined
 
 /** Detects a page that moves its frame under the pointer. */

@@ -1,6 +1,6 @@
 import { type CallDraft, filledTemplate, type Secret } from '../../replay/call-draft.js'
-import { emailIn, remade, unknownSecret } from '../../replay/fresh-secrets.js'
-import { notReplayable } from '../../replay/not-replayable.js'
+import { emailIn, remade, unknownSecret } from '../../replay/credentials.js'
+import { notReplayable } from '../../replay/call-draft.js'
 import type { KnownValues } from './known-values.js'
 import type { PreparedState } from './prepared-state.js'
 import { fieldSource, Source, templateSource, textSource } from './source.js'
