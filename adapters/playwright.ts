@@ -12,11 +12,12 @@ import { type Client, client } from 'farthing/client'
 import { serve } from 'farthing/node'
 import { environmentOf } from './testing/environment.js'
 import { reportFailure } from './testing/failure-report.js'
-import { type CodeFor, mailedCodes } from './testing/mailed-codes.js'
 import {
+  type CodeFor,
   checkSeededOptions,
   closeFork,
   type GivenSeed,
+  mailedCodes,
   type SeededBy,
   type SeededService,
   type SeededServiceOptions,

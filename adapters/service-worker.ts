@@ -1,8 +1,7 @@
 import { AnswerDropped, checkOptions, consoleLog, type FetchSource } from '../src/core.js'
 import { isBelow, Precache } from './service-worker/precache.js'
 import { CLAIM } from './service-worker/register.js'
-import { headersOf } from './service-worker/request-headers.js'
-import { CookieResponse, SessionJar } from './service-worker/session-jar.js'
+import { CookieResponse, headersOf, SessionJar } from './service-worker/session-jar.js'
 
 export { type RegisterOptions, register } from './service-worker/register.js'
 

@@ -16,8 +16,7 @@ import { routeList, texts } from './route-table.js'
 export function writeOperations(): string {
   return [
     `import type { ClientOperation } from '../../src/composition/client-operation.js'`,
-    `import type { CommonCode } from './common-codes.js'`,
-    `import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } from './interface.js'`,
+    `import type { CallOptions, CommonCode, FollowOperation, Grade, ListOperation, Operation } from './interface.js'`,
     `import type { RefusalOf } from './refusal.js'`,
     `export const clientOperations: readonly ClientOperation[] = ${JSON.stringify(clientOperations)}`,
     writeCodes(),

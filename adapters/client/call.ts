@@ -1,8 +1,7 @@
 import type { Signature, Signer } from './credentials.js'
 import type { Grade } from './interface.js'
 import { Refusal, readAnswer } from './refusal.js'
-import { type Endpoint, type Prepared, prepare, type Sent } from './request.js'
-import { refuseRedirect, type Target } from './target.js'
+import { type Endpoint, type Prepared, prepare, refuseRedirect, type Sent, type Target } from './request.js'
 
 /** What the clients of one target share. */
 export interface Connection {

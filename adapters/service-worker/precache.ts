@@ -1,5 +1,3 @@
-import { namedFiles } from './named-files.js'
-
 /** Which stored version is in use, which was before it, and which comes next: `scope?is=current` and so on. */
 const VERSIONS = 'farthing versions'
 
@@ -12,7 +10,7 @@ interface Fetched {
   readonly bytes: ArrayBuffer
 }
 
-export interface PrecacheOptions {
+interface PrecacheOptions {
   /** The scope of the worker. */
   readonly scope: string
   /** Base URLs of the service, without a slash at the end. */
@@ -195,3 +193,34 @@ async function digestOf(files: readonly Fetched[]): Promise<string> {
 
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Attributes that name what a page loads by itself, by tag. */
+const loaded: Record<string, string> = { script: 'src', link: 'href', img: 'src' }
+
+/** Links that a browser follows without a click. */
+const LOADED_LINK = /^(stylesheet|modulepreload|preload|icon|manifest)$/i
+
+/** The URLs of the scripts, styles, images and other files that the HTML of a page loads. `url` is where the page is. */
+function namedFiles(html: string, url: string): string[] {
+  const text = html.replace(/<!--[\s\S]*?-->/g, '').replace(/(<script\b[^>]*>)[\s\S]*?<\/script>/gi, '$1')
+  const base = new URL(attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1]).href ?? '', url)
+  return [...text.matchAll(/<(script|link|img)\b([^>]*)>/gi)].flatMap(([, tag = '', given]) => {
+    const attributes = attributesOf(given)
+    const named = attributes[loaded[tag.toLowerCase()] ?? '']
+    const isLoaded = tag.toLowerCase() !== 'link' || attributes.rel?.split(/\s+/).some((rel) => LOADED_LINK.test(rel))
+    if (!named || !isLoaded || !URL.canParse(named, base.href)) return []
+    const file = new URL(named, base)
+    file.hash = ''
+    return /^https?:$/.test(file.protocol) ? [file.href] : []
+  })
+}
+
+function attributesOf(text = ''): Record<string, string | undefined> {
+  const found = text.matchAll(/([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g)
+  return Object.fromEntries(
+    [...found].map(([, name = '', ...values]) => [
+      name.toLowerCase(),
+      values.find((value) => value !== undefined)?.replaceAll('&amp;', '&'),
+    ]),
+  )
+}

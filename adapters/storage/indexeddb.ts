@@ -15,10 +15,9 @@ import {
 } from '../../src/storage/storage.js'
 import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Transaction } from '../../src/storage/transaction.js'
-import { readCommits, readContent, readCounters, writeContent } from './indexeddb/content.js'
+import { readCommits, readContent, readCounters, SCHEMA_STORE, writeContent } from './indexeddb/content.js'
 import { Database } from './indexeddb/database.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'
-import { SCHEMA_STORE } from './indexeddb/schema.js'
 
 export { StorageFull } from '../../src/storage/storage.js'
 

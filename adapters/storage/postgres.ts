@@ -3,16 +3,16 @@ import { collections as all, schemaHistory } from '../../src/core.js'
 import { type AnyCollection, type Reader, type Storage, StorageClosed, type Writer } from '../../src/storage/storage.js'
 import type { SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Database, KeptSession } from './postgres/connection/database.js'
+import { addressIn } from './postgres/connection/errors.js'
 import { Hints } from './postgres/connection/hints.js'
-import { addressIn } from './postgres/connection/refused.js'
-import { CommitWatch } from './postgres/groups/commit-watch.js'
 import { GroupCommit } from './postgres/groups/group-commit.js'
+import { CommitWatch } from './postgres/groups/landing.js'
 import { ReadGroups } from './postgres/groups/read-groups.js'
 import { prepareDatabase } from './postgres/open.js'
 import { type Head, TableSet } from './postgres/tables/tables.js'
 import { WholeState } from './postgres/whole-state.js'
 
-export { DatabaseRefused } from './postgres/connection/refused.js'
+export { DatabaseRefused } from './postgres/connection/errors.js'
 
 export interface PostgresStorageOptions {
   /**

@@ -1,15 +1,19 @@
 import type Stripe from 'stripe'
-import type { CardCharge, ChargeResult } from '../../src/core.js'
-import { expanded, shownCard, stripeAmount, stripeName } from './card.js'
+import type { CardCharge, CardRefund, CardToSave, ChargeResult, RefundResult, SaveResult } from '../../src/core.js'
 import {
   AUTHENTICATION_REQUIRED,
   declineReason,
+  expanded,
   isBreakdown,
   isDecline,
   isRefusal,
   refusalReason,
+  savedCardName,
+  shownCard,
+  stripeAmount,
+  stripeName,
   UNKNOWN_METHOD,
-} from './failure.js'
+} from './card.js'
 
 /** The charge of a PaymentIntent. It describes the card. */
 const expand = ['latest_charge']
@@ -111,4 +115,78 @@ function charged({ id, payment_method_details }: Stripe.Charge): ChargeResult {
 
 function unsettled({ id, status }: Stripe.PaymentIntent): never {
   throw new Error(`Stripe: the PaymentIntent ${id} is ${status}`)
+}
+
+/** Errors that pass: when the account has money again, or when Stripe lists a refund that someone has just created by hand. */
+const PASSING = ['balance_insufficient', 'insufficient_funds', 'charge_already_refunded']
+
+/**
+ * Refunds a charge once for each id. It lists the charge's refunds before it creates one, so that it also works after Stripe
+ * has forgotten the idempotency key. The key prevents a second refund if two tries run at once.
+ * Refunds by hand count: if they add up to the amount, nothing more is refunded.
+ */
+export async function refundCharge(stripe: Stripe, refund: CardRefund): Promise<RefundResult> {
+  const amount = stripeAmount(refund)
+  if (amount === undefined) return { status: 'refused', reason: 'cards are not refunded such an amount' }
+  try {
+    const { data } = await stripe.refunds.list({ charge: refund.charge_id, limit: 100 })
+    const earlier = data.find(({ metadata }) => metadata?.farthing_refund === refund.id) ?? allGiven(data, amount)
+    return refundResult(earlier ?? (await createRefund(stripe, refund, amount)))
+  } catch (error) {
+    if (!isRefusal(error) || PASSING.includes(error.code ?? '')) throw error
+    return { status: 'refused', reason: refusalReason(error) }
+  }
+}
+
+/** The newest refund, if all refunds together reach the amount. */
+function allGiven(refunds: readonly Stripe.Refund[], amount: number): Stripe.Refund | undefined {
+  const given = refunds.filter(isGiven)
+  return given.reduce((sum, each) => sum + each.amount, 0) >= amount ? given[0] : undefined
+}
+
+const createRefund = (stripe: Stripe, { id, charge_id }: CardRefund, amount: number): Promise<Stripe.Refund> =>
+  stripe.refunds.create({ charge: charge_id, amount, metadata: { farthing_refund: id } }, { idempotencyKey: id })
+
+/** A pending refund counts too: it is on its way. */
+const isGiven = ({ status }: Stripe.Refund): boolean => status === 'succeeded' || status === 'pending'
+
+function refundResult(refund: Stripe.Refund): RefundResult {
+  if (isGiven(refund)) return { status: 'refunded', refund_id: refund.id }
+  return { status: 'refused', reason: (refund.failure_reason ?? `refund ${refund.status}`).replaceAll('_', ' ') }
+}
+
+/**
+ * Saves a card with Stripe: creates a Customer for it, and confirms a SetupIntent so that the bank allows later charges.
+ * Declines a card whose bank wants to ask the cardholder first.
+ */
+export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardToSave): Promise<SaveResult> {
+  const metadata = { farthing_save: id }
+  try {
+    const customer = await stripe.customers.create({ metadata }, { idempotencyKey: `${id}_customer` })
+    const intent = await stripe.setupIntents.create(
+      {
+        customer: customer.id,
+        payment_method: payment_method_id,
+        usage: 'off_session',
+        confirm: true,
+        // There is no page to return to.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        metadata,
+        expand: ['payment_method'],
+      },
+      { idempotencyKey: id },
+    )
+    return setupResult(customer, intent)
+  } catch (error) {
+    if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
+    if (isRefusal(error)) return { status: 'declined', reason: refusalReason(error) }
+    throw error
+  }
+}
+
+function setupResult({ id: customer }: Stripe.Customer, { status, payment_method }: Stripe.SetupIntent): SaveResult {
+  if (status !== 'succeeded') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
+  const { id, card } = expanded(payment_method, 'payment_method')
+  if (!card) return { status: 'declined', reason: 'no card' }
+  return { status: 'saved', payment_method_id: savedCardName({ customer, payment_method: id }), card: shownCard(card) }
 }

@@ -1,7 +1,6 @@
 import { loadTexts } from '../../src/composition/descriptions.js'
 import { features } from '../../src/features.js'
-import { openapi as describe } from '../../src/http/openapi/document.js'
-import { examples } from '../../src/http/openapi/examples.js'
+import { openapi as describe, examples } from '../../src/http/openapi/document.js'
 import { loadRouteList } from '../../src/routes.js'
 import type { Settings } from '../config.js'
 import { printText } from '../terminal.js'

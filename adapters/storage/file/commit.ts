@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { areCounters } from '../../../src/storage/state.js'
-import type { Key, Row } from '../../../src/storage/storage.js'
+import { type Key, type Row, StorageUnavailable } from '../../../src/storage/storage.js'
 import type { Commit } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
-import { isObject } from '../../../src/storage/unknown.js'
-import type { LongFields } from './long-fields.js'
+import type { Changes } from '../../../src/storage/transaction.js'
+import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
+import { syncDirectoryNow, writeFileNow } from './disk.js'
+import { isSystemError, reasonOf, StorageDamaged } from './errors.js'
 
 export interface JournaledCommit {
   readonly commit: number
@@ -35,7 +40,7 @@ export function isCommit(line: object): line is JournaledCommit {
 }
 
 /** What reading rows needs besides their lines. */
-export interface RowSources {
+interface RowSources {
   readonly strings: SharedStrings
   readonly long: LongFields
 }
@@ -94,3 +99,140 @@ function shareBetween(value: object, last: object): void {
 }
 
 const isParent = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** How many characters a field may have that stays in its row. */
+const LONG = 16_384
+
+/** The digests of a row's long fields, as its line in the data file or the journal has them. */
+const DIGESTS = 'long_fields'
+
+/**
+ * The long text fields of rows, such as the answers of purchases. Each is a file in `<data file>.long`, named by the
+ * SHA-256 digest of its content, so that neither memory nor the data file holds it. Whoever reads the field of such a
+ * row reads the file.
+ */
+export class LongFields {
+  readonly #directory: string
+  /** Rows with long fields, as their lines have them. */
+  readonly #lines = new WeakMap<Row, Row>()
+  /** The collections with such rows. */
+  readonly #collections = new Set<string>()
+  /** The digests in use when files were last removed. */
+  #before: ReadonlySet<string> | undefined
+  /** Whether the names of all files are on the disk. A process may have died before they were, or a sync have failed. */
+  #isSettled = false
+
+  constructor(dataFile: string) {
+    this.#directory = `${dataFile}.long`
+  }
+
+  /** The changes with rows whose long fields are in files, and on the disk. It is synchronous, so that commits stay in order. */
+  store(changes: readonly Changes[]): readonly Changes[] {
+    if (!changes.some(hasLongRow)) return changes
+    return changes.map(({ collection, rows }) => ({
+      collection,
+      rows: new Map([...rows].map(([id, row]) => [id, row && this.storeRow(collection.name, row)])),
+    }))
+  }
+
+  /** The row, with its long fields in files. */
+  storeRow(collection: string, row: Row): Row {
+    if (this.#lines.has(row) || !hasLongField(row)) return row
+    const line: Record<string, unknown> = {}
+    const digests: Record<string, string> = {}
+    for (const [field, value] of Object.entries(row))
+      if (isLong(value)) digests[field] = this.#write(value)
+      else line[field] = value
+    const stored = { id: row.id, ...line, [DIGESTS]: digests }
+    return this.open(collection, stored)
+  }
+
+  /** The row of a line. Its long fields are read from their files when someone asks for them. */
+  open(collection: string, line: Row): Row {
+    const digests = digestsOf(line)
+    if (!digests) return line
+    const row: Row = { ...line }
+    Reflect.deleteProperty(row, DIGESTS)
+    for (const [field, digest] of Object.entries(digests))
+      Object.defineProperty(row, field, { enumerable: true, get: () => this.#read(digest) })
+    this.#lines.set(row, line)
+    this.#collections.add(collection)
+    return Object.freeze(row)
+  }
+
+  lineOf(row: Row): Row {
+    return this.#lines.get(row) ?? row
+  }
+
+  /**
+   * Removes files that no row needs, nor needed at the last call. `rowsIn` returns the rows of a collection, in the data
+   * file and in memory.
+   */
+  removeUnused(rowsIn: (collection: string) => readonly Row[]): void {
+    const used = new Set<string>()
+    for (const collection of this.#collections)
+      for (const row of rowsIn(collection))
+        for (const digest of Object.values(digestsOf(this.lineOf(row)) ?? {})) used.add(digest)
+    const before = this.#before
+    this.#before = used
+    if (!before) return
+    const names = existsSync(this.#directory) ? readdirSync(this.#directory) : []
+    for (const name of names)
+      if (!used.has(name) && !before.has(name)) rmSync(join(this.#directory, name), { force: true })
+  }
+
+  #write(text: string): string {
+    const bytes = Buffer.from(text)
+    const digest = digestOf(bytes)
+    const file = join(this.#directory, digest)
+    const isThere = existsSync(file)
+    if (isThere && this.#isSettled) return digest
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
+    if (!this.#isSettled) syncDirectoryNow(dirname(this.#directory))
+    this.#isSettled = false
+    if (!isThere) writeFileNow(file, bytes)
+    syncDirectoryNow(this.#directory)
+    this.#isSettled = true
+    return digest
+  }
+
+  #read(digest: string): string {
+    const file = join(this.#directory, digest)
+    const bytes = readBytes(file)
+    if (digestOf(bytes) !== digest) throw new StorageDamaged(file, undefined, 'its content is not what its name says')
+    return bytes.toString()
+  }
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    const why = `the file cannot be read (${messageOf(cause)})`
+    if (hasCode(cause, 'ENOENT') || !isSystemError(cause)) throw new StorageDamaged(file, undefined, why, { cause })
+    throw new StorageUnavailable(`${file}: ${why}`, { cause, reason: reasonOf(cause) })
+  }
+}
+
+const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > LONG
+
+function hasLongRow({ rows }: Changes): boolean {
+  for (const row of rows.values()) if (row && hasLongField(row)) return true
+  return false
+}
+
+function hasLongField(row: Row): boolean {
+  const fields = row as Row & Readonly<Record<string, unknown>> // Rows are plain JSON.
+  for (const field in fields) if (isLong(fields[field])) return true
+  return false
+}
+
+/** Undefined if the line has none. A row may have a field of this name itself. */
+function digestsOf(line: object): Readonly<Record<string, string>> | undefined {
+  const digests: unknown = DIGESTS in line ? line[DIGESTS] : undefined
+  if (!isObject(digests)) return undefined
+  const named = Object.entries(digests).map(([field, digest]) => [field, String(digest)] as const)
+  return named.every(([, digest]) => /^[0-9a-f]{64}$/.test(digest)) ? Object.fromEntries(named) : undefined
+}
+
+const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -6,13 +6,11 @@ import { areCounters } from '../../../src/storage/state.js'
 import { inPieces } from '../../../src/storage/state-text.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { SharedStrings } from './commit.js'
-import { exists, replaceFile, syncDirectory, writePieces } from './disk.js'
+import { type LongFields, SharedStrings } from './commit.js'
+import { exists, identityOf, replaceFile, syncDirectory, type WatchedFile, writePieces } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
 import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
-import type { LongFields } from './long-fields.js'
-import { identityOf, type WatchedFile } from './watch.js'
 
 /** What the first line of a data file says. */
 export interface Head {

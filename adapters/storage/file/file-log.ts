@@ -5,7 +5,7 @@ import type { Commit, CommitLog } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
 import type { Changes } from '../../../src/storage/transaction.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { journaled, storeLongFields } from './commit.js'
+import { journaled, type LongFields, storeLongFields } from './commit.js'
 import { BLANK, type DataFile, type Snapshot } from './data-file.js'
 import { sizeOf } from './disk.js'
 import { reasonOf } from './errors.js'
@@ -13,7 +13,6 @@ import type { Journal } from './journal.js'
 import { removeParts } from './journal-part.js'
 import { divideRows, type KeyFile } from './key-file.js'
 import type { Lock } from './lock.js'
-import type { LongFields } from './long-fields.js'
 
 export interface FileLogOptions {
   /** The data file. */

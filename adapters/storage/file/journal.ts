@@ -6,10 +6,9 @@ import { ignore } from '../../../src/storage/ignore.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 import { messageOf } from '../../../src/storage/unknown.js'
 import type { JournaledCommit } from './commit.js'
-import { PRIVATE, syncContent, syncDirectory, writeAgain } from './disk.js'
+import { identityOf, PRIVATE, syncContent, syncDirectory, type WatchedFile, writeAgain } from './disk.js'
 import { reasonOf, StorageLocked } from './errors.js'
 import { appendJournalPart, commitLine, headOfPart, type JournalPart, partFile, writeAt } from './journal-part.js'
-import { identityOf, type WatchedFile } from './watch.js'
 
 export interface JournalOptions {
   /** The data file. */

@@ -10,9 +10,8 @@ import {
   UniqueViolation,
 } from '../../../src/storage/storage.js'
 import type { Changes, CommittedReader } from '../../../src/storage/transaction.js'
-import { countCommit } from './content.js'
+import { COUNTERS, countCommit, SCHEMA_STORE, storeOf } from './content.js'
 import type { Database } from './database.js'
-import { COUNTERS, SCHEMA_STORE, storeOf } from './schema.js'
 
 /** Reads and writes the database for one body. Each read is its own transaction in IndexedDB. The lock makes them consistent. */
 export class Rows implements CommittedReader {

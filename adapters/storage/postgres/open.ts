@@ -1,10 +1,8 @@
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
 import type { Database } from './connection/database.js'
-import { codeOf } from './connection/errors.js'
-import { DatabaseRefused, whyRefused } from './connection/refused.js'
+import { codeOf, DatabaseRefused, whyRefused } from './connection/errors.js'
 import type { Session } from './connection/session.js'
-import { readContent, writeContent } from './tables/content.js'
-import { columnsOf, createOwnTables, declareTables, tableNames } from './tables/declare.js'
+import { columnsOf, createOwnTables, declareTables, readContent, tableNames, writeContent } from './tables/content.js'
 import { type Head, OWN, qualified, quoted, type TableSet } from './tables/tables.js'
 
 export interface OpenOptions {

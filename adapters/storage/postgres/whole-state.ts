@@ -3,12 +3,10 @@ import type { AnyCollection, ImportOptions, State } from '../../../src/storage/s
 import { migrateState, type SchemaHistory } from '../../../src/storage/tables/migration.js'
 import { Tables } from '../../../src/storage/tables/tables.js'
 import { type Database, KeptSession } from './connection/database.js'
-import type { CommitWatch } from './groups/commit-watch.js'
-import { GatheredReads } from './groups/gathered-reads.js'
 import type { GroupCommit } from './groups/group-commit.js'
-import { View } from './groups/view.js'
-import { checkContent, readContent, writeContent } from './tables/content.js'
-import { readCounters } from './tables/counters.js'
+import type { CommitWatch } from './groups/landing.js'
+import { GatheredReads, View } from './groups/view.js'
+import { checkContent, readContent, readCounters, writeContent } from './tables/content.js'
 import type { TableSet } from './tables/tables.js'
 
 interface Place {

@@ -2,8 +2,7 @@ import type { Problem } from '../../base/problem.js'
 import { accountChoiceFields } from '../../consent/oidc/pages/account-choice-fields.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { AppTitle, Choices, Form, GoOn } from '../../http/pages/parts.js'
-import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/sign-in-forms.js'
+import { AppTitle, Choices, Form, GoOn, SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/parts.js'
 import type { ShownChoice } from './choice-flow.js'
 
 const ForApp = ({ app }: ShownChoice) => (

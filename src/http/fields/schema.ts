@@ -2,8 +2,8 @@ import { problem } from '../../base/problem.js'
 import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
-import { component, strictComponent } from './component.js'
 import { allDesigned, designed } from './graded.js'
+import { component, strictComponent } from './marks.js'
 import * as z from './zod.js'
 
 /** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */

@@ -31,7 +31,7 @@ export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadT
         if (known !== undefined) return reply({ body: known })
         const [{ openapi }, { examples }, routes, texts] = await Promise.all([
           import('./document.js'),
-          import('./examples.js'),
+          import('./document.js'),
           loadRoutes(),
           loadTexts(),
         ])

@@ -1,6 +1,6 @@
 import type { Evidence } from '../../base/evidence.js'
-import { componentName } from '../fields/component.js'
 import { gradeOf, isWeakField } from '../fields/graded.js'
+import { componentName } from '../fields/marks.js'
 import { z } from '../fields/schema.js'
 import type { Descriptions } from './texts.js'
 

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../../base/problem.js'
 import type { Reply } from '../reply.js'
-import { cardStyle } from './card-style.js'
-import { formStyle } from './form-style.js'
+import { cardStyle, formStyle } from './card-style.js'
 import { page } from './html.js'
 
 /** For forms whose answers redirect to any other site. */

@@ -2,19 +2,18 @@ import { LimitedMap } from '../../base/memo.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { redactLinks } from '../../base/text/redacted.js'
 import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
-import type { RowChange } from '../../storage/transaction.js'
+import type { CommitRecord, RowChange } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
-import type { BackgroundWork, LaterMessage, Recorder, RequestRecording, WorkRecording } from '../recorder.js'
+import type { BackgroundWork, LaterMessage, Recorder, Recording, RequestRecording, WorkRecording } from '../recorder.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
-import { Recorders } from './recorders.js'
 import { TracedPorts } from './traced-ports.js'
 
 /** How many events and messages it remembers the spans of, so that a delivery is part of the trace that caused it. */
 const MOST_REMEMBERED = 10_000
 
-export interface SpanRecorderOptions {
+interface SpanRecorderOptions {
   readonly tracer: Tracer
   /** The path of the service's base URL, without a trailing slash. */
   readonly basePath: string
@@ -38,7 +37,7 @@ export function traceWith(
 }
 
 /** Records requests and deliveries as spans, with a span within them for each call of the storage and of a port. */
-export class SpanRecorder implements Recorder {
+class SpanRecorder implements Recorder {
   readonly #options: SpanRecorderOptions
   /** By the collection and the id of a row: the `traceparent` of the span that wrote it. */
   readonly #writers = new LimitedMap<string, string>(MOST_REMEMBERED)
@@ -175,3 +174,54 @@ function callerOf({ headers, source }: Incoming): TraceParent | undefined {
 
 /** Whoever has the token of a link may use it. */
 const shownPath = ({ path }: Incoming): string => redactLinks(path)
+
+/** Several recorders of the same work. The service calls its ports through the last one first. */
+class Recorders implements Recorder {
+  constructor(readonly all: readonly Recorder[]) {}
+
+  beginRequest(incoming: Incoming): RequestRecording | undefined {
+    const begun = this.all.map((recorder) => recorder.beginRequest(incoming)).filter((each) => each !== undefined)
+    return begun.length > 0 ? new RequestRecordings(begun) : undefined
+  }
+
+  beginWork(work: BackgroundWork): WorkRecording | undefined {
+    const begun = this.all.map((recorder) => recorder.beginWork(work)).filter((each) => each !== undefined)
+    return begun.length > 0 ? new WorkRecordings(begun) : undefined
+  }
+
+  noteMessage(eventId: number, message: LaterMessage): void {
+    for (const recorder of this.all) recorder.noteMessage(eventId, message)
+  }
+}
+
+class Recordings<R extends Recording> implements Recording {
+  constructor(protected readonly all: readonly R[]) {}
+
+  get id(): string | undefined {
+    return this.all.find(({ id }) => id !== undefined)?.id
+  }
+
+  over(service: ServiceContext): ServiceContext {
+    return this.all.reduce((given, recording) => recording.over(given), service)
+  }
+
+  noteFault(faultId: string): void {
+    for (const recording of this.all) recording.noteFault(faultId)
+  }
+}
+
+class RequestRecordings extends Recordings<RequestRecording> implements RequestRecording {
+  takeBody(bytes: Uint8Array): void {
+    for (const recording of this.all) recording.takeBody(bytes)
+  }
+
+  end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
+    for (const recording of this.all) recording.end(incoming, answer)
+  }
+}
+
+class WorkRecordings extends Recordings<WorkRecording> implements WorkRecording {
+  end(outcome: { readonly written?: CommitRecord | undefined; readonly failure?: unknown }): void {
+    for (const recording of this.all) recording.end(outcome)
+  }
+}

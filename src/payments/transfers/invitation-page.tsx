@@ -1,8 +1,7 @@
 import type { Problem } from '../../base/problem.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { AmountText, Form, GoOn, Quotation } from '../../http/pages/parts.js'
-import { SignInForms } from '../../http/pages/sign-in-forms.js'
+import { AmountText, Form, GoOn, Quotation, SignInForms } from '../../http/pages/parts.js'
 import type { ShownInvitation } from './invitation-flow.js'
 import type { Invitation } from './wording.js'
 

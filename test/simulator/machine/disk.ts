@@ -1,7 +1,6 @@
-import { isCommit, journaled, replay, SharedStrings } from '../../../adapters/storage/file/commit.js'
+import { isCommit, journaled, LongFields, replay, SharedStrings } from '../../../adapters/storage/file/commit.js'
 import { commitLine } from '../../../adapters/storage/file/journal-part.js'
 import { isTorn, parseLine } from '../../../adapters/storage/file/line.js'
-import { LongFields } from '../../../adapters/storage/file/long-fields.js'
 import { schemaHistory } from '../../../src/core.js'
 import { OutcomeUnknown, type Storage, StorageUnavailable } from '../../../src/storage/storage.js'
 import { type Commit, type CommitLog, serialStorage } from '../../../src/storage/tables/serial.js'

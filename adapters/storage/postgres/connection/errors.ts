@@ -40,3 +40,52 @@ export function failureOf(cause: unknown): unknown {
     reason: REFUSED,
   })
 }
+
+/** The database cannot be used. The message is one line that says what to do, without the password. */
+export class DatabaseRefused extends Error {
+  override name = 'DatabaseRefused'
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name of the host could not be looked up',
+  ENOENT: 'there is no such socket',
+  CONNECT_TIMEOUT: 'it does not answer',
+  CONNECTION_CLOSED: 'it closed the connection',
+  '53300': 'it takes no more connections',
+  '57P03': 'it is starting or stopping',
+}
+
+const advice: Readonly<Record<string, (address: string) => string>> = {
+  '28P01': (address) => `the database refuses the user of ${address}: the password is wrong, or there is no such user`,
+  '28000': (address) => `the database refuses the user of ${address}: allow it to connect, or choose another user`,
+  '3D000': (address) => `there is no database ${address}: create it, for example with createdb`,
+  '42501': (address) => `the user of ${address} may not create the tables of farthing: grant it CREATE on the database`,
+  SASL_SIGNATURE_MISMATCH: (address) => `the server at ${address} is not the one that knows this password`,
+}
+
+/** An error of opening a database as a `DatabaseRefused`, if it is the database's. Others stay as they are. */
+export function whyRefused(error: unknown, address: string): unknown {
+  if (error instanceof DatabaseRefused) return error
+  const code = codeOf(error)
+  const say = Object.hasOwn(advice, code) ? advice[code] : undefined
+  if (say) return new DatabaseRefused(say(address), { cause: error })
+  const reason = Object.hasOwn(reasons, code) ? reasons[code] : undefined
+  if (isUnreachable(error))
+    return new DatabaseRefused(`cannot connect to the database ${address}: ${reason ?? messageOf(error)}`, {
+      cause: error,
+    })
+  if (/^[0-9A-Z]{5}$/.test(code))
+    return new DatabaseRefused(`cannot use the database ${address}: ${messageOf(error)} (${code})`, { cause: error })
+  return error
+}
+
+/** Reads the address of a database, and how messages show it. Throws `DatabaseRefused` if it is none. */
+export function addressIn(url: string): string {
+  // Messages never repeat what was given: it may hold a password.
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url))
+    throw new DatabaseRefused('the URL of a database looks like postgres://user:password@host:5432/name')
+  const { username, host, pathname } = new URL(url)
+  return `${username && `${username}@`}${host}${pathname}`
+}

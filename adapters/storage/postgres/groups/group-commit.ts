@@ -5,13 +5,10 @@ import { type Database, KeptSession } from '../connection/database.js'
 import { isUnreachable, REFUSED } from '../connection/errors.js'
 import type { Hints } from '../connection/hints.js'
 import type { Session } from '../connection/session.js'
-import { Counters, DrawnIds, readCounters } from '../tables/counters.js'
-import type { CommitWatch } from './commit-watch.js'
-import { GatheredReads } from './gathered-reads.js'
-import { GroupChanges, KnownCommits } from './group-changes.js'
-import { commitGroup, hasLanded, type LandingOptions, lockCommits } from './landing.js'
-import { checkUnique, isViolation, RetryOneByOne, UniqueKeys } from './unique.js'
-import { View } from './view.js'
+import { Counters, DrawnIds, readCounters } from '../tables/content.js'
+import { checkUnique, GroupChanges, isViolation, KnownCommits, RetryOneByOne, UniqueKeys } from './group-changes.js'
+import { type CommitWatch, commitGroup, hasLanded, type LandingOptions, lockCommits } from './landing.js'
+import { GatheredReads, View } from './view.js'
 
 export interface GroupCommitOptions extends LandingOptions {
   readonly database: Database

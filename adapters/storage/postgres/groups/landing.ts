@@ -1,7 +1,7 @@
+import type { Replaced } from '../../../../src/storage/storage.js'
 import type { Hint } from '../connection/hints.js'
-import type { Statement } from '../connection/session.js'
-import { ConnectionLost, type Session } from '../connection/session.js'
-import { puttingCounters } from '../tables/counters.js'
+import { ConnectionLost, type Session, type Statement } from '../connection/session.js'
+import { puttingCounters } from '../tables/content.js'
 import type { Head, TableSet } from '../tables/tables.js'
 
 export interface LandingOptions {
@@ -24,7 +24,7 @@ export async function lockCommits(session: Session, { tables, schema }: LandingO
 }
 
 /** What lands besides rows. */
-export interface LastOfGroup extends LandingOptions {
+interface LastOfGroup extends LandingOptions {
   /** The number of the group among those of this process. */
   readonly own: number
   readonly counters: Readonly<Record<string, number>>
@@ -68,4 +68,50 @@ export async function hasLanded(
   ])
   await session.run('rollback')
   return Number(row?.last_group ?? 0) >= group
+}
+
+/** Tells what the commits of this process replaced, and notices that others have committed. */
+export class CommitWatch {
+  readonly #watchers: ((replaced: Replaced) => void)[] = []
+  /** The last commit that was told. */
+  #told: number | undefined
+  /** The commit of this process that is on its way. */
+  #landing: number | undefined
+
+  get isUsed(): boolean {
+    return this.#watchers.length > 0
+  }
+
+  add(onCommit: (replaced: Replaced) => void): void {
+    this.#watchers.push(onCommit)
+  }
+
+  /** Call it before anything is read of the state after a commit. */
+  notice(commit: number): void {
+    if (commit <= (this.#told ?? -1) || commit === this.#landing) return
+    if (this.#told !== undefined) this.#tell({ rows: [], isUnknown: true })
+    this.#told = commit
+  }
+
+  /** Tells what a commit replaces that is about to land. */
+  tell(rows: Replaced['rows'], commit: number): void {
+    this.#landing = commit
+    if (rows.length > 0) this.#tell({ rows })
+  }
+
+  /** Tells that a commit is about to replace the whole state. */
+  tellImport(former: Replaced['former'], commit: number): void {
+    this.#landing = commit
+    this.#tell({ rows: [], ...(former ? { former } : { isUnknown: true }) })
+  }
+
+  /** The commit that was about to land has landed, or it has not. */
+  settle(commit: number, hasLanded: boolean): void {
+    if (hasLanded) this.#told = Math.max(commit, this.#told ?? 0)
+    this.#landing = undefined
+  }
+
+  #tell(replaced: Replaced): void {
+    for (const onCommit of this.#watchers) onCommit(replaced)
+  }
 }

@@ -2,9 +2,8 @@ import type { Reader } from '../../../../src/storage/storage.js'
 import { KeptSession } from '../connection/database.js'
 import type { Session } from '../connection/session.js'
 import type { Head } from '../tables/tables.js'
-import { GatheredReads } from './gathered-reads.js'
 import type { GroupCommitOptions } from './group-commit.js'
-import { View } from './view.js'
+import { GatheredReads, View } from './view.js'
 
 type ReadGroupsOptions = Pick<GroupCommitOptions, 'database' | 'tables' | 'schema' | 'watch'>
 
