@@ -53,7 +53,6 @@ async function refuseBody(): Promise<never> {
   })
 }
 
-/** Where the handlers answer, what they answer for, and what they keep for the page. */
 interface Place {
   readonly base: URL
   readonly own: URL
@@ -83,7 +82,6 @@ function headersOf(request: Request, cookies: Record<string, string>, place: Pla
   return headers
 }
 
-/** The class that the service creates its answer from. */
 function answering(request: Request, place: Place): NonNullable<FetchSource['Response']> {
   // In Node without a page, clients keep their cookies themselves.
   const isPage = typeof location !== 'undefined'
@@ -138,12 +136,10 @@ const attributes = /(?:^|[;,])\s*(?:expires|max-age|domain|path|samesite)=/i
 /** Whether MSW has added cookies that it keeps to a Cookie header. Otherwise the client itself has sent it. */
 const isMixed = (cookie: string): boolean => attributes.test(cookie)
 
-/** What handlers keep for their page, in memory. */
 class CookieJar {
   /** By name, as `name=value`. */
   readonly #pairs = new Map<string, string>()
 
-  /** Stores or deletes the cookie of a Set-Cookie header. */
   keep(setCookie: string): void {
     const [pair = '', ...rest] = setCookie.split(/;\s*/)
     const [name = ''] = pair.split('=', 1)

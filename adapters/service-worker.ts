@@ -68,7 +68,6 @@ function checkScope(service: Partial<Handler> | undefined): void {
 
 const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '')
 
-/** All base URLs that the worker answers for, the service's own first. */
 const basesOf = ({ baseUrl }: Handler, { standsFor = [] }: HandleOptions): [string, ...string[]] => [
   withoutSlash(baseUrl),
   ...[standsFor].flat().map(withoutSlash),

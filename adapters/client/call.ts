@@ -3,13 +3,11 @@ import type { Grade } from './interface.js'
 import { Refusal, readAnswer } from './refusal.js'
 import { type Endpoint, type Prepared, prepare, refuseRedirect, type Sent, type Target } from './request.js'
 
-/** What the clients of one target share. */
 export interface Connection {
   readonly target: Target
   readonly evidence: Grade
   readonly retries: number
   readonly controlToken: string | undefined
-  /** What the answers of the service have shown. */
   readonly learned: { takesKeys: boolean }
 }
 
@@ -81,8 +79,6 @@ const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boo
   options.idempotencyKey === undefined &&
   error instanceof Refusal &&
   error.code === 'evidence_refused'
-
-/** When an attempt may be repeated, and after which time. */
 
 /** No wait is longer. A refusal that asks for more is thrown at once. */
 const LONGEST_MS = 10_000

@@ -18,19 +18,16 @@ export interface SessionCredentials {
 /** Who calls. `guest`: a session that the service issues with the first answer, and that this client keeps. */
 export type ClientIdentity = ClientCredentials | TokenCredentials | SessionCredentials | 'guest'
 
-/** What a call sends to say who is calling. */
 export interface Signature {
   readonly headers: Readonly<Record<string, string>>
   /** Gets something better after a 401. Resolves to false if there is nothing. Absent: there never is. */
   readonly renew?: () => Promise<boolean>
 }
 
-/** Whoever a client calls as. */
 export interface Signer {
   sign(): Promise<Signature>
   /** The client credentials, for the operations that read them. */
   readonly basic?: string | undefined
-  /** Sees the headers of each answer. */
   learn?(headers: Headers): void
 }
 

@@ -131,7 +131,6 @@ function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fields) =
   }
 }
 
-/** The only array of a page. */
 const itemsOf = (page: object): unknown[] => Object.values(page).find(Array.isArray) ?? []
 
 /** The fields of the next page of a list with a cursor. A strict service shows none, and has one page. */
@@ -146,9 +145,7 @@ function fieldsBehind(fields: Fields, page: Page): Fields | undefined {
 }
 
 interface Followed {
-  /** The id of the event after which the stream begins. */
   readonly from: () => Promise<string>
-  /** Opens the stream behind the event with this id. */
   readonly open: (lastId: string) => Promise<Response>
   readonly signal: AbortSignal | undefined
 }

@@ -36,7 +36,6 @@ export type Groups<G extends Grade> = {
   } & Follows<Extract<Members<G>[Group], string>>
 }
 
-/** The ids of the operations of each group. */
 type Members<G extends Grade> = { [Id in EndpointId<G> as NameOf<Id>[0]]: Id }
 
 /** The id of an operation under one version: with a suffix for every version but the first. */
@@ -95,7 +94,6 @@ type OperationWith<Id extends OperationId> =
 
 type IsList<Id extends OperationId> = Includes<NamesIn<OperationQuery<Id>>, 'after' | 'offset'>
 
-/** The operations of a group that can stream. */
 type Follows<Endpoint extends string> = Following<'listEvents' & Endpoint> & Following<'listRequests' & Endpoint>
 
 type Following<Id extends OperationId> = [Id] extends [never]

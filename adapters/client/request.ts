@@ -2,7 +2,6 @@ import type { ClientOperation } from '../../src/composition/client-operation.js'
 import type { CallOptions, Grade } from './interface.js'
 import { Refusal } from './refusal.js'
 
-/** The arguments of a call. */
 export interface Sent {
   /** The values of the path parameters, in their order. */
   readonly parameters: readonly unknown[]
@@ -94,7 +93,6 @@ export const isGrade = (grade: unknown): grade is Grade => (order as readonly un
 
 export const isWeaker = (grade: Grade, least: Grade): boolean => order.indexOf(grade) > order.indexOf(least)
 
-/** An operation under one version. */
 export interface Endpoint extends Omit<ClientOperation, 'method'> {
   readonly method: string
   readonly grade: Grade
@@ -121,7 +119,6 @@ export interface InProcess {
   fetch(input: string, init?: RequestInit): Promise<Response>
 }
 
-/** Where requests go. */
 export interface Target {
   /** Without a slash at its end. */
   readonly base: string

@@ -3,7 +3,6 @@ const VERSIONS = 'farthing versions'
 
 type Which = 'previous' | 'current' | 'next'
 
-/** A file as it was fetched. */
 interface Fetched {
   readonly url: string
   readonly response: Response
@@ -11,7 +10,6 @@ interface Fetched {
 }
 
 interface PrecacheOptions {
-  /** The scope of the worker. */
   readonly scope: string
   /** Base URLs of the service, without a slash at the end. */
   readonly services: readonly string[]
@@ -111,7 +109,6 @@ export class Precache {
     })
   }
 
-  /** Fetches the named files, and what the pages among them load. */
   async #fetchAll(): Promise<Fetched[]> {
     const files = await Promise.all([...new Set(this.#urls)].map((url) => fetchFile(url, `precache names ${url}`)))
     const known = new Set<string>(this.#urls)

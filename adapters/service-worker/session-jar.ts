@@ -25,12 +25,10 @@ export class SessionJar {
     this.#base = base
   }
 
-  /** Whether a browser would send and accept cookies for this request. */
   isFor({ credentials, url }: Request): boolean {
     return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
   }
 
-  /** Reads the value for the Cookie header. Undefined if there is no cookie. */
   cookie(): Promise<string | undefined> {
     this.#kept ??= caches
       .open(CACHE)
@@ -39,7 +37,6 @@ export class SessionJar {
     return this.#kept
   }
 
-  /** Stores or deletes the cookie that an answer sets. */
   async keep({ setCookie }: CookieResponse): Promise<void> {
     if (setCookie === undefined) return
     const [pair = '', ...attributes] = setCookie.split(/;\s*/)

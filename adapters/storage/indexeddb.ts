@@ -57,7 +57,6 @@ export function indexedDbStorage({
   let closing: Promise<void> | undefined
   const { presence, leave } = presenceBy(locks, `farthing.instance.${name}`)
 
-  /** Runs a job while it holds the lock: alone, or with other readers. */
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
     if (closing) throw new StorageClosed()
     // Open first: while a different tab blocks the opening, nobody should wait for this lock.

@@ -15,7 +15,6 @@ export function stripeName({
   return /^\w+$/.test(name) ? { payment_method: name } : undefined
 }
 
-/** What a cardholder recognizes a card by. */
 export const shownCard = ({ brand, last4, exp_month, exp_year }: StripeCard): ChargedCard => ({
   ...{ brand: brand ?? 'card', last4: last4 ?? '', exp_month, exp_year },
 })
@@ -70,13 +69,11 @@ const SHOWN_CODES = new Set([
   'processing_error',
 ])
 
-/** Why a card was declined, in words for the payer. */
 export function declineReason({ code, decline_code }: { code?: string; decline_code?: string }): string {
   const told = [decline_code, code].find((each) => each !== undefined && SHOWN_CODES.has(each))
   return told ? inWords(told) : 'declined by the bank'
 }
 
-/** Whether the card was declined. */
 export const isDecline = (error: unknown): error is Stripe.errors.StripeCardError =>
   error instanceof StripeError && error.rawType === 'card_error'
 
@@ -84,7 +81,6 @@ export const isDecline = (error: unknown): error is Stripe.errors.StripeCardErro
 export const isRefusal = (error: unknown): error is Stripe.errors.StripeInvalidRequestError =>
   error instanceof StripeInvalidRequestError
 
-/** The reason for declining a card that Stripe does not know. */
 export const UNKNOWN_METHOD = 'unknown payment method'
 
 export function refusalReason({ code, param }: { code?: string; param?: string }): string {

@@ -15,7 +15,6 @@ import {
   UNKNOWN_METHOD,
 } from './card.js'
 
-/** The charge of a PaymentIntent. It describes the card. */
 const expand = ['latest_charge']
 
 /**
@@ -43,7 +42,6 @@ export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<Ch
   return 'id' in created ? confirm(stripe, created, charge) : created
 }
 
-/** Reads the current PaymentIntent of an earlier try, if there was one. */
 async function findIntent(stripe: Stripe, id: string): Promise<Stripe.PaymentIntent | undefined> {
   const query = `metadata["farthing_charge"]:"${id.replace(/["\\]/g, '\\$&')}"`
   const { data } = await stripe.paymentIntents.search({ query })

@@ -4,13 +4,13 @@ import { schemaHistory } from '../../../src/core.js'
 import type { Row } from '../../../src/storage/storage.js'
 import { Tables } from '../../../src/storage/tables/tables.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { LongFields, replay, SharedStrings } from './commit.js'
+import { LongFields } from './commit.js'
 import { DataFile, type Snapshot } from './data-file.js'
 import { exists } from './disk.js'
 import { type OnDamage, StorageDamaged } from './errors.js'
-import { holdsCommit, type JournalPart, partFile, partsBeside, readPart } from './journal-part.js'
+import { holdsCommit, type JournalPart, partFile, partsBeside } from './journal-part.js'
 import { divideRows, KeyFile } from './key-file.js'
-import { formatOf, readStored } from './stored.js'
+import { formatOf, readStored, replayParts, type Stored } from './stored.js'
 
 const TRIES = 20
 const BETWEEN_MS = 100
@@ -20,10 +20,7 @@ const BETWEEN_MS = 100
  * holds every write that was confirmed before the call. Throws `StorageDamaged` and `SchemaNewer`, and then there is no
  * new file.
  */
-export async function copyStored(
-  path: string,
-  to: string,
-): Promise<{ readonly commit: number; readonly rows: number }> {
+export async function copyStored(path: string, to: string): Promise<{ commit: number; rows: number }> {
   for (let attempt = 1; ; attempt++)
     try {
       const { schema, store, commit, tables } = await readStored(path)
@@ -50,11 +47,8 @@ export async function writeStored(to: string, { rows, ...head }: Omit<Snapshot, 
     const written = await new DataFile(`${to}.next`).read()
     if (!written || countRows(written.rows) !== countRows(together))
       throw new StorageDamaged(to, undefined, 'the disk did not keep what was written')
-    if (Object.keys(apart).length > 0) {
-      const { commit } = head
-      const keys = await KeyFile.open(`${to}.key`)
-      keys.write({ commit, rows: apart }, commit)
-    }
+    const { commit } = head
+    if (Object.keys(apart).length > 0) (await KeyFile.open(`${to}.key`)).write({ commit, rows: apart }, commit)
     await file.replace([])
   } catch (error) {
     await file.discard()
@@ -66,12 +60,7 @@ export async function writeStored(to: string, { rows, ...head }: Omit<Snapshot, 
 const countRows = (rows: Snapshot['rows']): number =>
   Object.values(rows).reduce((count, list) => count + list.length, 0)
 
-/** What can be read of the files of a storage. */
-export interface Salvaged {
-  readonly schema: number
-  readonly store: string
-  readonly commit: number
-  readonly tables: Tables
+export interface Salvaged extends Pick<Stored, 'schema' | 'store' | 'commit' | 'tables'> {
   /** Where it was read from: the data file, or the one before it. Both with the journal. */
   readonly from: string
   /** Everything that is wrong with the files. */
@@ -104,7 +93,8 @@ export async function salvage(path: string): Promise<Salvaged> {
   for (const [name, rows] of Object.entries(keys.rows)) for (const row of rows) first.tables.restore(name, row.id, row)
   const filled = first.losses.length > 0 && second?.commit === first.commit ? fill(first.tables, second.tables) : 0
   const losses = [...first.losses, ...keys.losses, ...emptyUnreadableFields(path, first.tables)]
-  const damages = distinct([...(current ? [] : [missing(path)]), ...read.flatMap((each) => each.losses), ...losses])
+  const missing = new StorageDamaged(path, undefined, 'the file is missing')
+  const damages = distinct([...(current ? [] : [missing]), ...read.flatMap((each) => each.losses), ...losses])
   return { ...first, filled, damages, losses }
 }
 
@@ -136,15 +126,12 @@ export function* unreadableFields(row: Row): Generator<readonly [field: string, 
     }
 }
 
-const missing = (path: string) => new StorageDamaged(path, undefined, 'the file is missing')
-
 interface ReadData {
   readonly file: string
   readonly snapshot: Snapshot
   readonly damages: StorageDamaged[]
 }
 
-/** Undefined if there is no such file. */
 async function readData(file: string, long: LongFields): Promise<ReadData | undefined> {
   const damages: StorageDamaged[] = []
   const snapshot = await new DataFile(file, long).read((damage) => damages.push(damage))
@@ -168,33 +155,20 @@ async function journalFor(
 
 async function withJournal(path: string, data: ReadData, parts: readonly JournalPart[]): Promise<Candidate> {
   const { snapshot, file } = data
-  const strings = new SharedStrings()
-  const long = new LongFields(path)
+  const { store } = snapshot
   const losses = [...data.damages]
   const onDamage: OnDamage = (damage) => losses.push(damage)
   const tables = tablesOf(data, onDamage)
-  const hasHead = snapshot.store !== ''
-  let commit = hasHead ? snapshot.commit : (parts[0]?.journal ?? 1) - 1
-  for (const [at, part] of parts.entries()) {
-    const [from, to] = [commit + 1, part.journal - 1]
-    if (to >= from)
-      onDamage(
-        new StorageDamaged(partFile(path, part), undefined, `the commits from ${from} to ${to} are missing before it`),
-      )
-    const next = parts[at + 1]
-    await readPart(partFile(path, part), {
-      part,
-      store: snapshot.store,
-      until: next && next.journal - 1,
-      onDamage,
-      commit(read) {
-        commit = read.commit
-        replay(read, tables, { strings, long })
-      },
-    })
-  }
-  const schema = hasHead ? snapshot.schema : schemaHistory.current
-  return { schema, store: snapshot.store, commit, tables, from: file, losses }
+  const hasHead = store !== ''
+  const { commit } = await replayParts(path, parts, {
+    ...{ store, tables, long: new LongFields(path), onDamage },
+    commit: hasHead ? snapshot.commit : (parts[0]?.journal ?? 1) - 1,
+    onGap(from, part) {
+      const missing = `the commits from ${from} to ${part.journal - 1} are missing before it`
+      onDamage(new StorageDamaged(partFile(path, part), undefined, missing))
+    },
+  })
+  return { schema: hasHead ? snapshot.schema : schemaHistory.current, store, commit, tables, from: file, losses }
 }
 
 /** The rows of a data file. Of several with one id, the first is kept. */

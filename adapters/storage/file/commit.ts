@@ -12,7 +12,6 @@ import { isSystemError, reasonOf, StorageDamaged } from './errors.js'
 
 export interface JournaledCommit {
   readonly commit: number
-  /** The new value of each counter that changed. */
   readonly counters?: Readonly<Record<string, number>> | undefined
   readonly rows?: Readonly<Record<string, readonly Row[]>> | undefined
   /** The ids of rows removed. */
@@ -39,20 +38,14 @@ export function isCommit(line: object): line is JournaledCommit {
   return !('rows' in line) || isObject(line.rows)
 }
 
-/** What reading rows needs besides their lines. */
-interface RowSources {
-  readonly strings: SharedStrings
-  readonly long: LongFields
-}
-
 export function replay(
-  { counters, rows, removed }: JournaledCommit,
+  { counters = {}, rows = {}, removed = {} }: JournaledCommit,
   tables: Tables,
-  { strings, long }: RowSources,
+  { strings, long }: { readonly strings: SharedStrings; readonly long: LongFields },
 ): void {
-  for (const [name, last] of Object.entries(counters ?? {})) tables.setCounter(name, last)
-  for (const [name, ids] of Object.entries(removed ?? {})) for (const id of ids) tables.restore(name, id, null)
-  for (const [name, put] of Object.entries(rows ?? {}))
+  for (const [name, last] of Object.entries(counters)) tables.setCounter(name, last)
+  for (const [name, ids] of Object.entries(removed)) for (const id of ids) tables.restore(name, id, null)
+  for (const [name, put] of Object.entries(rows))
     for (const row of put) {
       strings.share(name, row)
       tables.restore(name, row.id, long.open(name, row))
@@ -75,7 +68,6 @@ export function storeLongFields(tables: Tables, long: LongFields): void {
 export class SharedStrings {
   readonly #last = new Map<string, Row>()
 
-  /** Call it with each row as it was parsed, before it is frozen. */
   share(collection: string, row: Row): void {
     const last = this.#last.get(collection)
     if (last) shareBetween(row, last)
@@ -112,30 +104,29 @@ const DIGESTS = 'long_fields'
  * row reads the file.
  */
 export class LongFields {
-  readonly #directory: string
   /** Rows with long fields, as their lines have them. */
   readonly #lines = new WeakMap<Row, Row>()
-  /** The collections with such rows. */
   readonly #collections = new Set<string>()
   /** The digests in use when files were last removed. */
   #before: ReadonlySet<string> | undefined
   /** Whether the names of all files are on the disk. A process may have died before they were, or a sync have failed. */
   #isSettled = false
 
-  constructor(dataFile: string) {
-    this.#directory = `${dataFile}.long`
+  constructor(readonly dataFile: string) {}
+
+  get #directory(): string {
+    return `${this.dataFile}.long`
   }
 
   /** The changes with rows whose long fields are in files, and on the disk. It is synchronous, so that commits stay in order. */
   store(changes: readonly Changes[]): readonly Changes[] {
-    if (!changes.some(hasLongRow)) return changes
+    if (!changes.some(({ rows }) => [...rows.values()].some((row) => row && hasLongField(row)))) return changes
     return changes.map(({ collection, rows }) => ({
       collection,
       rows: new Map([...rows].map(([id, row]) => [id, row && this.storeRow(collection.name, row)])),
     }))
   }
 
-  /** The row, with its long fields in files. */
   storeRow(collection: string, row: Row): Row {
     if (this.#lines.has(row) || !hasLongField(row)) return row
     const line: Record<string, unknown> = {}
@@ -176,8 +167,7 @@ export class LongFields {
     const before = this.#before
     this.#before = used
     if (!before) return
-    const names = existsSync(this.#directory) ? readdirSync(this.#directory) : []
-    for (const name of names)
+    for (const name of existsSync(this.#directory) ? readdirSync(this.#directory) : [])
       if (!used.has(name) && !before.has(name)) rmSync(join(this.#directory, name), { force: true })
   }
 
@@ -199,8 +189,8 @@ export class LongFields {
   #read(digest: string): string {
     const file = join(this.#directory, digest)
     const bytes = readBytes(file)
-    if (digestOf(bytes) !== digest) throw new StorageDamaged(file, undefined, 'its content is not what its name says')
-    return bytes.toString()
+    if (digestOf(bytes) === digest) return bytes.toString()
+    throw new StorageDamaged(file, undefined, 'its content is not what its name says')
   }
 }
 
@@ -216,11 +206,6 @@ function readBytes(file: string): Buffer {
 
 const isLong = (value: unknown): value is string => typeof value === 'string' && value.length > LONG
 
-function hasLongRow({ rows }: Changes): boolean {
-  for (const row of rows.values()) if (row && hasLongField(row)) return true
-  return false
-}
-
 function hasLongField(row: Row): boolean {
   const fields = row as Row & Readonly<Record<string, unknown>> // Rows are plain JSON.
   for (const field in fields) if (isLong(fields[field])) return true
@@ -230,9 +215,10 @@ function hasLongField(row: Row): boolean {
 /** Undefined if the line has none. A row may have a field of this name itself. */
 function digestsOf(line: object): Readonly<Record<string, string>> | undefined {
   const digests: unknown = DIGESTS in line ? line[DIGESTS] : undefined
-  if (!isObject(digests)) return undefined
-  const named = Object.entries(digests).map(([field, digest]) => [field, String(digest)] as const)
-  return named.every(([, digest]) => /^[0-9a-f]{64}$/.test(digest)) ? Object.fromEntries(named) : undefined
+  return isObject(digests) && areDigests(digests) ? digests : undefined
 }
+
+const areDigests = (digests: Readonly<Record<string, unknown>>): digests is Readonly<Record<string, string>> =>
+  Object.values(digests).every((digest) => typeof digest === 'string' && /^[0-9a-f]{64}$/.test(digest))
 
 const digestOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,5 +1,4 @@
 import {
-  type BigIntStats,
   closeSync,
   constants,
   fdatasync,
@@ -11,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
+import { copyFile, type FileHandle, link, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -38,7 +37,6 @@ export async function replaceFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Opens a file for a job, and closes it after that. */
 export async function withFile<T>(
   file: string,
   flags: string | number,
@@ -52,6 +50,16 @@ export async function withFile<T>(
   }
 }
 
+/** Gives a file, if there is one, another name beside its own. A file with that name is replaced. */
+export async function nameAlso(file: string, name: string): Promise<void> {
+  if (!(await exists(file))) return
+  const next = `${name}.next`
+  await rm(next, { force: true })
+  // Some file systems have no links.
+  await link(file, next).catch(() => copyFile(file, next))
+  await replaceFile(next, name)
+}
+
 /** Writes a file piece by piece, so that other work can run in between. A regular file is on the disk when this resolves. */
 export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<string>): Promise<void> =>
   withFile(file, flags, async (handle) => {
@@ -59,10 +67,8 @@ export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<st
     if ((await handle.stat()).isFile()) await syncFile(handle)
   })
 
-/** Writes an open file to the disk: what is in it, and what the system keeps about it. */
 export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
 
-/** Writes what is in an open file to the disk. */
 export const syncContent = (handle: FileHandle): Promise<void> => synced(fdatasync, handle)
 
 /** By the number of the file: a `FileHandle` of Yarn's Plug'n'Play has neither `sync` nor `datasync`. */
@@ -77,8 +83,7 @@ export async function syncDirectory(directory: string): Promise<void> {
 
 /** Like `syncDirectory`, for files that are written in the order of the calls. */
 export function syncDirectoryNow(directory: string): void {
-  if (process.platform === 'win32') return
-  withFileNow(directory, 'r', fsyncSync)
+  if (process.platform !== 'win32') withFileNow(directory, 'r', fsyncSync)
 }
 
 function withFileNow(file: string, flags: string, job: (handle: number) => void): void {
@@ -100,18 +105,13 @@ export function writeFileNow(file: string, content: string | Uint8Array): void {
     })
     renameSync(next, file)
   } catch (error) {
-    // A full disk needs the space.
-    removeNow(next)
+    try {
+      // A full disk needs the space.
+      rmSync(next, { force: true })
+    } catch {
+      // The next try replaces it.
+    }
     throw error
-  }
-}
-
-/** Removes a file that does no harm if it stays. */
-function removeNow(file: string): void {
-  try {
-    rmSync(file, { force: true })
-  } catch {
-    // The next try replaces it.
   }
 }
 
@@ -138,14 +138,12 @@ export async function writeBytes(handle: FileHandle, bytes: Buffer, start: numbe
 }
 
 /** By its status: Deno's `access` asks for the user of the process, and needs `--allow-sys`. */
-export async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
+export const exists = (file: string): Promise<boolean> =>
+  stat(file).then(
     () => true,
     () => false,
   )
-}
 
-/** The size of a file in bytes. 0 if it is missing. */
 export const sizeOf = (file: string): Promise<number> =>
   stat(file).then(
     ({ size }) => size,
@@ -158,7 +156,6 @@ async function makeDirectory(directory: string): Promise<void> {
   for (let made = directory; made.length >= outermost.length; made = dirname(made)) await syncDirectory(dirname(made))
 }
 
-/** A file that this process has open. */
 export interface WatchedFile {
   readonly file: string
   /** As `identityOf` gives it. Undefined while this process itself replaces the file. */
@@ -171,11 +168,12 @@ const EVERY_MS = 500
  * Looks twice a second whether a different program deleted or replaced open files, and reports what happened, once. A
  * process goes on writing into a deleted file, and what it writes is lost.
  */
-export function watchFiles(files: () => readonly WatchedFile[], report: (what: string) => void): { end(): void } {
+export function watchFiles(
+  files: () => readonly (WatchedFile | undefined)[],
+  report: (what: string) => void,
+): { end(): void } {
   const timer = setInterval(() => {
-    const what = files()
-      .map(changeOf)
-      .find((change) => change !== undefined)
+    const what = files().map(changeOf).find(Boolean)
     if (what === undefined) return
     clearInterval(timer)
     report(what)
@@ -184,21 +182,16 @@ export function watchFiles(files: () => readonly WatchedFile[], report: (what: s
   return { end: () => clearInterval(timer) }
 }
 
-function changeOf({ file, identity }: WatchedFile): string | undefined {
-  if (identity === undefined) return undefined
-  const stats = statNow(file)
-  if (stats === 'unknown') return undefined
-  if (!stats) return `${file} was deleted by a different program`
-  return inodeKey(stats) === identity ? undefined : `${file} was replaced by a different program`
-}
-
-/** Undefined if there is no such file. */
-function statNow(file: string): BigIntStats | undefined | 'unknown' {
+function changeOf(watched: WatchedFile | undefined): string | undefined {
+  if (watched?.identity === undefined) return undefined
+  const { file, identity } = watched
   try {
-    return statSync(file, { bigint: true, throwIfNoEntry: false })
+    const stats = statSync(file, { bigint: true, throwIfNoEntry: false })
+    if (!stats) return `${file} was deleted by a different program`
+    return inodeKey(stats) === identity ? undefined : `${file} was replaced by a different program`
   } catch {
     // The system may know next time. Nobody could catch an error of this timer.
-    return 'unknown'
+    return undefined
   }
 }
 

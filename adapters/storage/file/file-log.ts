@@ -1,5 +1,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import type { Low } from 'lowdb'
+import { Low } from 'lowdb'
+import { schemaHistory } from '../../../src/core.js'
 import { OutcomeUnknown, type Row, StorageUnavailable, separatelyStored } from '../../../src/storage/storage.js'
 import type { Commit, CommitLog } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
@@ -15,42 +16,36 @@ import { divideRows, type KeyFile } from './key-file.js'
 import type { Lock } from './lock.js'
 
 export interface FileLogOptions {
-  /** The data file. */
+  /** Of the data file. */
   readonly path: string
-  readonly schema: number
   readonly store: string
   readonly tables: Tables
   readonly dataFile: DataFile
-  readonly low: Low<Snapshot>
   readonly journal: Journal
   readonly keyFile: KeyFile
   readonly long: LongFields
   readonly lock: Lock
-  /** How large the journal may grow, in bytes, before the data file is rewritten. */
   readonly journalLimit: number
-  /** How large data file and journal may be together, in bytes, if closing writes everything into the data file. */
   readonly wholeLimit: number
   readonly warn: (message: string) => void
 }
 
 /** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 export class FileLog implements CommitLog {
+  /** Runs when the log begins to close. */
+  onClose = () => {}
   readonly #files: FileLogOptions
+  readonly #low: Low<Snapshot>
   #commit: number
-  /** The size of the journal at which the data file is next rewritten. */
+  /** The size of the journal, in bytes, at which the data file is next rewritten. */
   #bound: number
   #rewriting: Promise<void> | undefined
-  #onClose = () => {}
 
   constructor(files: FileLogOptions) {
     this.#files = files
+    this.#low = new Low(files.dataFile, BLANK)
     this.#commit = files.journal.commit
     this.#bound = files.journalLimit
-  }
-
-  /** Runs an act when the log begins to close. */
-  onClose(act: () => void): void {
-    this.#onClose = act
   }
 
   get fault(): StorageUnavailable | undefined {
@@ -94,7 +89,7 @@ export class FileLog implements CommitLog {
   }
 
   async replaced(): Promise<void> {
-    const { path, journal, tables, long } = this.#files
+    const { path, journal, keyFile, tables, long } = this.#files
     await this.#rewriting
     storeLongFields(tables, long)
     const before = this.#commit
@@ -104,11 +99,14 @@ export class FileLog implements CommitLog {
       await this.#writeWhole(commit)
     } catch (cause) {
       if (cause instanceof OutcomeUnknown) throw cause
-      this.#forgetKeys(before)
-      throw new StorageUnavailable(`${path} could not be written (${messageOf(cause)})`, {
-        cause,
-        reason: reasonOf(cause),
-      })
+      try {
+        // The next commit gets its number.
+        keyFile.forget(before)
+      } catch (error) {
+        journal.fail(error)
+      }
+      const message = `${path} could not be written (${messageOf(cause)})`
+      throw new StorageUnavailable(message, { cause, reason: reasonOf(cause) })
     }
     this.#bound = Math.max(this.#files.journalLimit, 2 * (await sizeOf(path)))
     if (journal.fault) throw journal.fault
@@ -116,7 +114,7 @@ export class FileLog implements CommitLog {
 
   async close(): Promise<void> {
     const { path, journal, dataFile, lock, wholeLimit, warn } = this.#files
-    this.#onClose()
+    this.onClose()
     try {
       await this.#rewriting
       if (journal.fault) await this.recover()
@@ -132,16 +130,6 @@ export class FileLog implements CommitLog {
   #writeKeys(generation: Parameters<KeyFile['write']>[0]): void {
     const { journal, keyFile } = this.#files
     this.#orFail(() => keyFile.write(generation, journal.commit))
-  }
-
-  /** A commit failed, and the next one gets its number. */
-  #forgetKeys(commit: number): void {
-    const { journal, keyFile } = this.#files
-    try {
-      keyFile.forget(commit)
-    } catch (cause) {
-      journal.fail(cause)
-    }
   }
 
   /** Writes everything into the data file, so that no journal continues it. */
@@ -200,18 +188,17 @@ export class FileLog implements CommitLog {
   }
 
   #snapshot(commit: number): Snapshot {
-    const { schema, store, tables } = this.#files
+    const { store, tables } = this.#files
     const { counters, rows } = tables.state()
-    return { schema, store, commit, counters, rows: divideRows(rows).together, journals: [] }
+    return { schema: schemaHistory.current, store, commit, counters, rows: divideRows(rows).together, journals: [] }
   }
 
   async #save(snapshot: Snapshot): Promise<void> {
-    const { low } = this.#files
-    low.data = snapshot
+    this.#low.data = snapshot
     try {
-      await low.write()
+      await this.#low.write()
     } finally {
-      low.data = BLANK
+      this.#low.data = BLANK
     }
   }
 }

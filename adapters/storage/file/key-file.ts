@@ -16,7 +16,6 @@ interface Generation {
 }
 
 const FORMAT = 'farthing-key/2'
-/** Without a checksum. */
 const FIRST_FORMAT = 'farthing-key/1'
 
 /**

@@ -83,9 +83,7 @@ const hexOf = (checksum: number): string => (checksum + 0x1_0000_0000).toString(
 
 /** Part of a file. */
 export interface ReadLine {
-  /** Without its line break. */
   readonly bytes: Buffer
-  /** From 1. */
   readonly number: number
   /** Where it ends in the file, in bytes, with its line break. */
   readonly end: number

@@ -8,7 +8,6 @@ import {
   StorageUnavailable,
 } from '../../../src/storage/storage.js'
 
-/** Reads everything that a database holds. The transaction covers all of its stores. */
 export async function readContent(tx: IDBPTransaction<unknown, string[], 'readonly'>, schema: number): Promise<State> {
   const names = [...tx.objectStoreNames].map(collectionOf).filter((name) => name !== undefined)
   // All requests start at once. IndexedDB returns store names and keys in the order of their code units.
@@ -55,7 +54,6 @@ export async function readSchema(db: IDBPDatabase): Promise<number | undefined> 
   return typeof stored === 'number' ? stored : 1
 }
 
-/** Reads how many times the rows of a database have changed. */
 export async function readCommits(tx: IDBPTransaction<unknown, string[], 'readonly'>): Promise<number> {
   return Number((await tx.objectStore(SCHEMA_STORE).get(COMMITS_KEY)) ?? 0)
 }
@@ -93,27 +91,21 @@ export async function keepOlder(name: string, state: State & { readonly schema: 
   for (let older = 1; older < state.schema; older++) await deleteDB(copyName(name, older))
 }
 
-/** The object store of the counters: the last id of each. */
 export const COUNTERS = 'counters'
 
-/** The object store of the number of the rows' schema. */
 export const SCHEMA_STORE = 'schema'
-/** The key of that number. */
 export const SCHEMA_KEY = 'schema'
 /** The key of how many times rows have changed, in the same store. It is no part of the state. */
 const COMMITS_KEY = 'commits'
 
 const ROWS = 'rows.'
-/** Returns the name of a collection's object store. */
 export const storeOf = (collection: string): string => ROWS + collection
-/** Returns the name of an object store's collection. Undefined for others. */
 const collectionOf = (store: string): string | undefined =>
   store.startsWith(ROWS) ? store.slice(ROWS.length) : undefined
 
 interface Schema {
   /** The declared collections, with exactly the indexes that they need. */
   readonly collections: readonly AnyCollection[]
-  /** Names of collections that need an object store without indexes. */
   readonly others: ReadonlySet<string>
   /** Whether a different tab upgraded the database. Its indexes then stay: two versions of the code must not undo each other. */
   readonly superseded: boolean

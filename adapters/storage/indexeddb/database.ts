@@ -17,7 +17,6 @@ import {
 export interface DatabaseOptions {
   readonly name: string
   readonly collections: readonly AnyCollection[]
-  /** How long to wait for the database to open, in ms. */
   readonly patience: number
   readonly history: SchemaHistory
   /** Runs a job while no tab reads or writes. */
@@ -153,7 +152,6 @@ export class Database {
     return db
   }
 
-  /** Throws `SchemaNewer`. */
   async #isOlder(db: IDBPDatabase): Promise<boolean> {
     const { name, history } = this.#options
     const schema = (await readSchema(db)) ?? history.current

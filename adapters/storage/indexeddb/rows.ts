@@ -16,7 +16,6 @@ import type { Database } from './database.js'
 /** Reads and writes the database for one body. Each read is its own transaction in IndexedDB. The lock makes them consistent. */
 export class Rows implements CommittedReader {
   readonly #database: Database
-  /** The last id that each counter gave to this body. */
   readonly #given = new Map<string, number>()
 
   constructor(database: Database) {
@@ -65,7 +64,6 @@ export class Rows implements CommittedReader {
     return of.map((name) => this.#next(name))
   }
 
-  /** Reads the counters that this body has not used yet. */
   async #learn(of: readonly string[]): Promise<void> {
     const unread = [...new Set(of)].filter((name) => !this.#given.has(name))
     const kept = unread.length > 0 ? await this.#lastOf(unread) : []

@@ -59,9 +59,7 @@ async function isThere(session: Session, { tables: { schema }, address }: OpenOp
 }
 
 async function checkEncoding(session: Session, address: string): Promise<void> {
-  const [found] = await session.query<{ readonly server_encoding: string }>({
-    text: 'show server_encoding',
-  })
+  const [found] = await session.query<{ readonly server_encoding: string }>({ text: 'show server_encoding' })
   const encoding = found?.server_encoding ?? 'UTF8'
   // SQL_ASCII stores the bytes of UTF-8 as they are.
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')

@@ -2,7 +2,6 @@ import type { CsvError, InfoRecord } from 'csv-parse/browser/esm'
 import { letOthersRun } from '../../base/ports.js'
 import { hasCode } from '../../storage/unknown.js'
 
-/** A record of a CSV file. */
 export interface CsvRecord {
   /** The line in which it ends, counted from 1. */
   readonly line: number

@@ -33,7 +33,6 @@ async function* csvText<R extends object>(columns: readonly (keyof R & string)[]
 const plainNumber = (value: number): string =>
   String(value).includes('e-') ? value.toFixed(9).replace(/0+$/, '') : String(value)
 
-/** Streams records as one JSON array. */
 export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
   return streamed(jsonText(pieces), 'application/json')
 }

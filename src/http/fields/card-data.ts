@@ -44,7 +44,6 @@ function* cardRows(text: string): Generator<Row> {
 
 interface ReadRow extends Row {
   readonly holdsCard: boolean
-  /** Where the text goes on. */
   readonly next: number
 }
 

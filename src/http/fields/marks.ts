@@ -2,7 +2,6 @@ import { int, object, strictObject, string } from 'zod/mini'
 import type { Evidence } from '../../base/evidence.js'
 import type * as z from './zod.js'
 
-/** A schema of zod, or one inside it. */
 export type FieldSchema = z.core.$ZodType
 
 /** What a field says about its values besides their type. */
@@ -51,7 +50,6 @@ function definitionOf(schema: FieldSchema): z.core.$ZodTypes['_zod']['def'] {
   return def.type === 'optional' || def.type === 'nullable' ? definitionOf(def.innerType) : def
 }
 
-/** The names of the fields of an object. */
 export function fieldNames(schema: FieldSchema): string[] {
   const definition = definitionOf(schema)
   return definition.type === 'object' ? Object.keys(definition.shape) : []
@@ -63,7 +61,6 @@ export type SchemaPlace = readonly FieldSchema[]
 export const isMarked = (place: SchemaPlace, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
-/** Whether a value can only be a text. */
 export const isText = (place: SchemaPlace): boolean =>
   place.length > 0 && place.every((schema) => definitionOf(schema).type === 'string')
 
@@ -94,13 +91,11 @@ function partOf(schema: FieldSchema, name: string): SchemaPlace {
   }
 }
 
-/** A field at any depth of a schema. */
 interface Field {
   readonly name: string
   readonly schema: FieldSchema
 }
 
-/** All fields that a schema names. */
 export function* fieldsIn(schema: FieldSchema): Generator<Field> {
   const definition = definitionOf(schema)
   if (definition.type === 'object')

@@ -52,10 +52,8 @@ export const Email = z.string().check(
  */
 const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
 
-/** The path of something with a hash. */
 export const HashPath = z.object({ hash: ContentHash })
 
-/** The path of something with a numeric id. */
 export const IdPath = z.object({ id: z.Id })
 
 /** An amount in its digital quantity. */
@@ -108,7 +106,6 @@ export const paymentShape = allDesigned({
 
 export const PaymentShape = component('Payment', paymentShape)
 
-/** The receipt of a purchase. */
 export const ReceiptShape = component('Receipt', {
   transaction_id: z.Id,
   catalog_item_id: z.Id,
@@ -141,7 +138,6 @@ export const itemFields = {
   service_schema: ServiceSchema,
 }
 
-/** The text on a receipt. */
 export const Descriptor = lineOf(255)
 
 /** The name of an account. Null clears it. */
@@ -186,7 +182,6 @@ export const ItemShape = component('CatalogItem', {
   updated_at: designed(UnixSeconds),
 })
 
-/** A cart: items that are paid together. */
 export const CartShape = component('Cart', {
   id: z.Id,
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
@@ -306,7 +301,6 @@ const secretTimes = {
   deleted_at: z.nullable(UnixSecondsDigits),
 }
 
-/** New client credentials. */
 export const SecretsShape = z.array(
   component('UserSecret', { client_id: z.TextId, client_secret: z.secret(z.string()), ...secretTimes }),
 )

@@ -20,7 +20,6 @@ export interface DocumentedService {
   readonly examples?: Readonly<Record<string, Example>>
 }
 
-/** A route under one of its versions. */
 interface ListedRoute {
   readonly route: Route
   readonly version: Version | undefined

@@ -96,7 +96,6 @@ function orOther(
   return either.schemas.add(`${either.name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
 }
 
-/** Whether browsers get a page that says what is wrong. */
 const hasPage = ({ refused, produces, auth }: Route): boolean =>
   refused?.isPage ?? (produces?.includes('text/html') && auth.includes('none')) ?? false
 
@@ -187,7 +186,6 @@ const authenticating: ReadonlySet<ProblemCode> = new Set([
   'invalid_client',
 ])
 
-/** The headers of an answer after a payment. */
 export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']
 
 const refer = (names: readonly string[]): { headers: DocumentPart } => ({
@@ -203,7 +201,6 @@ export const successHeaders = (route: Route, more: readonly string[] = []) =>
     ...more,
   ])
 
-/** The headers of a refusal with one of these codes. */
 const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCode[]) =>
   refer([
     ...common(route),

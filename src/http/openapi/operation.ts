@@ -104,7 +104,6 @@ const deviceToken = {
   description: 'The token that the device was registered with.',
 }
 
-/** The value that the tour sent for a parameter. */
 const exampleOf = ({ name }: { name: string }, values: Example['params'] = {}): DocumentPart =>
   Object.hasOwn(values, name) ? { example: values[name] } : {}
 

@@ -4,7 +4,6 @@ import { componentName } from '../fields/marks.js'
 import { z } from '../fields/schema.js'
 import type { Descriptions } from './texts.js'
 
-/** A JSON object of the document. */
 export type DocumentPart = Record<string, unknown>
 
 type Path = readonly string[]
@@ -30,7 +29,6 @@ export class Schemas {
     )
   }
 
-  /** Lists a component and returns a reference to it. */
   add(name: string, schema: DocumentPart): DocumentPart {
     this.components[name] = schema
     return { $ref: `#/components/schemas/${name}` }

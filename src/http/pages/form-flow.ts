@@ -27,7 +27,6 @@ export interface Visitor {
 /** `P`: the parameters of the page's path. */
 export type Visit<P> = P & Visitor
 
-/** What a page shows. */
 interface ShownStep {
   readonly step: string
   readonly refused?: Problem | undefined
@@ -71,7 +70,6 @@ export interface View {
 /** Typed as a method's, so that the page of one step can stand among those of all. */
 type PageOf<S> = { page(shown: S, view: View): FormPage }['page']
 
-/** What is shown at the step `K`. */
 export type At<S, K> = S extends { readonly step: infer Step } ? (K extends Step ? S : never) : never
 
 export type Pages<S extends { readonly step: string }> = {
@@ -110,7 +108,6 @@ export interface FormFlow<P, F, S extends ShownStep, A extends string> {
   refusedTitle?(refused: Problem): string
 }
 
-/** Of a path. */
 type Parameters = Readonly<Record<string, string>>
 
 type PageCall<P> = Call<P, { readonly step?: string | undefined }, unknown, 'guest'>
@@ -129,7 +126,6 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
   const { path, versions, answers } = flow
   const shown = new ShownFlow(flow)
   return {
-    /** What the routes of its page have in common. */
     page: {
       evidence: 'designed',
       path,
@@ -139,7 +135,6 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
       produces: ['text/html'],
       refused: refusedBy((refused) => shown.refusal(refused)),
     },
-    /** The names of its buttons. */
     answers: Object.keys(answers) as A[], // `keys` gives any strings.
     /** GET. What was refused is given, not thrown: it undoes nothing. */
     open: (tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> =>
@@ -167,7 +162,6 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
     this.#path = flow.versions ? `/${flow.versions[0]}${flow.path}` : flow.path
   }
 
-  /** The page that stands in place of one that cannot be shown. */
   refusal(refused: Problem): Reply {
     const title = this.#flow.refusedTitle?.(refused) ?? 'This cannot go on'
     return formPage({ title, alert: this.#sentence(refused), refused })
@@ -241,7 +235,6 @@ const visitOf = <P>({ params, query, session, principal, headers, source }: Page
   source,
 })
 
-/** The page of the step that is shown. */
 function pageOf<S extends ShownStep>(pages: Pages<S>, shown: S, view: View): FormPage {
   const step: S['step'] = shown.step
   const pageOfStep: PageOf<S> = pages[step]

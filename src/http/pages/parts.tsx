@@ -1,7 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact'
 
-/** The parts that pages of forms are made of; `formStyle` says how they look. */
-
 /** The service checks what was filled in, and says what is wrong in its own words. */
 export const Form = ({ children }: { children: ComponentChildren }) => (
   <form method="post" novalidate>
@@ -9,7 +7,6 @@ export const Form = ({ children }: { children: ComponentChildren }) => (
   </form>
 )
 
-/** The buttons of a form. Enter presses the first. */
 export const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>
 
 /** A button that sends the field `answer`; `go` marks the one that goes on. */
@@ -74,7 +71,6 @@ export const Choices = ({
   </fieldset>
 )
 
-/** An amount with its shortcode, in a box. */
 export const AmountText = ({ children }: { children: ComponentChildren }) => <p class="amount">{children}</p>
 
 /** Names and values, line by line. */
@@ -134,8 +130,6 @@ const Host = ({ host }: { host: string }) => (
     {host}
   </strong>
 )
-
-/** The forms by which people sign in with a mailed code. */
 
 /** Attributes of a field: where what was filled in is refused, the alert says why. */
 const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
@@ -199,15 +193,12 @@ export interface SignInForms {
   readonly isRefused: boolean
   /** The outbox's address, as seen from the page, where the service is a sandbox. */
   readonly outbox: string | undefined
-  /** Under the field for the email. */
   readonly note?: string
   /** The way back to the email: a button that answers `other_email`, unless this says otherwise. */
   readonly another?: VNode | null
   /** The answer that mails another code. */
   readonly resend?: string
-  /** Whether there is a button that leaves. */
   readonly cancel?: boolean
-  /** Whether the page begins in the field for the email. */
   readonly autofocus?: boolean
 }
 

@@ -15,7 +15,6 @@ const MOST_REMEMBERED = 10_000
 
 interface SpanRecorderOptions {
   readonly tracer: Tracer
-  /** The path of the service's base URL, without a trailing slash. */
   readonly basePath: string
   /** The names of the collections of messages and events. */
   readonly collections: { readonly messages: string; readonly events: string }
@@ -89,7 +88,6 @@ class SpanRecorder implements Recorder {
   }
 }
 
-/** What request and delivery share. */
 class RecordedSpan {
   /** A span is no name of a request. */
   readonly id = undefined

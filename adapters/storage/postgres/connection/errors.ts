@@ -2,7 +2,6 @@ import { StorageFull, StorageUnavailable } from '../../../../src/storage/storage
 import { messageOf } from '../../../../src/storage/unknown.js'
 import { ConnectionLost } from './session.js'
 
-/** The code of an error of PostgreSQL, of its driver or of the system. */
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
@@ -27,18 +26,14 @@ export const REFUSED = 'the database refuses the write'
 export function failureOf(cause: unknown): unknown {
   const code = codeOf(cause)
   const message = messageOf(cause)
+  const unavailable = (what: string, reason: string) =>
+    new StorageUnavailable(`${what}. Nothing of this was stored.`, { cause, reason })
   if (isUnreachable(cause) || isConflict(cause))
-    return new StorageUnavailable(`The database cannot be reached (${message}). Nothing of this was stored.`, {
-      cause,
-      reason: 'the database cannot be reached',
-    })
+    return unavailable(`The database cannot be reached (${message})`, 'the database cannot be reached')
   if (code === '53100')
     return new StorageFull('The disk of the database is full, and nothing of this write was stored.', { cause })
   if (!/^[0-9A-Z]{5}$/.test(code)) return cause
-  return new StorageUnavailable(`The database refused a statement (${code}: ${message}). Nothing of this was stored.`, {
-    cause,
-    reason: REFUSED,
-  })
+  return unavailable(`The database refused a statement (${code}: ${message})`, REFUSED)
 }
 
 /** The database cannot be used. The message is one line that says what to do, without the password. */
@@ -69,16 +64,13 @@ const advice: Readonly<Record<string, (address: string) => string>> = {
 export function whyRefused(error: unknown, address: string): unknown {
   if (error instanceof DatabaseRefused) return error
   const code = codeOf(error)
+  const refused = (message: string) => new DatabaseRefused(message, { cause: error })
   const say = Object.hasOwn(advice, code) ? advice[code] : undefined
-  if (say) return new DatabaseRefused(say(address), { cause: error })
-  const reason = Object.hasOwn(reasons, code) ? reasons[code] : undefined
-  if (isUnreachable(error))
-    return new DatabaseRefused(`cannot connect to the database ${address}: ${reason ?? messageOf(error)}`, {
-      cause: error,
-    })
-  if (/^[0-9A-Z]{5}$/.test(code))
-    return new DatabaseRefused(`cannot use the database ${address}: ${messageOf(error)} (${code})`, { cause: error })
-  return error
+  if (say) return refused(say(address))
+  const reason = Object.hasOwn(reasons, code) ? reasons[code] : messageOf(error)
+  if (isUnreachable(error)) return refused(`cannot connect to the database ${address}: ${reason}`)
+  const isOfDatabase = /^[0-9A-Z]{5}$/.test(code)
+  return isOfDatabase ? refused(`cannot use the database ${address}: ${messageOf(error)} (${code})`) : error
 }
 
 /** Reads the address of a database, and how messages show it. Throws `DatabaseRefused` if it is none. */

@@ -6,7 +6,6 @@ import type { Head, TableSet } from '../tables/tables.js'
 
 export interface LandingOptions {
   readonly tables: TableSet
-  /** The schema that rows must have. */
   readonly schema: number
   /** A name that no other process has. */
   readonly process: string
@@ -23,12 +22,9 @@ export async function lockCommits(session: Session, { tables, schema }: LandingO
   return Number(head?.commit)
 }
 
-/** What lands besides rows. */
 interface LastOfGroup extends LandingOptions {
-  /** The number of the group among those of this process. */
   readonly own: number
   readonly counters: Readonly<Record<string, number>>
-  /** Undefined if nobody is told. */
   readonly hint: Hint | undefined
 }
 
@@ -55,11 +51,7 @@ export async function commitGroup(
 }
 
 /** Whether a group of this process has landed. Waits until the transaction of a lost connection has ended. */
-export async function hasLanded(
-  session: Session,
-  group: number,
-  { tables, process }: LandingOptions,
-): Promise<boolean> {
+export async function hasLanded(session: Session, group: number, { tables, process }: LandingOptions) {
   const text = `select last_group from ${tables.processes} where name = $1`
   const [, , [row]] = await Promise.all([
     session.begin(),
@@ -73,7 +65,6 @@ export async function hasLanded(
 /** Tells what the commits of this process replaced, and notices that others have committed. */
 export class CommitWatch {
   readonly #watchers: ((replaced: Replaced) => void)[] = []
-  /** The last commit that was told. */
   #told: number | undefined
   /** The commit of this process that is on its way. */
   #landing: number | undefined

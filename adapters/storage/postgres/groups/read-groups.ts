@@ -21,21 +21,19 @@ interface Reading {
  * they read of it is gathered.
  */
 export class ReadGroups {
-  readonly #options: ReadGroupsOptions
-  readonly #free: KeptSession[]
   readonly #all: readonly KeptSession[]
+  readonly #free: KeptSession[]
   /** Of the groups that begin. */
   readonly #heads = new Set<Promise<void>>()
   #waiting: Reading[] = []
 
-  constructor(options: ReadGroupsOptions) {
-    this.#options = options
+  constructor(readonly options: ReadGroupsOptions) {
     this.#all = Array.from({ length: MOST_GROUPS }, () => new KeptSession(options.database))
     this.#free = [...this.#all]
   }
 
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T> {
-    return this.#options.database.patiently(() => this.#once(body))
+    return this.options.database.patiently(() => this.#once(body))
   }
 
   async close(): Promise<void> {
@@ -87,7 +85,7 @@ export class ReadGroups {
         await head
         if (session.failure) throw session.failure
       }
-      const view = new View(new GatheredReads(this.#options.tables, session))
+      const view = new View(new GatheredReads(this.options.tables, session))
       await Promise.all(group.map(({ run }) => run(view, checkWhole)))
       // What follows on this session is sent behind it.
       session.run('rollback').catch(() => {})
@@ -98,7 +96,7 @@ export class ReadGroups {
 
   /** Takes a snapshot. Rejects with the error of the driver, and with `StorageUnavailable` if it is of another release. */
   #begin(session: Session): Promise<void> {
-    const { tables, schema, watch } = this.#options
+    const { tables, schema, watch } = this.options
     const begun = Promise.all([
       session.begin('isolation level repeatable read read only'),
       session.query<Head>({ text: `select commit, schema, layout from ${tables.head}` }),

@@ -8,13 +8,11 @@ import {
   type State,
 } from '../../../../src/storage/storage.js'
 import { Tables } from '../../../../src/storage/tables/tables.js'
-import type { Session, Statement } from '../connection/session.js'
+import type { Session } from '../connection/session.js'
 import { type KeyColumn, OWN, quoted, Table, type TableSet } from './tables.js'
 
-/** How many rows one statement reads or writes. */
 const ROWS_PER_STATEMENT = 1000
 
-/** Reads everything, in the transaction of the session. */
 export async function readContent(session: Session, tables: TableSet, schema: number): Promise<State> {
   const counters = Object.fromEntries(await readCounters(tables, session))
   const names = await filledTables(session, tables, await tableNames(session, tables))
@@ -36,12 +34,17 @@ async function filledTables(session: Session, tables: TableSet, names: readonly 
 
 async function readRows(session: Session, table: Table): Promise<Row[]> {
   const rows: Row[] = []
-  for (;;) {
-    const last = rows.at(-1)
+  for await (const piece of piecesOf(session, table)) rows.push(...piece)
+  return rows
+}
+
+async function* piecesOf(session: Session, table: Table): AsyncGenerator<Row[]> {
+  for (let last: Row | undefined; ; ) {
     const query = { index: 'id', prefix: [], limit: ROWS_PER_STATEMENT, ...(last && { after: [last.id] }) }
-    const piece = await session.query<{ readonly row: Row }>(table.find([query], query))
-    for (const { row } of piece) rows.push(row)
-    if (piece.length < ROWS_PER_STATEMENT) return rows
+    const found = await session.query<{ readonly row: Row }>(table.find([query], query))
+    yield found.map(({ row }) => row)
+    if (found.length < ROWS_PER_STATEMENT) return
+    last = found.at(-1)?.row
   }
 }
 
@@ -59,11 +62,12 @@ export async function writeContent(session: Session, tables: TableSet, { counter
   const filled = await filledTables(session, tables, known)
   const emptied = [tables.counters, ...filled.map((name) => tableNamed(tables, name).name)]
   await session.run(emptied.map((name) => `delete from ${name}`).join('; '))
-  await session.query(putCounters(tables, counters))
+  await session.query({ text: puttingCounters(tables), parameters: [JSON.stringify(counters)] })
   const names = Object.keys(rows).filter((name) => rows[name]?.length)
+  const unknown = names.filter((name) => !known.includes(name))
   await addTables(
     session,
-    names.filter((name) => !known.includes(name)).map((name) => tableNamed(tables, name)),
+    unknown.map((name) => tableNamed(tables, name)),
   )
   for (const name of names) {
     const table = tableNamed(tables, name)
@@ -73,14 +77,12 @@ export async function writeContent(session: Session, tables: TableSet, { counter
   }
 }
 
-/** The table of a collection. One that was not declared has no indexes. */
 const tableNamed = (tables: TableSet, name: string): Table =>
   tables.all.find(({ collection }) => collection.name === name) ?? new Table(tables.schema, declare<Row>()(name, {}))
 
 /** Half-empty pages let a row change in its place. */
 const ROOM = 'with (fillfactor = 70)'
 
-/** Creates the tables that hold no collection, with the head of an empty storage. */
 export async function createOwnTables(session: Session, tables: TableSet, schema: number): Promise<void> {
   const { head, counters, processes } = tables
   await session.run(
@@ -109,7 +111,8 @@ export async function declareTables(session: Session, tables: TableSet): Promise
     if (added.length === 0) continue
     const columnsAdded = added.map(({ name }) => `add column ${quoted(name)} bytea`)
     await session.run(`alter table ${table.name} ${columnsAdded.join(', ')}`)
-    await putAgain(session, table)
+    // Putting a row writes all of its keys.
+    for await (const rows of piecesOf(session, table)) if (rows.length > 0) await session.query(table.put(rows))
     await session.run(added.map((column) => indexOn(table, column)).join('; '))
   }
 }
@@ -127,27 +130,9 @@ const keysOf = ({ columns }: Table): string => columns.map(({ name }) => `, ${qu
 
 const indexOn = ({ name }: Table, column: KeyColumn): string => `create index on ${name} (${quoted(column.name)})`
 
-/** Fills new columns: putting a row writes all of its keys. */
-async function putAgain(session: Session, table: Table): Promise<void> {
-  let last: Row | undefined
-  do {
-    const query = { index: 'id', prefix: [], limit: 1000, ...(last && { after: [last.id] }) }
-    const found = await session.query<{ readonly row: Row }>(table.find([query], query))
-    const rows = found.map(({ row }) => row)
-    if (rows.length > 0) await session.query(table.put(rows))
-    last = rows.at(-1)
-  } while (last)
-}
-
 /** The names of the collections that have a table, in order. */
-export async function tableNames(session: Session, { schema }: TableSet): Promise<string[]> {
-  const text =
-    'select c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace ' +
-    "where n.nspname = $1 and c.relkind = 'r'"
-  const found = await session.query<{ readonly name: string }>({ text, parameters: [schema] })
-  const names = found.map(({ name }) => name)
-  return names.filter((name) => !Object.values<string>(OWN).includes(name)).sort()
-}
+export const tableNames = async (session: Session, { schema }: TableSet): Promise<string[]> =>
+  [...(await columnsOf(session, schema)).keys()].filter((name) => !Object.values<string>(OWN).includes(name)).sort()
 
 export async function columnsOf(session: Session, schema: string): Promise<Map<string, Set<string>>> {
   // The view of the standard, information_schema.columns, takes many times as long.
@@ -188,7 +173,6 @@ export class Counters {
     return this.#moved.size > 0
   }
 
-  /** The last numbers of the counters that moved. */
   get moved(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#moved].map((name) => [name, this.#last.get(name) ?? 0]))
   }
@@ -203,7 +187,6 @@ export class Counters {
 export class DrawnIds {
   readonly #drawn = new Map<string, Set<Key>>()
 
-  /** Returns the ids, which are of these collections in turn. */
   note(of: readonly string[], ids: number[]): number[] {
     for (const [at, name] of of.entries()) {
       const known = this.#drawn.get(name) ?? new Set()
@@ -216,12 +199,6 @@ export class DrawnIds {
     return this.#drawn.get(name)?.has(id) ?? false
   }
 }
-
-/** Stores the last number of some counters. */
-const putCounters = (tables: TableSet, last: Readonly<Record<string, number>>): Statement => ({
-  text: puttingCounters(tables),
-  parameters: [JSON.stringify(last)],
-})
 
 /** Stores the counters of a JSON object, which is the first parameter. */
 export const puttingCounters = ({ counters }: TableSet): string =>

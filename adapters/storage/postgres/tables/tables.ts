@@ -9,7 +9,6 @@ import {
 } from '../../../../src/storage/storage.js'
 import type { Statement } from '../connection/session.js'
 
-/** The tables of the storage in one schema of a database. */
 export class TableSet {
   readonly all: readonly Table[]
   /**
@@ -17,7 +16,6 @@ export class TableSet {
    * here first, so the row is also the lock that lets groups of all processes land one after another.
    */
   readonly head: string
-  /** The last number of each counter. */
   readonly counters: string
   /** The last group of each process. Whoever lost the answer to a COMMIT asks here whether its group landed. */
   readonly processes: string
@@ -79,11 +77,10 @@ const LONGEST_NAME = 63
 
 /** The table of one collection: its rows as JSON, by their encoded ids, with a column for each index. */
 export class Table {
-  /** With the schema, in quotes. */
   readonly name: string
   readonly columns: readonly KeyColumn[]
-  /** Indexes that hold each key once. */
-  readonly unique: readonly string[]
+  /** Indexes that hold each key once, with their names. */
+  readonly unique: readonly (readonly [name: string, index: Index<Row>])[]
   readonly #getMany: string
   readonly #put: string
   readonly #remove: string
@@ -102,7 +99,7 @@ export class Table {
     for (const name of [collection.name, ...columns.keys()])
       if (Buffer.byteLength(name) > LONGEST_NAME)
         throw new TypeError(`PostgreSQL allows no name of more than ${LONGEST_NAME} bytes: ${name}`)
-    this.unique = Object.entries(collection.indexes).flatMap(([name, { unique }]) => (unique ? [name] : []))
+    this.unique = Object.entries(collection.indexes).filter(([, { unique }]) => unique)
     const keys = this.columns.map(({ name }) => quoted(name))
     const names = ['id', 'row', ...keys]
     const arrays = names.map((name, i) => `$${i + 1}::${name === 'row' ? 'json' : 'bytea'}[]`)
@@ -119,7 +116,9 @@ export class Table {
   }
 
   put(rows: readonly Row[]): Statement {
-    const keys = this.columns.map(({ index }) => keyArray(rows.map((row) => encodedKeyOf(index, row))))
+    const keys = this.columns.map(({ index }) =>
+      keyArray(rows.map((row) => keyOf(index, row)).map((key) => key && encodeKey(key))),
+    )
     const ids = rows.map(({ id }) => encodeKey([id]))
     return { text: this.#put, parameters: [keyArray(ids), textArray(rows.map((row) => JSON.stringify(row))), ...keys] }
   }
@@ -146,8 +145,7 @@ export class Table {
 
   /** Fails with `division_by_zero` if two rows have one of these keys of a unique index, without their ids. */
   checkUnique(indexName: string, keys: readonly EncodedKey[]): Statement {
-    const index = indexNamed(this.collection, indexName)
-    const key = index ? quoted(columnName(index)) : 'id'
+    const key = this.#columnOf(indexName)
     return {
       text:
         `select 1 / (not exists (select from unnest($1::bytea[], $2::bytea[]) as q (low, high), ` +
@@ -156,17 +154,21 @@ export class Table {
     }
   }
 
-  #findText(indexName: string, reverse: boolean): string {
+  #columnOf(indexName: string): string {
     const index = indexNamed(this.collection, indexName)
-    const key = index ? quoted(columnName(index)) : 'id'
+    return index ? quoted(columnName(index)) : 'id'
+  }
+
+  #findText(indexName: string, reverse: boolean): string {
+    const key = this.#columnOf(indexName)
     const order = reverse ? 'desc' : 'asc'
-    const known = this.#finds.get(`${key} ${order}`)
+    const name = `${key} ${order}`
     const text =
-      known ??
+      this.#finds.get(name) ??
       `select q.n, r.row from unnest($1::bytea[], $2::bytea[], $3::int8[]) with ordinality as q (low, high, most, n), ` +
         `lateral (select row, ${key} as key from ${this.name} where ${key} >= q.low and ${key} < q.high ` +
         `order by ${key} ${order} limit q.most) as r order by q.n, r.key ${order}`
-    if (!known) this.#finds.set(`${key} ${order}`, text)
+    this.#finds.set(name, text)
     return text
   }
 }
@@ -175,25 +177,15 @@ const columnName = ({ fields }: Index<Row>): string => `by ${fields.join(', ')}`
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** A name with its schema, in quotes. */
 export const qualified = (schema: string, name: string): string => `${quoted(schema)}.${quoted(name)}`
 
 /** The keys that a query covers, from the first up to the place past the last. */
 function rangeOf({ prefix, after, reverse }: Query): { from: EncodedKey; to: EncodedKey } {
   const from = encodeKey(prefix)
   const to = pastKeys(prefix)
-  if (!after) return { from, to }
-  if (reverse) {
-    const last = encodeKey(after)
-    return { from, to: last < to ? last : to }
-  }
-  const first = justAfter(after)
-  return { from: first > from ? first : from, to }
-}
-
-function encodedKeyOf(index: Index<Row>, row: Row): EncodedKey | undefined {
-  const key = keyOf(index, row)
-  return key && encodeKey(key)
+  const last = after && reverse ? encodeKey(after) : to
+  const first = after && !reverse ? justAfter(after) : from
+  return { from: first > from ? first : from, to: last < to ? last : to }
 }
 
 /** An array of `bytea`, with NULL for each key that is missing. */
