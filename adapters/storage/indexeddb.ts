@@ -95,26 +95,19 @@ export function indexedDbStorage({
     presence,
     read: <T>(body: (tx: Reader) => Promise<T>) => locked('shared', () => body(new Rows(database))),
     write: <T>(body: (tx: Writer) => Promise<T>) => locked('exclusive', () => write(body)),
-    export: () => locked('shared', () => exportState(database, history)),
+    export: () => locked('shared', () => database.read('all', (tx) => readContent(tx, history.current))),
     countCommits: () => database.read([SCHEMA_STORE], readCommits),
-    import: (state, options) =>
-      locked('exclusive', () => importState(database, { collections, history }, state, options)),
-    close() {
-      closing ??= shut()
-      return closing
-    },
+    import: (state, options) => locked('exclusive', () => importState(database, state, options)),
+    close: () => (closing ??= shut()),
   }
 }
 
-const exportState = (database: Database, { current }: SchemaHistory): Promise<State> =>
-  database.read('all', (tx) => readContent(tx, current))
-
 async function importState(
   database: Database,
-  { collections, history }: { collections: readonly AnyCollection[]; history: SchemaHistory },
   given: State,
   { keepsNumbers = false, check }: ImportOptions = {},
 ): Promise<void> {
+  const { collections, history } = database.options
   assertState(given)
   const state = await migrateState(JSON.parse(JSON.stringify(given)), history)
   const lists = Object.entries(state.rows).filter(([, rows]) => rows.length > 0)

@@ -176,15 +176,14 @@ export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
       return new TypeError('The database has no such collection: name it among `collections`.', { cause })
     case 'DataCloneError':
       return new TypeError(`A row is not plain JSON: ${cause.message}`, { cause })
-    default:
-      if (isCommitted)
-        return new OutcomeUnknown(
-          `IndexedDB failed while it committed (${cause.name}: ${cause.message}). Check whether the write is there before you try again.`,
-          { cause },
-        )
-      return new StorageUnavailable(
-        `IndexedDB failed (${cause.name}: ${cause.message}), and nothing was changed. Try again.`,
+    default: {
+      const what = `${cause.name}: ${cause.message}`
+      if (!isCommitted)
+        return new StorageUnavailable(`IndexedDB failed (${what}), and nothing was changed. Try again.`, { cause })
+      return new OutcomeUnknown(
+        `IndexedDB failed while it committed (${what}). Check whether the write is there before you try again.`,
         { cause },
       )
+    }
   }
 }
