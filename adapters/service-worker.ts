@@ -111,10 +111,8 @@ export function fire(service: Handler, options: FireOptions = {}): void {
   const scope = globalThis as WorkerScope & typeof globalThis // TypeScript's types here are for pages.
   const { precache = [], ...handled } = options
   const answerRequest = handle(service, handled)
-  const files =
-    precache.length > 0
-      ? new Precache(precache, { scope: scope.registration.scope, services: basesOf(service, handled) })
-      : undefined
+  const bases = basesOf(service, handled)
+  const files = precache.length > 0 ? new Precache(precache, scope.registration.scope, bases) : undefined
   scope.addEventListener('install', (event) => event.waitUntil(install(scope, files)))
   scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   scope.addEventListener('message', (event) => {

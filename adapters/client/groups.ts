@@ -81,10 +81,9 @@ function readArguments({ path, takes }: Endpoint, name: string, args: readonly u
   })
   const rest = args.slice(names.length)
   const fields = takes ? rest.shift() : undefined
-  if (takes === 'text' ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
-    throw new TypeError(
-      `The fields of ${name} are ${takes === 'text' ? 'a text' : 'an object'}, not ${argumentText(fields)}.`,
-    )
+  const isText = takes === 'text'
+  if (isText ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
+    throw new TypeError(`The fields of ${name} are ${isText ? 'a text' : 'an object'}, not ${argumentText(fields)}.`)
   const [options = {}, ...more] = rest
   if (!isRecord(options)) throw new TypeError(`The options of ${name} are an object, not ${argumentText(options)}.`)
   const unknownName = Object.keys(options).find((option) => !optionNames.has(option))
@@ -109,10 +108,6 @@ type Page = Readonly<Record<string, unknown>>
 function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fields) => Promise<unknown>): List<Page> {
   const page = async (of: Fields) => (await read(of)) as Page // A list answers with an object.
   let first: Promise<Page> | undefined
-  const readFirst = () => {
-    first ??= page(fields)
-    return first
-  }
   async function* pages() {
     const nextOf = by === 'after' ? fieldsAfter : fieldsBehind
     for (let next: Fields | undefined = fields; next; ) {
@@ -123,7 +118,7 @@ function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fields) =
   }
   return {
     // biome-ignore lint/suspicious/noThenProperty: `await` reads one page.
-    then: (...handlers) => readFirst().then(...handlers),
+    then: (...handlers) => (first ??= page(fields)).then(...handlers),
     pages,
     async *[Symbol.asyncIterator]() {
       for await (const each of pages()) yield* itemsOf(each) as ItemOf<Page>[]

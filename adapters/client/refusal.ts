@@ -55,18 +55,14 @@ export async function readAnswer(endpoint: Endpoint, response: Response): Promis
   return endpoint.accept ? text : JSON.parse(text)
 }
 
-/** The refusal that an answer tells. `text` is its body. */
-export function refusalOf({ id, method, path }: Endpoint, { status, headers }: Response, text: string): Refusal {
+function refusalOf({ id, method, path }: Endpoint, { status, headers }: Response, text: string): Refusal {
   const { error, code, docs, error_description, message, status: _, ...fields } = bodyOf(text)
   const sentence = [error_description, error, message].find((part) => typeof part === 'string')
   return new Refusal({
     message: sentence ?? `${method} ${path} answered ${status}.`,
     code: typeof code === 'string' ? code : 'unknown',
-    status,
-    operation: id,
     docs: typeof docs === 'string' ? docs : undefined,
-    headers,
-    fields,
+    ...{ status, operation: id, headers, fields },
   })
 }
 

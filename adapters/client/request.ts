@@ -21,11 +21,11 @@ export interface Prepared {
 export function prepare(
   endpoint: Endpoint,
   sent: Sent,
-  { base, evidence, takesKeys }: { base: string; evidence: Grade; takesKeys: boolean },
+  { base, ...strictness }: { base: string; evidence: Grade; takesKeys: boolean },
 ): Prepared {
   const { fields, options } = sent
-  if (typeof fields === 'object') refuseWeakFields(endpoint, fields, evidence)
-  const key = keyOf(endpoint, options, { evidence, takesKeys })
+  if (typeof fields === 'object') refuseWeakFields(endpoint, fields, strictness.evidence)
+  const key = keyOf(endpoint, options, strictness)
   const body = bodyOf(endpoint, fields)
   const headers = {
     accept: endpoint.accept ?? (endpoint.raw ? 'application/json, text/event-stream' : 'application/json'),
@@ -79,12 +79,7 @@ function refuseWeakFields(endpoint: Endpoint, fields: object, evidence: Grade): 
 const tooWeak = ({ id }: Endpoint, what: string, evidence: Grade): Refusal =>
   new Refusal({
     message: `${what}, and the evidence of this client is ${evidence}. Nothing was sent.`,
-    code: 'evidence_refused',
-    status: 501,
-    operation: id,
-    docs: undefined,
-    headers: new Headers(),
-    fields: {},
+    ...{ code: 'evidence_refused', status: 501, operation: id, docs: undefined, headers: new Headers(), fields: {} },
   })
 
 const order = ['documented', 'observed', 'named', 'designed'] as const satisfies readonly Grade[]
@@ -140,21 +135,19 @@ export function targetOf(target: InProcess | string | URL, fetchOption: Fetch | 
 
 function addressOf(url: string | URL): string {
   const page = typeof location === 'undefined' ? undefined : location.href
-  const { protocol, origin, pathname } = parsedUrl(url, page)
-  if (protocol !== 'http:' && protocol !== 'https:') throw notAnAddress(url)
-  return origin + pathname.replace(/\/+$/, '')
+  const parsed = parsedUrl(url, page)
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
+    throw new TypeError(`The URL of a service begins with http:// or https://, unlike "${url}".`)
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '')
 }
 
-function parsedUrl(url: string | URL, page: string | undefined): URL {
+function parsedUrl(url: string | URL, page: string | undefined): URL | undefined {
   try {
     return new URL(url, page)
   } catch {
-    throw notAnAddress(url)
+    return undefined
   }
 }
-
-const notAnAddress = (url: string | URL): TypeError =>
-  new TypeError(`The URL of a service begins with http:// or https://, unlike "${url}".`)
 
 /**
  * Throws a TypeError if an answer leads to another address, with that address. Nothing is sent there: the call carries

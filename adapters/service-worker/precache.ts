@@ -9,48 +9,37 @@ interface Fetched {
   readonly bytes: ArrayBuffer
 }
 
-interface PrecacheOptions {
-  readonly scope: string
-  /** Base URLs of the service, without a slash at the end. */
-  readonly services: readonly string[]
-}
-
 /**
  * Stores the files of a site for its worker, so that its pages load without a network. Each version of the files has a
  * cache of its own, whose name is a digest of them. A version is stored whole or not at all. Opening a page changes to the
  * next version, so a page never loads the files of two.
  */
 export class Precache {
-  readonly #scope: string
-  readonly #services: readonly string[]
   readonly #urls: readonly string[]
   #stored = Promise.resolve()
 
   /** `files` are relative to the scope. Throws a TypeError for one of a different origin, and for one below a service. */
-  constructor(files: readonly string[], { scope, services }: PrecacheOptions) {
-    this.#scope = scope
-    this.#services = services
+  constructor(
+    files: readonly string[],
+    readonly scope: string,
+    readonly services: readonly string[],
+  ) {
     this.#urls = files.map((file) => this.#checked(file))
   }
 
   #checked(file: string): string {
-    if (!URL.canParse(file, this.#scope) || !this.#isOfOrigin(new URL(file, this.#scope).href))
+    if (!URL.canParse(file, this.scope) || !this.#isOfOrigin(new URL(file, this.scope).href))
       throw new TypeError(
-        `precache names "${file}", which is not a file of ${new URL(this.#scope).origin}. Name files of the worker's own origin, such as "./" or "app.js".`,
+        `precache names "${file}", which is not a file of ${new URL(this.scope).origin}. Name files of the worker's own origin, such as "./" or "app.js".`,
       )
-    const url = new URL(file, this.#scope).href.replace(/#.*/, '')
+    const url = new URL(file, this.scope).href.replace(/#.*/, '')
     if (this.#isOfService(url))
       throw new TypeError(`precache names "${file}", which the service answers without a network. Remove it.`)
     return url
   }
 
-  #isOfOrigin(url: string): boolean {
-    return new URL(url).origin === new URL(this.#scope).origin
-  }
-
-  #isOfService(url: string): boolean {
-    return this.#services.some((base) => isBelow(url, base))
-  }
+  #isOfOrigin = (url: string): boolean => new URL(url).origin === new URL(this.scope).origin
+  #isOfService = (url: string): boolean => this.services.some((base) => isBelow(url, base))
 
   /** Whether `answer` should answer a request that the service does not answer. */
   mayAnswer({ url, method }: Request): boolean {
@@ -142,20 +131,20 @@ export class Precache {
   }
 
   async #read(which: Which): Promise<string | undefined> {
-    return (await (await caches.open(VERSIONS)).match(`${this.#scope}?is=${which}`))?.text()
+    return (await (await caches.open(VERSIONS)).match(`${this.scope}?is=${which}`))?.text()
   }
 
   async #write(which: Which, name: string): Promise<void> {
-    await (await caches.open(VERSIONS)).put(`${this.#scope}?is=${which}`, new Response(name))
+    await (await caches.open(VERSIONS)).put(`${this.scope}?is=${which}`, new Response(name))
   }
 
   /** An older and a newer worker change versions one after the other. */
   #locked(change: () => Promise<void>): Promise<void> {
-    return navigator.locks.request(`${VERSIONS} ${this.#scope}`, change)
+    return navigator.locks.request(`${VERSIONS} ${this.scope}`, change)
   }
 
   get #prefix(): string {
-    return `farthing files ${this.#scope} `
+    return `farthing files ${this.scope} `
   }
 }
 

@@ -18,12 +18,9 @@ const setCookieOf = (headers: HeadersInit = {}): string | undefined =>
 
 /** Stores the cookies of a worker's pages in the browser's cache, where they outlive the worker. */
 export class SessionJar {
-  readonly #base: string
   #kept: Promise<string | undefined> | undefined
 
-  constructor(base: string) {
-    this.#base = base
-  }
+  constructor(readonly base: string) {}
 
   isFor({ credentials, url }: Request): boolean {
     return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
@@ -50,7 +47,7 @@ export class SessionJar {
   }
 
   get #key(): string {
-    return `${this.#base}/session-cookie`
+    return `${this.base}/session-cookie`
   }
 }
 

@@ -9,22 +9,17 @@ export const savedCardName = ({ customer, payment_method }: { customer: string; 
 export function stripeName({
   payment_method_id: name,
   on_file,
-}: Pick<CardCharge, 'payment_method_id' | 'on_file'>): { payment_method: string; customer?: string } | undefined {
+}: CardCharge): { payment_method: string; customer?: string } | undefined {
   const [, customer, payment_method] = /^(cus_\w+):(\w+)$/.exec(name) ?? []
   if (on_file) return customer && payment_method ? { customer, payment_method } : undefined
   return /^\w+$/.test(name) ? { payment_method: name } : undefined
 }
 
+type StripeCard = Pick<ChargedCard, 'exp_month' | 'exp_year'> & { brand: string | null; last4: string | null }
+
 export const shownCard = ({ brand, last4, exp_month, exp_year }: StripeCard): ChargedCard => ({
   ...{ brand: brand ?? 'card', last4: last4 ?? '', exp_month, exp_year },
 })
-
-interface StripeCard {
-  brand: string | null
-  last4: string | null
-  exp_month: number
-  exp_year: number
-}
 
 /** Stripe counts these in whole units. */
 const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))

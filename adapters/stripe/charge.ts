@@ -30,9 +30,9 @@ const expand = ['latest_charge']
  */
 export async function chargeCard(stripe: Stripe, charge: CardCharge): Promise<ChargeResult> {
   const amount = stripeAmount(charge)
-  if (amount === undefined) return { status: 'declined', reason: 'cards are not charged such an amount' }
+  if (amount === undefined) return declined('cards are not charged such an amount')
   const card = stripeName(charge)
-  if (!card) return { status: 'declined', reason: UNKNOWN_METHOD }
+  if (!card) return declined(UNKNOWN_METHOD)
   const known = await findIntent(stripe, charge.id)
   if (known) return intentResult(known) ?? confirm(stripe, known, charge)
   const created = await createIntent(stripe, charge, { amount, ...card }).catch((error: unknown) => {
@@ -69,14 +69,11 @@ const createIntent = (
 async function confirm(stripe: Stripe, { id }: Stripe.PaymentIntent, charge: CardCharge): Promise<ChargeResult> {
   try {
     // The bank cannot ask anybody: Stripe declines a card that needs authentication.
-    const confirmed = await stripe.paymentIntents.confirm(
-      id,
-      { off_session: true, expand },
-      { idempotencyKey: `${charge.id}_confirm` },
-    )
+    const key = { idempotencyKey: `${charge.id}_confirm` }
+    const confirmed = await stripe.paymentIntents.confirm(id, { off_session: true, expand }, key)
     return intentResult(confirmed) ?? unsettled(confirmed)
   } catch (error) {
-    if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
+    if (isDecline(error)) return declined(declineReason(error))
     const isRefused = isRefusal(error)
     if (!isRefused && !isBreakdown(error)) throw error
     const now = await stripe.paymentIntents.retrieve(id, { expand })
@@ -96,15 +93,13 @@ function intentResult(intent: Stripe.PaymentIntent): ChargeResult | undefined {
   if (status === 'succeeded') return charged(expanded(intent.latest_charge, 'latest_charge'))
   if (status === 'canceled') return cancellation_reason === REFUSED ? refused({}) : { status: 'unavailable' }
   // Nobody gets the client secret that is needed to answer the bank.
-  if (status === 'requires_action') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
+  if (status === 'requires_action') return declined(AUTHENTICATION_REQUIRED)
   if (status !== 'requires_confirmation' && status !== 'requires_payment_method') return unsettled(intent)
-  return last_payment_error ? { status: 'declined', reason: declineReason(last_payment_error) } : undefined
+  return last_payment_error ? declined(declineReason(last_payment_error)) : undefined
 }
 
-const refused = (error: { code?: string; param?: string }): ChargeResult => ({
-  status: 'declined',
-  reason: refusalReason(error),
-})
+const declined = (reason: string) => ({ status: 'declined', reason }) as const
+const refused = (error: { code?: string; param?: string }) => declined(refusalReason(error))
 
 function charged({ id, payment_method_details }: Stripe.Charge): ChargeResult {
   const card = payment_method_details?.card
@@ -176,15 +171,15 @@ export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardTo
     )
     return setupResult(customer, intent)
   } catch (error) {
-    if (isDecline(error)) return { status: 'declined', reason: declineReason(error) }
-    if (isRefusal(error)) return { status: 'declined', reason: refusalReason(error) }
+    if (isDecline(error)) return declined(declineReason(error))
+    if (isRefusal(error)) return refused(error)
     throw error
   }
 }
 
 function setupResult({ id: customer }: Stripe.Customer, { status, payment_method }: Stripe.SetupIntent): SaveResult {
-  if (status !== 'succeeded') return { status: 'declined', reason: AUTHENTICATION_REQUIRED }
+  if (status !== 'succeeded') return declined(AUTHENTICATION_REQUIRED)
   const { id, card } = expanded(payment_method, 'payment_method')
-  if (!card) return { status: 'declined', reason: 'no card' }
+  if (!card) return declined('no card')
   return { status: 'saved', payment_method_id: savedCardName({ customer, payment_method: id }), card: shownCard(card) }
 }
