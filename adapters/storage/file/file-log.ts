@@ -140,7 +140,10 @@ export class FileLog implements CommitLog {
     await journal.exclusively(async () => {
       // They continue the file before, which stays.
       const before = journal.parts
-      const unknown = await dataFile.replace([]).then(() => undefined, unknownOnly)
+      const unknown = await dataFile.replace([]).catch((error: unknown) => {
+        if (error instanceof OutcomeUnknown) return error
+        throw error
+      })
       await journal.restart(commit)
       this.#commit = commit
       if (unknown) throw new OutcomeUnknown(journal.fail(unknown).message, { cause: unknown })
@@ -212,11 +215,6 @@ function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: 
       ...[...rows.values()].filter((row) => row !== null),
     ]
   return after
-}
-
-function unknownOnly(error: unknown): OutcomeUnknown {
-  if (error instanceof OutcomeUnknown) return error
-  throw error
 }
 
 const unwritten = (path: string, cause: unknown): string =>

@@ -120,11 +120,10 @@ export async function* readLines(file: string): AsyncGenerator<readonly ReadLine
     let number = 0
     let end = 0
     for (;;) {
-      const piece = Buffer.allocUnsafe(BYTES_PER_LINE_READ)
-      const { bytesRead } = await handle.read(piece, 0, BYTES_PER_LINE_READ)
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(BYTES_PER_LINE_READ), 0, BYTES_PER_LINE_READ)
       if (bytesRead === 0) break
-      const bytes =
-        rest.length === 0 ? piece.subarray(0, bytesRead) : Buffer.concat([rest, piece.subarray(0, bytesRead)])
+      const piece = buffer.subarray(0, bytesRead)
+      const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
       const lines: ReadLine[] = []
       let start = 0
       for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, start)) {

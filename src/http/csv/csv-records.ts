@@ -39,13 +39,8 @@ export async function* csvRecords(csv: CsvSource): AsyncGenerator<CsvRecord[]> {
   const { parse } = await import('csv-parse/browser/esm')
   const parser = parse({ info: true, skip_empty_lines: true, max_record_size: MAX_RECORD_BYTES })
   let failure: CsvError | undefined
-  const ended = new Promise<void>((resolve) => {
-    parser.once('end', resolve)
-    parser.once('error', (error: CsvError) => {
-      failure = error
-      resolve()
-    })
-  })
+  parser.once('error', (error: CsvError) => (failure = error))
+  const ended = new Promise((resolve) => parser.once('end', resolve).once('error', resolve))
   let hasBegun = false
   // What is not UTF-8 becomes U+FFFD, so that whoever checks its cell can name it.
   const utf8 = new TextDecoder()

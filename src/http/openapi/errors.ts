@@ -210,13 +210,9 @@ const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCod
     ...(codes.some((code) => authenticating.has(code)) ? ['WWW-Authenticate'] : []),
   ])
 
-const common = ({ auth }: Pick<Route, 'auth'>): string[] => [
-  'X-Evidence',
-  ...(takesSession({ auth }) ? ['X-Session-ID'] : []),
-]
+const common = (route: Route): string[] => ['X-Evidence', ...(takesSession(route) ? ['X-Session-ID'] : [])]
 
-const takesSession = ({ auth }: Pick<Route, 'auth'>): boolean =>
-  auth.some((kind) => kind === 'session' || kind === 'guest' || kind === 'page')
+const takesSession = ({ auth }: Route): boolean => auth.some((kind) => ['session', 'guest', 'page'].includes(kind))
 
 const startsSession = ({ result }: Route): boolean =>
   result !== undefined && 'shape' in result && 'session_id' in (result as z.ZodMiniObject).shape // Only objects have a shape.

@@ -21,12 +21,29 @@ export function operation(route: Route, version: Version | undefined, parts: Par
   const { id, body, query } = route
   const description = descriptions.operation(id)
   // Strict modes take them as the interface shows them, wherever a caller can send a body with GET.
-  const onlyBody = route.queryInBody && isWeaker('designed', least) ? query : undefined
+  const isStrict = isWeaker('designed', least)
+  const onlyBody = route.queryInBody && isStrict ? query : undefined
   const asBody = onlyBody
     ? ' Where a caller cannot send a body with GET, the query takes its fields.'
     : route.queryInBody
       ? ' The fields of the query may also come as a JSON body.'
       : ''
+  /** The publishable secret is a security scheme. */
+  const parametersIn = (place: 'path' | 'query', fields: z.ZodMiniObject | undefined, values: Example['params'] = {}) =>
+    (fields ? schemas.fields(id, fields) : [])
+      .filter(({ name }) => place === 'path' || name !== 'public_secret')
+      .map((field) => ({
+        ...{ in: place, ...field },
+        ...(Object.hasOwn(values, field.name) && { example: values[field.name] }),
+      }))
+  const jsonBody = (fields: z.ZodMiniObject, isOptional: boolean | undefined, sent: unknown) => {
+    const schema = schemas.reference(fields, { id, name: componentName(id, 'Body') })
+    const json = { schema, ...recorded(fields, sent, least) }
+    return {
+      required: !isOptional,
+      content: { 'application/json': json, 'application/x-www-form-urlencoded': { schema } },
+    }
+  }
   return {
     operationId: version === undefined || version === route.versions?.[0] ? id : `${id}_${version}`,
     summary: route.summary,
@@ -35,37 +52,16 @@ export function operation(route: Route, version: Version | undefined, parts: Par
     'x-evidence': evidenceOf(route, version),
     security: securityOf(route, descriptions, least),
     parameters: [
-      ...(route.params
-        ? schemas
-            .fields(id, route.params)
-            .map((field) => ({ in: 'path', ...field, ...exampleOf(field, example?.params) }))
-        : []),
-      ...(query && !onlyBody
-        ? schemas
-            .fields(id, query)
-            .filter(isParameter)
-            .map((field) => ({ in: 'query', ...field, ...exampleOf(field, example?.query) }))
-        : []),
-      ...(route.deviceToken && !isWeaker('designed', least)
-        ? [{ ...deviceToken, required: route.deviceToken === 'required' }]
-        : []),
-      ...(route.idempotent && !isWeaker('designed', least) ? [idempotencyKey(route)] : []),
+      ...parametersIn('path', route.params, example?.params),
+      ...parametersIn('query', onlyBody ? undefined : query, example?.query),
+      ...(route.deviceToken && !isStrict ? [{ ...deviceToken, required: route.deviceToken === 'required' }] : []),
+      ...(route.idempotent && !isStrict ? [idempotencyKey(route)] : []),
     ],
-    ...(onlyBody && {
-      requestBody: requestBody(
-        { bodyOptional: true },
-        schemas.reference(onlyBody, { id, name: componentName(id, 'Body') }),
-        recorded(onlyBody, example?.query, least),
-      ),
+    ...(onlyBody && { requestBody: jsonBody(onlyBody, true, example?.query) }),
+    ...(body && { requestBody: jsonBody(body, route.bodyOptional, example?.body) }),
+    ...(route.text && {
+      requestBody: { required: true, content: { [route.text.type]: { schema: { type: 'string' } } } },
     }),
-    ...(body && {
-      requestBody: requestBody(
-        route,
-        schemas.reference(body, { id, name: componentName(id, 'Body') }),
-        recorded(body, example?.body, least),
-      ),
-    }),
-    ...(route.text && { requestBody: textBody(route.text.type) }),
     responses: {
       ...answers(route, parts),
       ...refusals(route, componentName(id, 'Error'), schemas, isGraded(route) ? least : 'designed'),
@@ -79,9 +75,6 @@ export function operation(route: Route, version: Version | undefined, parts: Par
  */
 const componentName = (id: string, part: 'Body' | 'Answer' | 'Waiting' | 'Error'): string =>
   `${id[0]?.toUpperCase()}${id.slice(1)}${part}`
-
-/** The publishable secret is a security scheme. */
-const isParameter = ({ name }: { name: string }): boolean => name !== 'public_secret'
 
 const idempotencyKey = ({ auth, presented }: Route) => ({
   name: 'Idempotency-Key',
@@ -104,31 +97,13 @@ const deviceToken = {
   description: 'The token that the device was registered with.',
 }
 
-const exampleOf = ({ name }: { name: string }, values: Example['params'] = {}): DocumentPart =>
-  Object.hasOwn(values, name) ? { example: values[name] } : {}
-
 /** What the tour sent or got, without the fields that the document does not show. */
 const recorded = (schema: z.ZodMiniType, value: unknown, least: Evidence): DocumentPart =>
   value === undefined ? {} : { examples: { recorded: { value: withoutWeak(schema, value, least) } } }
 
-const requestBody = (
-  { bodyOptional }: Pick<Route, 'bodyOptional'>,
-  schema: DocumentPart,
-  examples: DocumentPart,
-): DocumentPart => ({
-  required: !bodyOptional,
-  content: { 'application/json': { schema, ...examples }, 'application/x-www-form-urlencoded': { schema } },
-})
-
-const textBody = (type: string): DocumentPart => ({
-  required: true,
-  content: { [type]: { schema: { type: 'string' } } },
-})
-
 function answers(route: Route, parts: Parts): DocumentPart {
   const { schemas } = parts
-  const { id, waits } = route
-  const { status = 200 } = route
+  const { id, waits, status = 200 } = route
   const location = route.redirects || status === 303 ? ['Location'] : []
   return {
     [String(status)]: {
@@ -202,27 +177,19 @@ const controlSecurity = ({ isOpen }: Route): DocumentPart[] =>
   isOpen ? [nothing] : [nothing, one('controlToken'), one('controlBearer')]
 
 function schemesOf(kind: Auth, route: Route, least: Evidence): DocumentPart[] {
-  switch (kind) {
-    case 'none':
-      return [nothing]
-    case 'account':
-    case 'user':
-      return [one('accessToken')]
-    case 'agent':
-      return [one('agentToken', [route.agentScope ?? 'twin'])]
-    case 'session':
-      return [one('sessionHeader'), one('sessionCookie')]
-    case 'page':
-      return [one('sessionHeader')]
-    case 'guest':
-      return [one('sessionHeader'), one('sessionCookie'), nothing]
-    case 'embed':
-      return secretOf(route, least)
-    case 'client':
-      return [one('clientCredentials')]
-    case 'refresh':
-      return [one('refreshToken')]
+  const schemes: Record<Auth, () => DocumentPart[]> = {
+    none: () => [nothing],
+    account: () => [one('accessToken')],
+    user: () => [one('accessToken')],
+    agent: () => [one('agentToken', [route.agentScope ?? 'twin'])],
+    session: () => [one('sessionHeader'), one('sessionCookie')],
+    page: () => [one('sessionHeader')],
+    guest: () => [one('sessionHeader'), one('sessionCookie'), nothing],
+    embed: () => secretOf(route, least),
+    client: () => [one('clientCredentials')],
+    refresh: () => [one('refreshToken')],
   }
+  return schemes[kind]()
 }
 
 /** A publishable secret, which is a field in a body. Strict modes take it where the interface shows it. */

@@ -40,14 +40,11 @@ export interface Texts {
 
 /** Finds descriptions, and knows which are missing and which describe nothing. */
 export class Descriptions {
-  readonly texts: Texts
   /** What has no description, such as `createPayment.hostname`. */
   readonly missing = new Set<string>()
   readonly #used = new Map<Fields, Set<string>>()
 
-  constructor(texts: Texts) {
-    this.texts = texts
-  }
+  constructor(readonly texts: Texts) {}
 
   operation(id: string): string {
     return this.#find(id, [[this.#featureOf(id)?.operations, id]])

@@ -34,22 +34,14 @@ interface ShownStep {
   readonly session?: string | undefined
 }
 
-interface NextParts {
+/** Leads to `location`, else to the flow's own page, at `step` where it is given; `session` is the one that the visitor goes on with. */
+export class Next {
   readonly location?: string | undefined
   readonly step?: string | undefined
   readonly session?: string | undefined
-}
 
-/** Leads to `location`, else to the flow's own page, at `step` where it is given; `session` is the one that the visitor goes on with. */
-export class Next implements NextParts {
-  readonly location: string | undefined
-  readonly step: string | undefined
-  readonly session: string | undefined
-
-  constructor({ location, step, session }: NextParts = {}) {
-    this.location = location
-    this.step = step
-    this.session = session
+  constructor(parts: Partial<Pick<Next, 'location' | 'step' | 'session'>> = {}) {
+    Object.assign(this, parts)
   }
 
   /** The same, for the session that the visitor goes on with. */
@@ -110,13 +102,8 @@ export interface FormFlow<P, F, S extends ShownStep, A extends string> {
 
 type Parameters = Readonly<Record<string, string>>
 
-type PageCall<P> = Call<P, { readonly step?: string | undefined }, unknown, 'guest'>
-type AnswerCall<P, F, A> = Call<
-  P,
-  { readonly step?: string | undefined },
-  F & { readonly answer: A; readonly email?: string | undefined },
-  'guest'
->
+type PageCall<P, B = unknown> = Call<P, { readonly step?: string | undefined }, B, 'guest'>
+type AnswerCall<P, F, A> = PageCall<P, F & { readonly answer: A; readonly email?: string | undefined }>
 
 /** Runs work over the transaction of the call, or over one of its own. */
 type Transact = <T>(work: (tx: Writer) => Promise<T>) => Promise<T>
@@ -137,10 +124,9 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
     },
     answers: Object.keys(answers) as A[], // `keys` gives any strings.
     /** GET. What was refused is given, not thrown: it undoes nothing. */
-    open: (tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> =>
-      shown.open(tx, call, service),
+    open: (tx: Writer, call: PageCall<P>, service: ServiceContext) => shown.open(tx, call, service),
     /** POST, in one transaction. */
-    answer: (tx: Writer, call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply | Problem> =>
+    answer: (tx: Writer, call: AnswerCall<P, F, A>, service: ServiceContext) =>
       shown.take(call, service, (work) => work(tx)),
     /** POST, each part in a transaction of its own. */
     async handle(call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply> {
@@ -153,22 +139,21 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
 
 /** Shows the steps of a flow, and takes its answers. */
 class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> {
-  readonly #flow: FormFlow<P, F, S, A>
-  /** The path with its version. */
-  readonly #path: string
+  constructor(readonly flow: FormFlow<P, F, S, A>) {}
 
-  constructor(flow: FormFlow<P, F, S, A>) {
-    this.#flow = flow
-    this.#path = flow.versions ? `/${flow.versions[0]}${flow.path}` : flow.path
+  /** The path with its version. */
+  get #path(): string {
+    const { versions, path } = this.flow
+    return versions ? `/${versions[0]}${path}` : path
   }
 
   refusal(refused: Problem): Reply {
-    const title = this.#flow.refusedTitle?.(refused) ?? 'This cannot go on'
+    const title = this.flow.refusedTitle?.(refused) ?? 'This cannot go on'
     return formPage({ title, alert: this.#sentence(refused), refused })
   }
 
   async open(tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> {
-    const flow = this.#flow
+    const flow = this.flow
     const visit = visitOf(call)
     await flow.check?.(tx, visit, service)
     const since = await flow.signedIn?.(tx, visit, service)
@@ -179,7 +164,7 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
   }
 
   async take(call: AnswerCall<P, F, A>, service: ServiceContext, transact: Transact): Promise<Reply | Problem> {
-    const flow = this.#flow
+    const flow = this.flow
     const { body } = call
     const visit = visitOf(call)
     const answer = flow.answers[body.answer]
@@ -211,7 +196,9 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
     const outbox = `${'../'.repeat(this.#path.split('/').length - 2)}_sandbox/outbox`
     const view = { isRefused, outbox: service.sandbox && outbox, poll: isRefused ? undefined : POLL }
     const alert = refused && this.#sentence(refused, shown)
-    return formPage({ alert, ...pageOf(this.#flow.pages, shown, view), refused, session: shown.session })
+    const step: S['step'] = shown.step
+    const pageOf: PageOf<S> = this.flow.pages[step]
+    return formPage({ alert, ...pageOf(shown, view), refused, session: shown.session })
   }
 
   #addressOf({ location, step }: Next, params: P, { baseUrl }: ServiceContext): string {
@@ -219,7 +206,7 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
   }
 
   #sentence(refused: Problem, shown?: S): string {
-    return this.#flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
+    return this.flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
   }
 }
 
@@ -234,12 +221,6 @@ const visitOf = <P>({ params, query, session, principal, headers, source }: Page
   hops: hopsIn(headers),
   source,
 })
-
-function pageOf<S extends ShownStep>(pages: Pages<S>, shown: S, view: View): FormPage {
-  const step: S['step'] = shown.step
-  const pageOfStep: PageOf<S> = pages[step]
-  return pageOfStep(shown, view)
-}
 
 const filledPath = (path: string, params: Parameters): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))

@@ -41,20 +41,16 @@ interface Option {
   readonly note?: string
 }
 
-/** One of several to pick; the first where `chosen` is none of them. */
-export const Choices = ({
-  field,
-  legend,
-  note,
-  options,
-  chosen,
-}: {
+interface Choices {
   readonly field: string
   readonly legend: string
   readonly note: string
   readonly options: readonly Option[]
   readonly chosen?: string
-}): VNode => (
+}
+
+/** One of several to pick; the first where `chosen` is none of them. */
+export const Choices = ({ field, legend, note, options, chosen }: Choices): VNode => (
   <fieldset>
     <legend>{legend}</legend>
     <p class="muted">{note}</p>

@@ -1,14 +1,14 @@
 import { LimitedMap } from '../../base/memo.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { redactLinks } from '../../base/text/redacted.js'
-import type { SpanAttributes, TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
+import type { TraceParent, Tracer, TraceSpan } from '../../base/tracer.js'
 import type { CommitRecord, RowChange } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 import type { Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
 import type { BackgroundWork, LaterMessage, Recorder, Recording, RequestRecording, WorkRecording } from '../recorder.js'
 import type { RenderedAnswer } from '../rendered-answer.js'
-import { TracedPorts } from './traced-ports.js'
+import { originAttributes, TracedPorts } from './traced-ports.js'
 
 /** How many events and messages it remembers the spans of, so that a delivery is part of the trace that caused it. */
 const MOST_REMEMBERED = 10_000
@@ -26,33 +26,28 @@ export function traceWith(
   context: ServiceContext,
   collections: SpanRecorderOptions['collections'],
 ): void {
-  const {
-    recorder,
-    options: { basePath },
-  } = context
+  const { recorder, options } = context
   const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
-  const spans = new SpanRecorder({ tracer, basePath, collections })
+  const spans = new SpanRecorder({ tracer, basePath: options.basePath, collections })
   context.recorder = new Recorders([...others, spans])
 }
 
 /** Records requests and deliveries as spans, with a span within them for each call of the storage and of a port. */
 class SpanRecorder implements Recorder {
-  readonly #options: SpanRecorderOptions
   /** By the collection and the id of a row: the `traceparent` of the span that wrote it. */
   readonly #writers = new LimitedMap<string, string>(MOST_REMEMBERED)
 
-  constructor(options: SpanRecorderOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: SpanRecorderOptions) {}
 
   beginRequest(incoming: Incoming): RequestRecording | undefined {
     if (isProbe(incoming.path)) return undefined
-    const { tracer, basePath } = this.#options
+    const { tracer, basePath } = this.options
     const name = methodOf(incoming)
     const { clientAddress } = incoming
+    const url = parsedUrl(incoming.url)
     const attributes = {
       'http.request.method': name,
-      ...originAttributes(incoming.url),
+      ...(url && originAttributes(url)),
       ...(clientAddress !== undefined && { 'client.address': clientAddress }),
     }
     const parent = callerOf(incoming)
@@ -63,7 +58,7 @@ class SpanRecorder implements Recorder {
   /** Timers are no spans: they cause nothing outside, and begin when they have ended. */
   beginWork({ origin, kind, id }: BackgroundWork): WorkRecording | undefined {
     if (origin === 'timer') return undefined
-    const { tracer, collections } = this.#options
+    const { tracer, collections } = this.options
     const traceparent = this.#writers.get(`${collections.messages}:${id}`) ?? null
     const attributes = { 'farthing.message.kind': kind, 'farthing.message.id': id }
     const span = tracer.start({ name: `deliver ${kind}`, kind: 'internal', attributes, parent: { traceparent } })
@@ -71,17 +66,17 @@ class SpanRecorder implements Recorder {
   }
 
   noteMessage(eventId: number, { id }: LaterMessage): void {
-    const { collections } = this.#options
+    const { collections } = this.options
     const traceparent = this.#writers.get(`${collections.events}:${eventId}`)
     if (traceparent !== undefined) this.#writers.set(`${collections.messages}:${id}`, traceparent)
   }
 
   #portsIn(span: TraceSpan): TracedPorts {
-    return new TracedPorts(this.#options.tracer, span, (changes) => this.#remember(changes, span))
+    return new TracedPorts(this.options.tracer, span, (changes) => this.#remember(changes, span))
   }
 
   #remember(changes: readonly RowChange[], { traceparent }: TraceSpan): void {
-    const { messages, events } = this.#options.collections
+    const { messages, events } = this.options.collections
     for (const { collection, id } of changes)
       if (collection.name === messages || collection.name === events)
         this.#writers.set(`${collection.name}:${id}`, traceparent)
@@ -125,8 +120,9 @@ class RequestSpan extends RecordedSpan implements RequestRecording {
     if (endpoint) {
       const route = basePath + endpoint.path
       span.rename(`${methodOf(incoming)} ${route}`)
-      span.set({ 'url.path': basePath + shownPath(incoming), 'http.route': route })
-      span.set({ 'farthing.operation_id': endpoint.route.id })
+      // Whoever has the token of a link may use it.
+      const path = basePath + redactLinks(incoming.path)
+      span.set({ 'url.path': path, 'http.route': route, 'farthing.operation_id': endpoint.route.id })
     }
     span.set({
       ...(answer && { 'http.response.status_code': answer.status }),
@@ -148,18 +144,6 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DEL
 
 const methodOf = ({ request: { method } }: Incoming): string => (METHODS.has(method) ? method : '_OTHER')
 
-function originAttributes(address: string): SpanAttributes {
-  const url = parsedUrl(address)
-  if (!url) return {}
-  const { protocol, hostname, port } = url
-  const scheme = protocol.slice(0, -1)
-  return {
-    'url.scheme': scheme,
-    'server.address': hostname,
-    'server.port': Number(port || (scheme === 'https' ? 443 : 80)),
-  }
-}
-
 /**
  * The trace of the caller. Without a header, a call in process belongs to what is active there. Over a network nothing that
  * is active belongs to one request: a server may begin several at once.
@@ -169,9 +153,6 @@ function callerOf({ headers, source }: Incoming): TraceParent | undefined {
   if (traceparent === null && source.peerAddress === undefined) return undefined
   return { traceparent, tracestate: headers.get('tracestate') }
 }
-
-/** Whoever has the token of a link may use it. */
-const shownPath = ({ path }: Incoming): string => redactLinks(path)
 
 /** Several recorders of the same work. The service calls its ports through the last one first. */
 class Recorders implements Recorder {
