@@ -69,10 +69,7 @@ async function signatureFor({ reads, path }: Endpoint, signer: Signer): Promise<
 /** Whether a refusal says that the token is not valid any more. Strict modes do not say which 401 it is. */
 const isStale = (error: unknown): boolean => isRefusal(error, 'token_invalid', 'unknown') && error.status === 401
 
-/**
- * Whether a strict service may have refused the key that the client made. It has changed nothing then. Without a key, the
- * call is not repeated after a cut. A key that the caller chose is not left out, because the caller relies on it.
- */
+/** Whether a strict service refused the key that the client made, and so changed nothing. Callers rely on a key of their own. */
 const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boolean =>
   key !== undefined && options.idempotencyKey === undefined && isRefusal(error, 'evidence_refused')
 
@@ -89,10 +86,7 @@ export interface Attempt {
   readonly hasKey: boolean
 }
 
-/**
- * The milliseconds to wait before the next attempt, after a refusal or an error of the network. Undefined if there is no
- * next one.
- */
+/** The milliseconds to wait before the next attempt, after a refusal or a network error. Undefined if there is none. */
 export function waitAfter(failure: unknown, attempt: Attempt): number | undefined {
   if (attempt.number >= attempt.retries) return undefined
   // Half of it is random, so that callers who failed together do not come back together.

@@ -8,7 +8,6 @@ import { type Endpoint, endpointsOf, isWeaker, type Sent } from './request.js'
 
 type Run = (sent: Sent, as?: Endpoint) => Promise<unknown>
 type Method = (...call: unknown[]) => unknown
-
 const endpoints = clientOperations.flatMap(endpointsOf)
 
 /** The operations of a client in their groups, without those that are too weak for it. */
@@ -148,10 +147,7 @@ interface Followed {
 const FIRST_MS = 100
 const LONGEST_MS = 5000
 
-/**
- * Streams what is new, and connects again after a cut, behind the last event that it passed on. Throws what the first
- * connection throws, a later refusal, and the reason of the signal if that fires.
- */
+/** Streams what is new, and connects again after a cut. Throws what the first connection throws, later refusals, and aborts. */
 async function* follow({ from, open, signal }: Followed): AsyncGenerator<unknown> {
   let lastId = await from()
   let response: Response | undefined = await open(lastId)

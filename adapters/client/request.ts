@@ -83,9 +83,7 @@ const tooWeak = ({ id }: Endpoint, what: string, evidence: Grade): Refusal =>
   })
 
 const order = ['documented', 'observed', 'named', 'designed'] as const satisfies readonly Grade[]
-
 export const isGrade = (grade: unknown): grade is Grade => (order as readonly unknown[]).includes(grade)
-
 export const isWeaker = (grade: Grade, least: Grade): boolean => order.indexOf(grade) > order.indexOf(least)
 
 export interface Endpoint extends Omit<ClientOperation, 'method'> {
@@ -149,10 +147,7 @@ function parsedUrl(url: string | URL, page: string | undefined): URL | undefined
   }
 }
 
-/**
- * Throws a TypeError if an answer leads to another address, with that address. Nothing is sent there: the call carries
- * credentials, and only the service itself may get them.
- */
+/** Throws a TypeError if an answer redirects, with the address: only the service itself may get the credentials of a call. */
 export function refuseRedirect(
   url: string,
   { type, status, headers }: Pick<Response, 'type' | 'status' | 'headers'>,

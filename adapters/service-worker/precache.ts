@@ -1,6 +1,5 @@
 /** Which stored version is in use, which was before it, and which comes next: `scope?is=current` and so on. */
 const VERSIONS = 'farthing versions'
-
 type Which = 'previous' | 'current' | 'next'
 
 interface Fetched {
@@ -182,7 +181,6 @@ const hex = (bytes: ArrayBuffer): string =>
 
 /** Attributes that name what a page loads by itself, by tag. */
 const loaded: Record<string, string> = { script: 'src', link: 'href', img: 'src' }
-
 /** Links that a browser follows without a click. */
 const LOADED_LINK = /^(stylesheet|modulepreload|preload|icon|manifest)$/i
 

@@ -85,7 +85,6 @@ export function refusalReason({ code, param }: { code?: string; param?: string }
 
 /** The reason for declining a card whose bank wants to ask the cardholder. */
 export const AUTHENTICATION_REQUIRED = 'authentication required'
-
 const inWords = (code: string): string => code.replaceAll('_', ' ')
 
 /** Whether Stripe itself failed. It then repeats that answer for as long as it remembers the idempotency key. */

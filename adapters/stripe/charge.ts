@@ -148,10 +148,7 @@ function refundResult(refund: Stripe.Refund): RefundResult {
   return { status: 'refused', reason: (refund.failure_reason ?? `refund ${refund.status}`).replaceAll('_', ' ') }
 }
 
-/**
- * Saves a card with Stripe: creates a Customer for it, and confirms a SetupIntent so that the bank allows later charges.
- * Declines a card whose bank wants to ask the cardholder first.
- */
+/** Saves a card with a Customer and a confirmed SetupIntent, so that the bank allows later charges, or declines it. */
 export async function saveCard(stripe: Stripe, { id, payment_method_id }: CardToSave): Promise<SaveResult> {
   const metadata = { farthing_save: id }
   try {

@@ -15,11 +15,7 @@ import { formatOf, readStored, replayParts, type Stored } from './stored.js'
 const TRIES = 20
 const BETWEEN_MS = 100
 
-/**
- * Writes the state of a storage into a new data file and its key file, while another process may use the storage. It
- * holds every write that was confirmed before the call. Throws `StorageDamaged` and `SchemaNewer`, and then there is no
- * new file.
- */
+/** Copies a storage, with every write confirmed so far, while others may use it. Throws `StorageDamaged` and `SchemaNewer`, and leaves no file. */
 export async function copyStored(path: string, to: string): Promise<{ commit: number; rows: number }> {
   for (let attempt = 1; ; attempt++)
     try {
@@ -35,10 +31,7 @@ export async function copyStored(path: string, to: string): Promise<{ commit: nu
     }
 }
 
-/**
- * Writes a state into a new data file and its key file, reads the file again, and then gives it its name. Throws
- * `StorageDamaged` if the disk did not keep it.
- */
+/** Writes a state into a new data file and its key file, and reads it again. Throws `StorageDamaged` if the disk lost some. */
 export async function writeStored(to: string, { rows, ...head }: Omit<Snapshot, 'journals'>): Promise<void> {
   const { together, apart } = divideRows(rows)
   const file = new DataFile(to)

@@ -61,10 +61,7 @@ export function storeLongFields(tables: Tables, long: LongFields): void {
     }
 }
 
-/**
- * Lets equal strings of rows that follow each other share their memory, as those of a running service do. Rows of one
- * collection often have long strings in common, such as hashes and hostnames.
- */
+/** Lets equal strings of rows that follow each other, such as hashes and hostnames, share their memory. */
 export class SharedStrings {
   readonly #last = new Map<string, Row>()
 
@@ -94,7 +91,6 @@ const isParent = (value: unknown): value is object => typeof value === 'object' 
 
 /** How many characters a field may have that stays in its row. */
 const LONG = 16_384
-
 /** The digests of a row's long fields, as its line in the data file or the journal has them. */
 const DIGESTS = 'long_fields'
 
@@ -155,10 +151,7 @@ export class LongFields {
     return this.#lines.get(row) ?? row
   }
 
-  /**
-   * Removes files that no row needs, nor needed at the last call. `rowsIn` returns the rows of a collection, in the data
-   * file and in memory.
-   */
+  /** Removes files that no row needs, nor needed at the last call. `rowsIn` gives the rows of the data file and of memory. */
   removeUnused(rowsIn: (collection: string) => readonly Row[]): void {
     const used = new Set<string>()
     for (const collection of this.#collections)

@@ -26,7 +26,6 @@ export interface Snapshot extends State {
 type Head = Omit<Snapshot, 'rows' | 'journals'>
 
 const NAME = 'data'
-
 export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, rows: {}, journals: [] }
 
 /**

@@ -68,7 +68,6 @@ export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<st
   })
 
 export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
-
 export const syncContent = (handle: FileHandle): Promise<void> => synced(fdatasync, handle)
 
 /** By the number of the file: a `FileHandle` of Yarn's Plug'n'Play has neither `sync` nor `datasync`. */
@@ -117,10 +116,7 @@ export function writeFileNow(file: string, content: string | Uint8Array): void {
 
 const BYTES_PER_READ = 1 << 20
 
-/**
- * Writes part of a file to the disk that is in it already. A sync alone does not do that if an earlier one failed: the
- * system has forgotten what it should have written.
- */
+/** Writes a part of a file again. A sync alone does nothing if an earlier one failed: the system forgot what to write. */
 export async function writeAgain(handle: FileHandle, from: number, to: number): Promise<void> {
   const piece = Buffer.allocUnsafe(Math.min(BYTES_PER_READ, Math.max(0, to - from)))
   for (let at = from; at < to; ) {
@@ -164,10 +160,7 @@ export interface WatchedFile {
 
 const EVERY_MS = 500
 
-/**
- * Looks twice a second whether a different program deleted or replaced open files, and reports what happened, once. A
- * process goes on writing into a deleted file, and what it writes is lost.
- */
+/** Reports once, within half a second, that a program deleted or replaced an open file. Writes into such a file are lost. */
 export function watchFiles(
   files: () => readonly (WatchedFile | undefined)[],
   report: (what: string) => void,
@@ -197,5 +190,4 @@ function changeOf(watched: WatchedFile | undefined): string | undefined {
 
 /** Distinguishes a file from another one that gets its name while the handle is open. */
 export const identityOf = async (handle: FileHandle): Promise<string> => inodeKey(await handle.stat({ bigint: true }))
-
 const inodeKey = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`

@@ -6,10 +6,7 @@ import { syncContent, syncDirectory, withFile, writeAgain, writeBytes } from './
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { isTorn, objectLine, parseLine, type ReadLine, readLines } from './line.js'
 
-/**
- * The parts of a journal: `<file>.journal.000000013.9f3a2c1b` holds the commits from number 13 on. Its first line names the
- * storage and the part, and each other line is a commit.
- */
+/** The parts of a journal: `<file>.journal.000000013.9f3a2c1b` names itself in its first line, and holds commits from 13 on. */
 
 export const partFile = (file: string, { journal, id }: JournalPart): string =>
   `${file}.journal.${String(journal).padStart(9, '0')}.${id}`
@@ -114,10 +111,7 @@ export interface PartNames {
   readonly to: number
 }
 
-/**
- * Drops what a crash left of a line at the end of a data file, and makes sure that the names of the parts are on the
- * disk: a process may have died before they were, or a sync may have failed.
- */
+/** Drops half a line at the end of a data file, and writes the names of the parts to the disk: an earlier sync may have failed. */
 export async function settleDataFile(file: string, { from, to }: PartNames): Promise<void> {
   await withFile(file, 'r+', async (handle) => {
     if ((await handle.stat()).size > to) await handle.truncate(to)
@@ -126,10 +120,7 @@ export async function settleDataFile(file: string, { from, to }: PartNames): Pro
   await syncDirectory(dirname(file))
 }
 
-/**
- * Appends the name of a part of the journal to a data file. It is on the disk when this resolves. If an earlier try
- * failed, this one writes in the same place.
- */
+/** Appends the name of a part to a data file, and to the disk. A later try writes in the place of one that failed. */
 export async function appendJournalPart(file: string, part: JournalPart): Promise<void> {
   const line = Buffer.from(objectLine(part))
   await withFile(file, 'r+', async (handle) => writeAt(handle, line, await findOffset(handle, line)))
@@ -138,10 +129,7 @@ export async function appendJournalPart(file: string, part: JournalPart): Promis
 const LONGEST_NAME = 1024
 const NEWLINE = 10
 
-/**
- * Where a line belongs: after the last whole line, or at its own place. A write that failed may have left half a line
- * there, which is removed.
- */
+/** Where a line belongs: after the last whole line, or at its own place. Removes half a line that a failed write left. */
 async function findOffset(handle: FileHandle, line: Buffer): Promise<number> {
   const { size } = await handle.stat()
   const start = Math.max(0, size - LONGEST_NAME)

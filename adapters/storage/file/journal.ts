@@ -145,10 +145,7 @@ export class Journal {
     this.size = 0
   }
 
-  /**
-   * Tries to write again after a fault. `begin` runs once, before the first commit that follows. Rejects with
-   * `StorageUnavailable` if that fails.
-   */
+  /** Tries to write again after a fault. `begin` runs once, before the next commit. Rejects with `StorageUnavailable`. */
   recover(begin: () => void): Promise<void> {
     this.#tail = this.#tail.then(async () => {
       if (this.#lost || !this.#fault) return

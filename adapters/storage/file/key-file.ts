@@ -53,10 +53,7 @@ export class KeyFile {
     return this.generations.at(-1)?.rows ?? {}
   }
 
-  /**
-   * Writes the rows of a commit, before that commit is written. It is synchronous, so that later commits cannot
-   * overtake it. `durable` is the last commit on the disk: a crash may return to it.
-   */
+  /** Writes the rows of a commit, before it and in its order. A crash may return to `durable`, the last commit on the disk. */
   write(generation: Generation, durable: number): void {
     if (JSON.stringify(generation.rows) === JSON.stringify(this.rows)) return
     const kept = this.generations.findLastIndex(({ commit }) => commit <= durable)

@@ -94,10 +94,7 @@ export interface ReadLine {
 const SECTOR = 512
 const EMPTY = 16
 
-/**
- * Whether a write that the machine did not finish left this line: without its end, or with empty parts of sectors in it.
- * A single wrong byte is damage.
- */
+/** Whether the machine did not finish writing this line: its end is missing, or parts of sectors are empty. A wrong byte is damage. */
 export function isTorn({ bytes, end, isWhole }: ReadLine): boolean {
   if (!isWhole) return true
   const start = end - bytes.length - 1

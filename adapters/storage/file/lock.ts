@@ -26,7 +26,6 @@ interface Holder {
 
 /** The ids of holders in this process that need their lock no more. The disk may have refused to remove it. */
 const ended = new Set<string>()
-
 /** A process that was just killed may need this long to end. */
 const PATIENCE_MS = 2000
 const LOOK_AGAIN_MS = 50

@@ -225,10 +225,7 @@ function firstSnapshot(document: unknown) {
 
 const isWholeNumber = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
-/**
- * Reads the commits of a journal of the first format that follow `commit`. A missing file holds none. An incomplete
- * last line is ignored: its write was never confirmed. Throws `StorageDamaged`.
- */
+/** The commits after `commit`. A missing file holds none, and a torn last line was never confirmed. Throws `StorageDamaged`. */
 async function readFirstJournal(
   file: string,
   { store, commit }: Pick<Stored, 'store' | 'commit'>,

@@ -67,10 +67,7 @@ export function countCommit(store: IDBObjectStore): void {
 /** The name of the database that keeps an older state, such as `farthing.v1`. */
 const copyName = (name: string, schema: number): string => `${name}.v${schema}`
 
-/**
- * Puts a copy of an older state into a database of its own, which the release that wrote it can open. Then removes copies
- * of still older states: there is one at most.
- */
+/** Puts a copy of an older state into a database of its own, for the release that wrote it, and removes still older ones. */
 export async function keepOlder(name: string, state: State & { readonly schema: number }): Promise<void> {
   // An earlier try may have put one there.
   await deleteDB(copyName(name, state.schema))
@@ -92,12 +89,10 @@ export async function keepOlder(name: string, state: State & { readonly schema: 
 }
 
 export const COUNTERS = 'counters'
-
 export const SCHEMA_STORE = 'schema'
 export const SCHEMA_KEY = 'schema'
 /** The key of how many times rows have changed, in the same store. It is no part of the state. */
 const COMMITS_KEY = 'commits'
-
 const ROWS = 'rows.'
 export const storeOf = (collection: string): string => ROWS + collection
 const collectionOf = (store: string): string | undefined =>
@@ -160,10 +155,7 @@ export function differences(
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/**
- * Turns an error of IndexedDB into one of the storage, and returns other errors unchanged. `isCommitted` says that the
- * transaction was committing, so it is unknown whether its writes are stored.
- */
+/** An error of IndexedDB as one of the storage. Others stay as they are. `isCommitted`: it is unknown whether writes are stored. */
 export function failure(cause: unknown, { isCommitted = false } = {}): unknown {
   if (!(cause instanceof DOMException)) return cause
   switch (cause.name) {

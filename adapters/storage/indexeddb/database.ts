@@ -25,7 +25,6 @@ export interface DatabaseOptions {
 
 type Transaction<M extends IDBTransactionMode> = IDBPTransaction<unknown, string[], M>
 type Stores = readonly string[] | 'all'
-
 const CLOSE = 'Close the other tabs of this site.'
 
 /** A connection to one IndexedDB database. Opens it when needed, and closes it while a different tab upgrades the database. */
@@ -116,10 +115,7 @@ export class Database {
       .finally(over))
   }
 
-  /**
-   * Opens the database, migrates its rows, and upgrades it to the declared collections. A different tab may do that first,
-   * so this checks again.
-   */
+  /** Opens, migrates and upgrades the database. A different tab may do that first, so this checks again. */
   async #settle(mayMigrate: boolean): Promise<IDBPDatabase> {
     const { name, patience, alone } = this.options
     let db = await this.#connect()

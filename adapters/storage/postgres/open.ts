@@ -16,10 +16,7 @@ export interface OpenOptions {
 /** Two processes created the same schema or table at once. */
 const MADE_TWICE = ['23505', '42P06', '42P07']
 
-/**
- * Creates what is missing in the database, and migrates older rows, while no other process reads or writes them. Returns
- * the connection. Throws `DatabaseRefused` if the database cannot be used, and `SchemaNewer`.
- */
+/** Creates what is missing and migrates older rows, alone. Returns the connection. Throws `DatabaseRefused` and `SchemaNewer`. */
 export async function prepareDatabase(options: OpenOptions): Promise<Session> {
   const { database, address, tables, history } = options
   const session = await database.connect().catch((error: unknown) => {

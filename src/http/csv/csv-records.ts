@@ -23,7 +23,6 @@ export class CsvMalformed extends Error {
 
 /** No record is longer. Without a limit, a quote that nobody closes would gather the rest of the file. */
 const MAX_RECORD_BYTES = 65_536
-
 /** How many characters are parsed at once. Other calls run between two such pieces. */
 const CHARACTERS_PER_PARSE = 65_536
 

@@ -26,7 +26,6 @@ export const marked =
 export const secret = marked({ isSecret: true })
 /** Marks a field whose value is another one in each repetition: an id, a time, a hash of such a value. */
 export const generated = marked({ isGenerated: true })
-
 /** An id that is a number. */
 export const Id = generated(int())
 /** An id with random letters or digits. */

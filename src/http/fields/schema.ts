@@ -10,11 +10,9 @@ import * as z from './zod.js'
 
 /** A hash of canonical JSON: `41` and 64 hex digits. */
 export const ContentHash = z.generated(z.string())
-
 export const UnixSeconds = z.generated(z.int())
 /** Accounts, users and their secrets show times in this form. */
 export const UnixSecondsDigits = z.generated(z.string().check(z.regex(/^\d+$/)))
-
 /** A time on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time. Default time zone: UTC. */
 export const Time = z.union([z.int(), z.string()])
 
@@ -35,7 +33,6 @@ export function timeOf(field: string, time: number | string | undefined): number
 
 /** One line without invisible characters. */
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
-
 /** A name: one line of `least` to `most` characters. */
 export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
 
@@ -46,14 +43,9 @@ export const Email = z.string().check(
   z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
 )
 
-/**
- * Removes white space around a copied address. Unlike `trim`, it leaves U+FEFF, which is invisible and must be
- * refused.
- */
+/** Unlike `trim`, it leaves U+FEFF, which is invisible and must be refused. */
 const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
-
 export const HashPath = z.object({ hash: ContentHash })
-
 export const IdPath = z.object({ id: z.Id })
 
 /** An amount in its digital quantity. */
@@ -67,7 +59,6 @@ export const QuotedAmount = z.union([
 
 /** The quote: the price that the payer saw, and its digital quantity. If either has changed, nothing is charged. */
 export const quoteFields = { price: z.optional(QuotedAmount), dq: z.optional(ContentHash) }
-
 /** The lines of a cart as its payer saw them. */
 export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: QuotedAmount, dq: ContentHash }))
 
@@ -142,7 +133,6 @@ export const Descriptor = lineOf(255)
 
 /** The name of an account. Null clears it. */
 export const AccountName = z.nullable(lineOf(255, 0))
-
 const profileText = (most: number) => z.string().check(z.trim(), z.minLength(1), z.maxLength(most))
 const profileLine = (most: number) => z.optional(z.nullable(profileText(most).check(plainLine)))
 

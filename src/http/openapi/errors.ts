@@ -30,7 +30,6 @@ export const problemSchema = (least: Evidence): DocumentPart => ({
 
 /** The codes that strict modes show too. */
 const strictCodes: ReadonlySet<ProblemCode> = new Set(['account_not_granted', 'evidence_refused'])
-
 const showsCode = (least: Evidence): boolean => !isWeaker('designed', least)
 
 /** What an operation without refusals of its own may still answer. */
@@ -211,7 +210,6 @@ const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCod
   ])
 
 const common = (route: Route): string[] => ['X-Evidence', ...(takesSession(route) ? ['X-Session-ID'] : [])]
-
 const takesSession = ({ auth }: Route): boolean => auth.some((kind) => ['session', 'guest', 'page'].includes(kind))
 
 const startsSession = ({ result }: Route): boolean =>

@@ -69,10 +69,7 @@ export function operation(route: Route, version: Version | undefined, parts: Par
   }
 }
 
-/**
- * The name of a component that only one operation has: its id, and `Body`, `Answer`, `Waiting` (the answer 202 of a call
- * that must be repeated) or `Error`.
- */
+/** Of what only one operation has. `Waiting` is the answer 202 of a call that must be repeated. */
 const componentName = (id: string, part: 'Body' | 'Answer' | 'Waiting' | 'Error'): string =>
   `${id[0]?.toUpperCase()}${id.slice(1)}${part}`
 

@@ -129,7 +129,6 @@ function plain(schema: z.ZodMiniType): DocumentPart {
 }
 
 const isOptional = (schema: z.ZodMiniType): boolean => schema._zod.optin === 'optional'
-
 const openOr = (schema: DocumentPart): DocumentPart | true => (Object.keys(schema).length === 0 ? true : schema)
 
 function nullable({ 'x-evidence': grade, ...schema }: DocumentPart): DocumentPart {

@@ -61,7 +61,6 @@ export interface View {
 
 /** Typed as a method's, so that the page of one step can stand among those of all. */
 type PageOf<S> = { page(shown: S, view: View): FormPage }['page']
-
 export type At<S, K> = S extends { readonly step: infer Step } ? (K extends Step ? S : never) : never
 
 export type Pages<S extends { readonly step: string }> = {

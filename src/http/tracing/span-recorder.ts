@@ -141,7 +141,6 @@ class DeliverySpan extends RecordedSpan implements WorkRecording {
 
 /** Methods that HTTP knows. Others would make a name of their own each. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
-
 const methodOf = ({ request: { method } }: Incoming): string => (METHODS.has(method) ? method : '_OTHER')
 
 /**

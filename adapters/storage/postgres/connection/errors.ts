@@ -18,7 +18,6 @@ export const isUnreachable = (error: unknown): boolean =>
 
 /** Whether the database undid a transaction because of another one, so that it should run again. */
 export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(codeOf(error))
-
 /** The database refuses what one write stores. */
 export const REFUSED = 'the database refuses the write'
 

@@ -15,14 +15,10 @@ interface Told {
 }
 
 type OnCommit = (changed: readonly string[] | undefined) => void
-
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 1000
 
-/**
- * Tells other processes of commits, and hears of theirs, with `NOTIFY` and `LISTEN`. PostgreSQL drops what nobody hears,
- * so each new connection is told as a loss of hints.
- */
+/** Tells other processes of commits by `NOTIFY`. PostgreSQL drops what nobody hears, so a new connection counts as a loss of hints. */
 export class Hints {
   readonly #watchers: OnCommit[] = []
   #listening: Promise<Session | undefined> | undefined

@@ -19,16 +19,10 @@ export interface SessionListener {
   onLost(): void
 }
 
-/**
- * How long a session may be silent within a transaction, in ms. If this process hangs or its host is cut off, the
- * database ends the session, and other processes go on.
- */
+/** How long a session may be silent within a transaction, in ms. If this process hangs, the database then undoes it. */
 const SILENCE_MS = 10_000
 
-/**
- * Every read is by a key, so a scan of a whole table is never faster, and compiling a plan takes longer than running it.
- * Plans are made once for each statement.
- */
+/** Every read is by a key, so a scan of a table is never faster. Plans are made once for each statement. */
 const SETTINGS = [
   `set idle_in_transaction_session_timeout = ${SILENCE_MS}`,
   'set enable_seqscan = off',

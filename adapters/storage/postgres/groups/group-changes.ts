@@ -23,10 +23,7 @@ export class KnownCommits {
   #from = 0
   #own: OwnCommit[] = []
 
-  /**
-   * What this process changed after the commit `base`, if `last` is the last commit and nobody else committed since
-   * `base`. Undefined if someone may have.
-   */
+  /** What this process changed after commit `base`. Undefined if others may have committed between it and `last`. */
   since(base: number | undefined, last: number): (readonly Changes[])[] | undefined {
     if (base === undefined || base < this.#from || last !== this.last) return undefined
     return this.#own.filter(({ commit }) => commit > base).map(({ changes }) => changes)
@@ -64,10 +61,7 @@ export class UniqueKeys {
 
   constructor(readonly tables: TableSet) {}
 
-  /**
-   * Adds those of a body that the view does not show yet. Throws `RetryOneByOne` if an earlier body has put one of them, or if
-   * it is unknown which keys a row leaves.
-   */
+  /** Adds those of a body that the view does not show yet. Throws `RetryOneByOne` if one is put already, or its row's former key is unknown. */
   add(changes: Iterable<Changes>, { view, drawn }: { readonly view: View; readonly drawn: DrawnIds }): void {
     for (const { collection, rows } of changes) {
       const table = this.tables.of(collection)

@@ -11,10 +11,7 @@ export interface LandingOptions {
   readonly process: string
 }
 
-/**
- * Begins a transaction that holds the head, and returns its number. Until it ends, no other process takes the head, so
- * what it reads stays as it is. Throws `StorageUnavailable` if the tables are for a different release.
- */
+/** Begins a transaction with the head, so that no other process commits, and returns its number. Throws `StorageUnavailable`. */
 export async function lockCommits(session: Session, { tables, schema }: LandingOptions): Promise<number> {
   const text = `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`
   const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text })])

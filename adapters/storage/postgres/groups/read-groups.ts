@@ -16,10 +16,7 @@ interface Reading {
   fail(error: unknown): void
 }
 
-/**
- * Runs bodies that only read. Those that wait share a snapshot of the database, taken after they were called, and what
- * they read of it is gathered.
- */
+/** Runs bodies that only read. Those that wait share a snapshot, taken after their calls, and gathered reads. */
 export class ReadGroups {
   readonly #all: readonly KeptSession[]
   readonly #free: KeptSession[]

@@ -63,10 +63,7 @@ export class GroupChanges {
   }
 }
 
-/**
- * The stored rows as a group of writes sees them. It keeps what it has read, and shows changes that were made since over
- * it. So bodies that read the same things again, one after another, ask the database nothing.
- */
+/** The stored rows as a group of writes sees them: what it has read, with changes since over it. So repeated reads cost nothing. */
 export class View implements Reader {
   readonly #rows = new Map<string, KnownRows>()
   readonly #ranges = new Map<string, Range>()
@@ -171,10 +168,7 @@ const reaches = ({ rows, query }: Range, limit: number): boolean => query.limit 
 const queryKey = ({ name }: AnyCollection, { index, prefix, after, reverse = false }: Query): string =>
   `${name} ${index} ${reverse} ${encodeKey(prefix)} ${after ? encodeKey(after) : '-'}`
 
-/**
- * The rows of a query with changes in the place of what was read. Undefined if too few rows were read to know: beyond
- * the last of them there may be more.
- */
+/** The rows of a query with changes over them. Undefined if too few were read to know: beyond the last there may be more. */
 function mergeChanges(
   { rows, query: { limit: read } }: Range,
   changed: ReadonlyMap<Key, Row | null> | undefined,
@@ -199,10 +193,7 @@ interface FoundRow {
   readonly row: Row
 }
 
-/**
- * Sends the reads of many bodies together: all that they ask for in one turn of the event loop become one statement for
- * each collection, and one for each index. The statements are sent without waiting for each other.
- */
+/** Sends what many bodies read in one turn of the event loop as one statement for each collection, and one for each index. */
 export class GatheredReads {
   #wanted = new Map<string, { readonly ids: Set<Key>; readonly found: Promise<ReadonlyMap<Key, Row>> }>()
   #asked = new Map<string, { readonly queries: Query[]; readonly found: Promise<Row[][]> }>()

@@ -127,7 +127,6 @@ async function addTables(session: Session, tables: readonly Table[]): Promise<vo
 }
 
 const keysOf = ({ columns }: Table): string => columns.map(({ name }) => `, ${quoted(name)} bytea`).join('')
-
 const indexOn = ({ name }: Table, column: KeyColumn): string => `create index on ${name} (${quoted(column.name)})`
 
 /** The names of the collections that have a table, in order. */

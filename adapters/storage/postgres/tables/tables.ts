@@ -11,10 +11,7 @@ import type { Statement } from '../connection/session.js'
 
 export class TableSet {
   readonly all: readonly Table[]
-  /**
-   * One row: the number of the last commit, and which release the tables are for. A group of writes takes its number
-   * here first, so the row is also the lock that lets groups of all processes land one after another.
-   */
+  /** One row: the last commit, and the release of the tables. Groups of all processes take their number here, one after another. */
   readonly head: string
   readonly counters: string
   /** The last group of each process. Whoever lost the answer to a COMMIT asks here whether its group landed. */
@@ -127,10 +124,7 @@ export class Table {
     return { text: this.#remove, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
   }
 
-  /**
-   * Runs several queries of one index and direction. Answers with each row and `n`, the number of its query from 1 up:
-   * in the order of the queries, and in key order within each.
-   */
+  /** Runs queries of one index and direction. Answers rows with `n`, the number of their query from 1 up, in key order in each. */
   find(queries: readonly Query[], { index, reverse = false }: Pick<Query, 'index' | 'reverse'>): Statement {
     const ranges = queries.map(rangeOf)
     return {
@@ -174,9 +168,7 @@ export class Table {
 }
 
 const columnName = ({ fields }: Index<Row>): string => `by ${fields.join(', ')}`
-
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
 export const qualified = (schema: string, name: string): string => `${quoted(schema)}.${quoted(name)}`
 
 /** The keys that a query covers, from the first up to the place past the last. */
@@ -212,10 +204,8 @@ const ESCAPED = '00ff'
 
 /** Encodes a key, or the start of one. */
 export const encodeKey = (parts: readonly Key[]): EncodedKey => parts.map(encodePart).join('')
-
 /** The first place past all keys that begin with these parts. */
 export const pastKeys = (parts: readonly Key[]): EncodedKey => encodeKey(parts) + PAST_PARTS
-
 /** The first place after a key. */
 export const justAfter = (parts: readonly Key[]): EncodedKey => `${encodeKey(parts)}00`
 
@@ -237,10 +227,7 @@ const hex32 = (word: number): string => (word >>> 0).toString(16).padStart(8, '0
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are one byte each.
 const ASCII = /^[\x01-\x7f]*$/
 
-/**
- * Each code unit for itself in the pattern of UTF-8. UTF-8 of whole characters would put those beyond U+FFFF after
- * U+E000 to U+FFFF, and their code units are before these.
- */
+/** Code unit by code unit in the pattern of UTF-8: whole characters beyond U+FFFF would come after U+E000 to U+FFFF. */
 function encodeString(text: string): EncodedKey {
   if (ASCII.test(text)) return Buffer.from(text, 'latin1').toString('hex')
   let encoded = ''
