@@ -1,7 +1,6 @@
 import Stripe from 'stripe'
 import type { Cards } from '../src/core.js'
-import { safely } from './stripe/card.js'
-import { chargeCard, refundCharge, saveCard } from './stripe/charge.js'
+import { chargeCard, refundCharge, safely, saveCard } from './stripe/charge.js'
 
 export interface StripeOptions {
   /** A test mode key: `sk_test_…`, or `rk_test_…` that may write PaymentIntents, SetupIntents, Customers, Charges and Refunds. */

@@ -77,11 +77,11 @@ const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boo
 const LONGEST_MS = 10_000
 const FIRST_MS = 100
 
+/** `isRepeatable`: a second attempt changes nothing that the first one changed. It reads, or has an Idempotency-Key. */
 export interface Attempt {
   /** Counts from 0. */
   readonly number: number
   readonly retries: number
-  /** Whether a second attempt changes nothing that the first one changed: it reads, or has an Idempotency-Key. */
   readonly isRepeatable: boolean
   readonly hasKey: boolean
 }

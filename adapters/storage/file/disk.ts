@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fdatasync,
-  fsync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import fs, { constants } from 'node:fs'
 import { copyFile, type FileHandle, link, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -67,11 +56,11 @@ export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<st
     if ((await handle.stat()).isFile()) await syncFile(handle)
   })
 
-export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
-export const syncContent = (handle: FileHandle): Promise<void> => synced(fdatasync, handle)
+export const syncFile = (handle: FileHandle): Promise<void> => synced(fs.fsync, handle)
+export const syncContent = (handle: FileHandle): Promise<void> => synced(fs.fdatasync, handle)
 
 /** By the number of the file: a `FileHandle` of Yarn's Plug'n'Play has neither `sync` nor `datasync`. */
-const synced = (sync: typeof fsync, { fd }: FileHandle): Promise<void> =>
+const synced = (sync: typeof fs.fsync, { fd }: FileHandle): Promise<void> =>
   new Promise((resolve, reject) => sync(fd, (error) => (error ? reject(error) : resolve())))
 
 /** Writes the names in a directory to the disk. Syncing a file does not do that. */
@@ -82,15 +71,15 @@ export async function syncDirectory(directory: string): Promise<void> {
 
 /** Like `syncDirectory`, for files that are written in the order of the calls. */
 export function syncDirectoryNow(directory: string): void {
-  if (process.platform !== 'win32') withFileNow(directory, 'r', fsyncSync)
+  if (process.platform !== 'win32') withFileNow(directory, 'r', fs.fsyncSync)
 }
 
 function withFileNow(file: string, flags: string, job: (handle: number) => void): void {
-  const handle = openSync(file, flags, PRIVATE)
+  const handle = fs.openSync(file, flags, PRIVATE)
   try {
     job(handle)
   } finally {
-    closeSync(handle)
+    fs.closeSync(handle)
   }
 }
 
@@ -99,14 +88,14 @@ export function writeFileNow(file: string, content: string | Uint8Array): void {
   const next = `${file}.next`
   try {
     withFileNow(next, 'w', (handle) => {
-      writeFileSync(handle, content)
-      fsyncSync(handle)
+      fs.writeFileSync(handle, content)
+      fs.fsyncSync(handle)
     })
-    renameSync(next, file)
+    fs.renameSync(next, file)
   } catch (error) {
     try {
       // A full disk needs the space.
-      rmSync(next, { force: true })
+      fs.rmSync(next, { force: true })
     } catch {
       // The next try replaces it.
     }
@@ -179,7 +168,7 @@ function changeOf(watched: WatchedFile | undefined): string | undefined {
   if (watched?.identity === undefined) return undefined
   const { file, identity } = watched
   try {
-    const stats = statSync(file, { bigint: true, throwIfNoEntry: false })
+    const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
     if (!stats) return `${file} was deleted by a different program`
     return inodeKey(stats) === identity ? undefined : `${file} was replaced by a different program`
   } catch {

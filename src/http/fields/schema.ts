@@ -25,10 +25,8 @@ export function timeOf(field: string, time: number | string | undefined): number
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
   if (Number.isSafeInteger(ms)) return ms
-  throw problem('field_invalid', {
-    detail: `"${field}" must be Unix seconds or an ISO 8601 date-time.`,
-    fields: { field },
-  })
+  const detail = `"${field}" must be Unix seconds or an ISO 8601 date-time.`
+  throw problem('field_invalid', { detail, fields: { field } })
 }
 
 /** One line without invisible characters. */
@@ -285,24 +283,17 @@ export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, ite
 
 export { component, strictComponent, z }
 
-const secretTimes = {
-  created_at: UnixSecondsDigits,
-  updated_at: UnixSecondsDigits,
-  deleted_at: z.nullable(UnixSecondsDigits),
-}
+const userSecret = <S extends z.ZodMiniType>(name: string, client_secret: S) =>
+  z.array(
+    component(name, {
+      ...{ client_id: z.TextId, client_secret, created_at: UnixSecondsDigits, updated_at: UnixSecondsDigits },
+      deleted_at: z.nullable(UnixSecondsDigits),
+    }),
+  )
 
-export const SecretsShape = z.array(
-  component('UserSecret', { client_id: z.TextId, client_secret: z.secret(z.string()), ...secretTimes }),
-)
-
+export const SecretsShape = userSecret('UserSecret', z.secret(z.string()))
 /** Client credentials as a token of some of them shows them. */
-export const KnownSecretsShape = z.array(
-  component('KnownUserSecret', {
-    client_id: z.TextId,
-    client_secret: z.secret(z.nullable(z.string())),
-    ...secretTimes,
-  }),
-)
+export const KnownSecretsShape = userSecret('KnownUserSecret', z.secret(z.nullable(z.string())))
 
 export const TwinPath = z.object({ hostname: z.Hostname })
 

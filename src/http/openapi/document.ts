@@ -53,10 +53,8 @@ export function documentOf(
   for (const { route, version } of listed) {
     const path = (version ? `/${version}${route.path}` : route.path).replace(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
-    operations[route.method.toLowerCase()] = operation(route, version, {
-      ...{ schemas, descriptions, least },
-      example: examples[route.id],
-    })
+    const parts = { schemas, descriptions, least, example: examples[route.id] }
+    operations[route.method.toLowerCase()] = operation(route, version, parts)
   }
   const tags = [...new Set(listed.map(({ route }) => route.tag))]
   return {

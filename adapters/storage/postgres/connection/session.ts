@@ -11,7 +11,6 @@ export class ConnectionLost extends Error {
   override name = 'ConnectionLost'
 }
 
-/** Who hears of what the database sends by itself. */
 export interface SessionListener {
   /** Gets what a `NOTIFY` of another session says. */
   onNotify(text: string): void

@@ -61,14 +61,12 @@ interface Group {
   readonly isOneByOne: boolean
 }
 
-/** A group that lands now. */
+/** A group that lands now. `unique`: undefined if each body checks its own. `same`: the first part, if nobody has committed since. */
 interface Landing {
   readonly session: Session
   readonly changes: GroupChanges
-  /** Undefined if each body checks its own. */
   readonly unique: UniqueKeys | undefined
   readonly commit: number
-  /** The first part, if nobody has committed since it was read. */
   readonly same: Part | undefined
 }
 
