@@ -179,9 +179,7 @@ async function digestOf(files: readonly Fetched[]): Promise<string> {
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Attributes that name what a page loads by itself, by tag. */
 const loaded: Record<string, string> = { script: 'src', link: 'href', img: 'src' }
-/** Links that a browser follows without a click. */
 const LOADED_LINK = /^(stylesheet|modulepreload|preload|icon|manifest)$/i
 
 /** The URLs of the scripts, styles, images and other files that the HTML of a page loads. `url` is where the page is. */

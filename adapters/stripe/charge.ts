@@ -125,7 +125,6 @@ export async function refundCharge(stripe: Stripe, refund: CardRefund): Promise<
   }
 }
 
-/** The newest refund, if all refunds together reach the amount. */
 function allGiven(refunds: readonly Stripe.Refund[], amount: number): Stripe.Refund | undefined {
   const given = refunds.filter(isGiven)
   return given.reduce((sum, each) => sum + each.amount, 0) >= amount ? given[0] : undefined
@@ -257,7 +256,6 @@ function refusalReason({ code, param }: { code?: string; param?: string }): stri
   return code ? `refused by Stripe, ${inWords(code)}` : 'refused by Stripe'
 }
 
-/** The reason for declining a card whose bank wants to ask the cardholder. */
 const AUTHENTICATION_REQUIRED = 'authentication required'
 const inWords = (code: string): string => code.replaceAll('_', ' ')
 

@@ -14,7 +14,6 @@ export interface JournaledCommit {
   readonly commit: number
   readonly counters?: Readonly<Record<string, number>> | undefined
   readonly rows?: Readonly<Record<string, readonly Row[]>> | undefined
-  /** The ids of rows removed. */
   readonly removed?: Readonly<Record<string, readonly Key[]>> | undefined
 }
 

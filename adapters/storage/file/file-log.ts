@@ -32,7 +32,6 @@ export interface FileLogOptions {
 
 /** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 export class FileLog implements CommitLog {
-  /** Runs when the log begins to close. */
   onClose = () => {}
   readonly #files: FileLogOptions
   readonly #low: Low<Snapshot>
@@ -206,7 +205,6 @@ export class FileLog implements CommitLog {
   }
 }
 
-/** The separately stored rows after a commit. */
 function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: readonly Changes[]) {
   const after = { ...before }
   for (const { collection, rows } of changes)

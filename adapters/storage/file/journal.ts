@@ -16,7 +16,6 @@ export interface JournalOptions {
   readonly file: string
   readonly store: string
   readonly commit: number
-  /** The parts that continue the data file. Empty if it holds everything. */
   readonly parts: readonly JournalPart[]
   /** Where the last commit of the newest part ends, and the size of all parts, in bytes. */
   readonly end: number

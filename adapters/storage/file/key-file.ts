@@ -9,7 +9,6 @@ import { checksumOf } from './line.js'
 
 type Rows = Readonly<Record<string, readonly Row[]>>
 
-/** The separately stored rows, as they are from one commit on. */
 interface Generation {
   readonly commit: number
   readonly rows: Rows

@@ -81,7 +81,6 @@ export class ChecksumOfLines {
 // Faster than padding.
 const hexOf = (checksum: number): string => (checksum + 0x1_0000_0000).toString(16).slice(1)
 
-/** Part of a file. */
 export interface ReadLine {
   readonly bytes: Buffer
   readonly number: number

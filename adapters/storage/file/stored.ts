@@ -29,7 +29,6 @@ export interface Stored {
   readonly long: LongFields
   /** In bytes: where the last commit of the newest part ends, and the size of all parts. */
   readonly journal: { readonly parts: readonly JournalPart[]; readonly end: number; readonly size: number }
-  /** Where the data file names the parts of its journal. */
   readonly partNames: PartNames
 }
 

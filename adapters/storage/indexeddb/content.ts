@@ -64,7 +64,6 @@ export function countCommit(store: IDBObjectStore): void {
   request.onsuccess = () => store.put(Number(request.result ?? 0) + 1, COMMITS_KEY)
 }
 
-/** The name of the database that keeps an older state, such as `farthing.v1`. */
 const copyName = (name: string, schema: number): string => `${name}.v${schema}`
 
 /** Puts a copy of an older state into a database of its own, for the release that wrote it, and removes still older ones. */
@@ -99,7 +98,6 @@ const collectionOf = (store: string): string | undefined =>
   store.startsWith(ROWS) ? store.slice(ROWS.length) : undefined
 
 interface Schema {
-  /** The declared collections, with exactly the indexes that they need. */
   readonly collections: readonly AnyCollection[]
   readonly others: ReadonlySet<string>
   /** Whether a different tab upgraded the database. Its indexes then stay: two versions of the code must not undo each other. */

@@ -19,7 +19,6 @@ export interface DatabaseOptions {
   readonly collections: readonly AnyCollection[]
   readonly patience: number
   readonly history: SchemaHistory
-  /** Runs a job while no tab reads or writes. */
   readonly alone: <T>(job: () => Promise<T>) => Promise<T>
 }
 

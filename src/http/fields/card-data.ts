@@ -44,7 +44,6 @@ interface ReadRow extends Row {
   readonly next: number
 }
 
-/** Reads the row whose first group begins here. */
 function readRow(text: string, start: number): ReadRow {
   const last: LastDigit[] = []
   let end = start

@@ -4,7 +4,6 @@ import type * as z from './zod.js'
 
 export type FieldSchema = z.core.$ZodType
 
-/** What a field says about its values besides their type. */
 interface Marks {
   readonly grade?: Evidence
   readonly isSecret?: true
@@ -26,7 +25,6 @@ export const marked =
 export const secret = marked({ isSecret: true })
 /** Marks a field whose value is another one in each repetition: an id, a time, a hash of such a value. */
 export const generated = marked({ isGenerated: true })
-/** An id that is a number. */
 export const Id = generated(int())
 /** An id with random letters or digits. */
 export const TextId = generated(string())
@@ -43,7 +41,6 @@ export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Mar
   return marksBySchema.get(schema)?.[mark] ?? (innerType && markOf(innerType, mark))
 }
 
-/** The definition of a schema, or of what it wraps. */
 function definitionOf(schema: FieldSchema): z.core.$ZodTypes['_zod']['def'] {
   const { def } = (schema as z.core.$ZodTypes)._zod // Every schema is one of these.
   return def.type === 'optional' || def.type === 'nullable' ? definitionOf(def.innerType) : def

@@ -29,7 +29,6 @@ export function timeOf(field: string, time: number | string | undefined): number
   throw problem('field_invalid', { detail, fields: { field } })
 }
 
-/** One line without invisible characters. */
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
 /** A name: one line of `least` to `most` characters. */
 export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
@@ -57,7 +56,6 @@ export const QuotedAmount = z.union([
 
 /** The quote: the price that the payer saw, and its digital quantity. If either has changed, nothing is charged. */
 export const quoteFields = { price: z.optional(QuotedAmount), dq: z.optional(ContentHash) }
-/** The lines of a cart as its payer saw them. */
 export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: QuotedAmount, dq: ContentHash }))
 
 /** A user without secrets (Micro Payment Service Interface, section 2). */

@@ -141,7 +141,6 @@ function errorSchema(
 
 const text = { type: 'string' }
 
-/** Headers of answers, by the names of their components. */
 export const headerComponents: Record<string, DocumentPart> = {
   'X-Evidence': {
     description: 'The evidence grade of the operation.',

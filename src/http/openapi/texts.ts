@@ -31,9 +31,7 @@ export type TextsOf<Routes extends Readonly<Record<string, object>>> = FeatureTe
 export interface Texts {
   /** At the top of the document, in Markdown. */
   readonly introduction: string
-  /** By the heading of operations. */
   readonly tags: Fields
-  /** Fields that mean the same everywhere. */
   readonly fields: Fields
   readonly features: readonly FeatureTexts[]
 }

@@ -5,7 +5,6 @@ import { Session, type SessionListener } from './session.js'
 const RECONNECT_CHECK_MS = 1000
 const LONGEST_WAIT_MS = 500
 
-/** Opens connections, and knows whether the database can be reached. */
 export class Database {
   /** Why the database cannot be used now. Undefined while all is well. */
   fault: StorageUnavailable | undefined

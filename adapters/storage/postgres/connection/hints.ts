@@ -8,7 +8,6 @@ export interface Hint {
   readonly text: string
 }
 
-/** The process that committed, and the names of the collections that it changed. */
 interface Told {
   readonly from: string
   readonly changed: readonly string[]
@@ -23,7 +22,6 @@ export class Hints {
   readonly #watchers: OnCommit[] = []
   #listening: Promise<Session | undefined> | undefined
   #again: ReturnType<typeof setTimeout> | undefined
-  /** How often it has tried in vain. */
   #tries = 0
   #isClosed = false
 

@@ -12,7 +12,6 @@ export class ConnectionLost extends Error {
 }
 
 export interface SessionListener {
-  /** Gets what a `NOTIFY` of another session says. */
   onNotify(text: string): void
   /** Called once, when the connection is lost or closed. */
   onLost(): void

@@ -17,7 +17,6 @@ const MOST_KNOWN_COMMITS = 4
 
 /** The last commits of this process, as long as no other process commits between them. */
 export class KnownCommits {
-  /** The last commit, as far as this process knows. */
   last: number | undefined
   /** The commit from which on all were this process's own. */
   #from = 0

@@ -31,13 +31,11 @@ interface Outcome {
   fail(error: unknown): void
 }
 
-/** How a body ran, before its changes are part of a group. */
 interface Run {
   readonly changes: readonly Changes[]
   /** What they replace, if someone watches. */
   readonly replaced: readonly ReplacedRow[]
   readonly counters: Counters
-  /** The ids that it drew from the counters. */
   readonly drawn: DrawnIds
   readonly outcome: Outcome
 }
@@ -52,7 +50,6 @@ interface Part {
   readonly ran?: Run | undefined
 }
 
-/** What lands together. */
 interface Group {
   readonly parts: Part[]
   /** Whether parts that were gathered while it waited for the head join it. */
@@ -220,7 +217,6 @@ export class GroupCommit {
     })
   }
 
-  /** Adds what was gathered while a group waited for the head. */
   #join({ parts }: Group): void {
     for (const part of [...this.#gathered]) {
       if (countWrites(parts) + part.writes.length > MOST_WRITES) break

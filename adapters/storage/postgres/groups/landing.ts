@@ -63,7 +63,6 @@ export async function hasLanded(session: Session, group: number, { tables, proce
 export class CommitWatch {
   readonly #watchers: ((replaced: Replaced) => void)[] = []
   #told: number | undefined
-  /** The commit of this process that is on its way. */
   #landing: number | undefined
 
   get isUsed(): boolean {
@@ -81,13 +80,11 @@ export class CommitWatch {
     this.#told = commit
   }
 
-  /** Tells what a commit replaces that is about to land. */
   tell(rows: Replaced['rows'], commit: number): void {
     this.#landing = commit
     if (rows.length > 0) this.#tell({ rows })
   }
 
-  /** Tells that a commit is about to replace the whole state. */
   tellImport(former: Replaced['former'], commit: number): void {
     this.#landing = commit
     this.#tell({ rows: [], ...(former ? { former } : { isUnknown: true }) })

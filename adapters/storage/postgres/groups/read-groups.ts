@@ -20,7 +20,6 @@ interface Reading {
 export class ReadGroups {
   readonly #all: readonly KeptSession[]
   readonly #free: KeptSession[]
-  /** Of the groups that begin. */
   readonly #heads = new Set<Promise<void>>()
   #waiting: Reading[] = []
 

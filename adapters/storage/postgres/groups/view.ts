@@ -117,7 +117,6 @@ export class View implements Reader {
     return has(this.#changed.rowsOf(collection)) || has(this.#rows.get(collection.name)?.rows)
   }
 
-  /** Shows changes from now on. */
   apply(changes: Iterable<Changes>): void {
     this.#changed.add(changes)
   }
@@ -182,7 +181,6 @@ function mergeChanges(
   return horizon && merged.length < limit ? undefined : merged.slice(0, limit)
 }
 
-/** Where statements are sent. */
 export interface Sender {
   query<R>(statement: Statement): Promise<readonly R[]>
 }
@@ -197,7 +195,6 @@ interface FoundRow {
 export class GatheredReads {
   #wanted = new Map<string, { readonly ids: Set<Key>; readonly found: Promise<ReadonlyMap<Key, Row>> }>()
   #asked = new Map<string, { readonly queries: Query[]; readonly found: Promise<Row[][]> }>()
-  /** Resolves when the reads of this turn are complete. */
   #turn: Promise<void> | undefined
 
   constructor(

@@ -48,7 +48,6 @@ async function* piecesOf(session: Session, table: Table): AsyncGenerator<Row[]> 
   }
 }
 
-/** A state that was checked can be put in the place of everything. */
 export function checkContent(state: State, collections: readonly AnyCollection[]): void {
   assertState(state)
   for (const each of collections) for (const row of state.rows[each.name] ?? []) assertKeys(each, row)
@@ -129,7 +128,6 @@ async function addTables(session: Session, tables: readonly Table[]): Promise<vo
 const keysOf = ({ columns }: Table): string => columns.map(({ name }) => `, ${quoted(name)} bytea`).join('')
 const indexOn = ({ name }: Table, column: KeyColumn): string => `create index on ${name} (${quoted(column.name)})`
 
-/** The names of the collections that have a table, in order. */
 export const tableNames = async (session: Session, { schema }: TableSet): Promise<string[]> =>
   [...(await columnsOf(session, schema)).keys()].filter((name) => !Object.values<string>(OWN).includes(name)).sort()
 
@@ -176,7 +174,6 @@ export class Counters {
     return Object.fromEntries([...this.#moved].map((name) => [name, this.#last.get(name) ?? 0]))
   }
 
-  /** What moved until now is stored. */
   kept(): void {
     this.#moved.clear()
   }
@@ -204,7 +201,6 @@ export const puttingCounters = ({ counters }: TableSet): string =>
   `insert into ${counters} (name, last) select key, value::int8 from json_each_text($1::text::json) ` +
   'on conflict (name) do update set last = excluded.last'
 
-/** Reads all counters, in the order of their names. */
 export async function readCounters({ counters }: TableSet, session: Session): Promise<[string, number][]> {
   const text = `select name, last from ${counters} order by name collate "C"`
   const rows = await session.query<{ readonly name: string; readonly last: string }>({ text })

@@ -53,7 +53,6 @@ export class TableSet {
   }
 }
 
-/** Tables that hold no collection. */
 export const OWN = { head: '_head', counters: '_counters', processes: '_processes' } as const
 
 /** The row of the head. Numbers are texts, because they have 64 bits. */
@@ -202,7 +201,6 @@ const PAST_PARTS = '03'
 const END = '00'
 const ESCAPED = '00ff'
 
-/** Encodes a key, or the start of one. */
 export const encodeKey = (parts: readonly Key[]): EncodedKey => parts.map(encodePart).join('')
 /** The first place past all keys that begin with these parts. */
 export const pastKeys = (parts: readonly Key[]): EncodedKey => encodeKey(parts) + PAST_PARTS
