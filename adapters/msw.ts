@@ -69,12 +69,11 @@ function headersOf(request: Request, cookies: Record<string, string>, place: Pla
   // Copied one by one: for a form, MSW's own `Headers` in Node copies only the Content-Type.
   const headers = new Headers([...request.headers])
   if (typeof location !== 'undefined') {
-    const { method } = request
     const takes = takesCookies(request, place)
     if (takes || isMixed(headers.get('cookie') ?? '')) headers.delete('cookie')
     const cookie = takes ? jar.header(cookies) : undefined
     if (cookie) headers.set('cookie', cookie)
-    if (!headers.has('origin') && (base.origin !== location.origin || (method !== 'GET' && method !== 'HEAD')))
+    if (!headers.has('origin') && (base.origin !== location.origin || !/^(GET|HEAD)$/.test(request.method)))
       headers.set('origin', location.origin)
   }
   // A page at `baseUrl` is a page of the service itself.

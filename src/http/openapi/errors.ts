@@ -50,13 +50,12 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   }
   const schema = schemas.add(name, errorSchema(route, codes, least))
   const shown = showsCode(least)
+  const sentence = (code: ProblemCode) => (shown ? `\`${code}\`: ` : '') + problemSentence(code)
   const responses = Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
       String(status),
       {
-        description: ofStatus
-          .map((code) => (shown ? `\`${code}\`: ${problemSentence(code)}` : problemSentence(code)))
-          .join('\n\n'),
+        description: ofStatus.map(sentence).join('\n\n'),
         ...(shown && { 'x-codes': ofStatus }),
         ...refusalHeaders(route, status, ofStatus),
         content: {

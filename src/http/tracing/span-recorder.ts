@@ -52,7 +52,15 @@ class SpanRecorder implements Recorder {
     }
     const parent = callerOf(incoming)
     const span = tracer.start({ name: name === '_OTHER' ? 'HTTP' : name, kind: 'server', attributes, parent })
-    return new RequestSpan(span, this.#portsIn(span), basePath)
+    const ports = this.#portsIn(span)
+    return {
+      ...recordedIn(span, ports),
+      takeBody() {},
+      end(ended, answer) {
+        ports.isEnded = true
+        endRequest(span, basePath, ended, answer)
+      },
+    }
   }
 
   /** Timers are no spans: they cause nothing outside, and begin when they have ended. */
@@ -62,7 +70,8 @@ class SpanRecorder implements Recorder {
     const traceparent = this.#writers.get(`${collections.messages}:${id}`) ?? null
     const attributes = { 'farthing.message.kind': kind, 'farthing.message.id': id }
     const span = tracer.start({ name: `deliver ${kind}`, kind: 'internal', attributes, parent: { traceparent } })
-    return new DeliverySpan(span, this.#portsIn(span))
+    const end = ({ failure }: { readonly failure?: unknown }) => span.end(failure === undefined ? undefined : 'failed')
+    return { ...recordedIn(span, this.#portsIn(span)), end }
   }
 
   noteMessage(eventId: number, { id }: LaterMessage): void {
@@ -83,60 +92,29 @@ class SpanRecorder implements Recorder {
   }
 }
 
-class RecordedSpan {
-  /** A span is no name of a request. */
-  readonly id = undefined
+/** A span is no name of a request. */
+const recordedIn = (span: TraceSpan, ports: TracedPorts) => ({
+  id: undefined,
+  over: (service: ServiceContext) => ports.over(service),
+  noteFault: (faultId: string) => span.set({ 'farthing.fault': faultId }),
+})
 
-  constructor(
-    protected readonly span: TraceSpan,
-    protected readonly ports: TracedPorts,
-  ) {}
-
-  over(service: ServiceContext): ServiceContext {
-    return this.ports.over(service)
+/** Only now the route is known, and with it which parts of the path are secret. */
+function endRequest(span: TraceSpan, basePath: string, incoming: Incoming, answer: RenderedAnswer | undefined): void {
+  const { endpoint, recording } = incoming
+  if (endpoint) {
+    const route = basePath + endpoint.path
+    span.rename(`${methodOf(incoming)} ${route}`)
+    // Whoever has the token of a link may use it.
+    const path = basePath + redactLinks(incoming.path)
+    span.set({ 'url.path': path, 'http.route': route, 'farthing.operation_id': endpoint.route.id })
   }
-
-  noteFault(faultId: string): void {
-    this.span.set({ 'farthing.fault': faultId })
-  }
-}
-
-class RequestSpan extends RecordedSpan implements RequestRecording {
-  constructor(
-    span: TraceSpan,
-    ports: TracedPorts,
-    readonly basePath: string,
-  ) {
-    super(span, ports)
-  }
-
-  takeBody(): void {}
-
-  /** Only now the route is known, and with it which parts of the path are secret. */
-  end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
-    const { span, ports, basePath } = this
-    const { endpoint, recording } = incoming
-    ports.isEnded = true
-    if (endpoint) {
-      const route = basePath + endpoint.path
-      span.rename(`${methodOf(incoming)} ${route}`)
-      // Whoever has the token of a link may use it.
-      const path = basePath + redactLinks(incoming.path)
-      span.set({ 'url.path': path, 'http.route': route, 'farthing.operation_id': endpoint.route.id })
-    }
-    span.set({
-      ...(answer && { 'http.response.status_code': answer.status }),
-      ...(recording?.id !== undefined && { 'farthing.request_id': recording.id }),
-    })
-    if (!answer) span.end('dropped')
-    else span.end(answer.status >= 500 ? String(answer.status) : undefined)
-  }
-}
-
-class DeliverySpan extends RecordedSpan implements WorkRecording {
-  end({ failure }: { readonly failure?: unknown }): void {
-    this.span.end(failure === undefined ? undefined : 'failed')
-  }
+  span.set({
+    ...(answer && { 'http.response.status_code': answer.status }),
+    ...(recording?.id !== undefined && { 'farthing.request_id': recording.id }),
+  })
+  if (!answer) span.end('dropped')
+  else span.end(answer.status >= 500 ? String(answer.status) : undefined)
 }
 
 /** Methods that HTTP knows. Others would make a name of their own each. */

@@ -89,22 +89,20 @@ function endFailed(span: TraceSpan, error: unknown): void {
 }
 
 class TracedStorage extends OverStorage implements ServiceStorage {
-  readonly #storage: ServiceStorage
-  readonly #ports: TracedPorts
-
-  constructor(storage: ServiceStorage, ports: TracedPorts) {
-    super(storage, {})
-    this.#storage = storage
-    this.#ports = ports
+  constructor(
+    readonly traced: ServiceStorage,
+    readonly ports: TracedPorts,
+  ) {
+    super(traced, {})
   }
 
   override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    const run = () => this.#storage.read(body, observer)
-    return this.#ports.isEnded ? run() : this.#ports.span(this.#named('storage read'), run)
+    const run = () => this.traced.read(body, observer)
+    return this.ports.isEnded ? run() : this.ports.span(this.#named('storage read'), run)
   }
 
   override write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    return this.#ports.span(this.#named('storage write'), async (span) => {
+    return this.ports.span(this.#named('storage write'), async (span) => {
       let runs = 0
       let puts: readonly RowChange[] = []
       const own: StorageObserver = { hasWritten: (commit) => void (puts = commit.rowChanges.filter(({ is }) => is)) }
@@ -113,8 +111,8 @@ class TracedStorage extends OverStorage implements ServiceStorage {
         return body(tx)
       }
       try {
-        const value = await this.#storage.write(counted, observer ? bothObservers(observer, own) : own)
-        this.#ports.onCommit(puts)
+        const value = await this.traced.write(counted, observer ? bothObservers(observer, own) : own)
+        this.ports.onCommit(puts)
         return value
       } finally {
         span.set({ 'farthing.storage.runs': runs, 'farthing.storage.puts': puts.length })
