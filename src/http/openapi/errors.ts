@@ -50,6 +50,12 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   }
   const schema = schemas.add(name, errorSchema(route, codes, least))
   const shown = showsCode(least)
+  const shaped = (status: number) =>
+    route.relays
+      ? orRelayed(schemas, name, schema)
+      : route.isJsonRpc && status === 400
+        ? orMessage(schemas, name, schema)
+        : schema
   const sentence = (code: ProblemCode) => (shown ? `\`${code}\`: ` : '') + problemSentence(code)
   const responses = Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
@@ -59,7 +65,7 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
         ...(shown && { 'x-codes': ofStatus }),
         ...refusalHeaders(route, status, ofStatus),
         content: {
-          'application/json': { schema: orOther(route, { status, name, schema, schemas }) },
+          'application/json': { schema: shaped(status) },
           ...(route.relays && { '*/*': { schema: {} } }),
           ...(hasPage(route) && { 'text/html': { schema: { type: 'string' } } }),
         },
@@ -70,28 +76,16 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   return isRefused ? responses : { ...responses, '400': { $ref: '#/components/responses/Malformed' } }
 }
 
-interface Either {
-  readonly name: string
-  readonly schema: DocumentPart
-  readonly schemas: Schemas
+/** A component for the schema of an answer of the service, or whatever an upstream service answered with that status. */
+export const orRelayed = (schemas: Schemas, name: string, schema: DocumentPart): DocumentPart => {
+  const relayed = { description: 'The answer of the upstream service, if it has this status.' }
+  return schemas.add(`${name}OrRelayed`, { anyOf: [schema, relayed], description: 'Of the service, or relayed.' })
 }
 
-/** A component for the schema of an answer of the service, or whatever an upstream service answered. */
-export const orRelayed = ({ name, schema, schemas }: Either): DocumentPart =>
-  schemas.add(`${name}OrRelayed`, { anyOf: [schema, relayedAnswer], description: 'Of the service, or relayed.' })
-
-/** What an upstream service answered, where the service has an answer of its own with the same status. */
-const relayedAnswer: DocumentPart = { description: 'The answer of the upstream service, if it has this status.' }
-
-/** A problem, or what else an operation answers with a status at which it refuses. */
-function orOther(
-  { relays, isJsonRpc }: Route,
-  { status, ...either }: Either & { readonly status: number },
-): DocumentPart {
-  if (relays) return orRelayed(either)
-  if (!isJsonRpc || status !== 400) return either.schema
-  const anyOf = [either.schema, { $ref: '#/components/schemas/JsonRpcMessage' }]
-  return either.schemas.add(`${either.name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
+/** A problem, or what an operation answers with the status 400 at which it refuses. */
+function orMessage(schemas: Schemas, name: string, schema: DocumentPart): DocumentPart {
+  const anyOf = [schema, { $ref: '#/components/schemas/JsonRpcMessage' }]
+  return schemas.add(`${name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
 }
 
 const hasPage = ({ refused, produces, auth }: Route): boolean =>

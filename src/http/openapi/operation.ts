@@ -142,17 +142,17 @@ const hasBody = ({ result, produces, status }: Route): boolean => status !== 303
 
 function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPart {
   const { id, result, relays, produces = ['application/json'] } = route
+  const name = componentName(id, 'Answer')
   const isShown = (type: string) => type !== 'application/json' || !result || !isWeakField(result, least)
   const shape = (type: string) =>
     type === 'application/json' && result
-      ? schemas.reference(result, { id, name: componentName(id, 'Answer') })
+      ? schemas.reference(result, { id, name })
       : { type: 'string', ...(type === 'application/pdf' && { contentMediaType: type }) }
-  const named = (schema: DocumentPart) => ({ name: componentName(id, 'Answer'), schema, schemas })
   const examples = (type: string) =>
     type === 'application/json' && result ? recorded(result, example?.answer, least) : {}
   const own = produces
     .filter(isShown)
-    .map((type) => [type, { schema: relays ? orRelayed(named(shape(type))) : shape(type), ...examples(type) }])
+    .map((type) => [type, { schema: relays ? orRelayed(schemas, name, shape(type)) : shape(type), ...examples(type) }])
   return { ...Object.fromEntries(own), ...(relays && { '*/*': { schema: {} } }) }
 }
 

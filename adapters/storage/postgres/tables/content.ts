@@ -181,18 +181,15 @@ export class Counters {
 
 /** The ids that a body drew. No row has one of them yet. */
 export class DrawnIds {
-  readonly #drawn = new Map<string, Set<Key>>()
+  readonly #drawn = new Set<string>()
 
   note(of: readonly string[], ids: number[]): number[] {
-    for (const [at, name] of of.entries()) {
-      const known = this.#drawn.get(name) ?? new Set()
-      this.#drawn.set(name, known.add(ids[at] ?? 0))
-    }
+    for (const [at, name] of of.entries()) this.#drawn.add(`${name} ${ids[at]}`)
     return ids
   }
 
   has({ name }: AnyCollection, id: Key): boolean {
-    return this.#drawn.get(name)?.has(id) ?? false
+    return typeof id === 'number' && this.#drawn.has(`${name} ${id}`)
   }
 }
 

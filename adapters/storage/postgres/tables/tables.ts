@@ -77,9 +77,7 @@ export class Table {
   readonly columns: readonly KeyColumn[]
   /** Indexes that hold each key once, with their names. */
   readonly unique: readonly (readonly [name: string, index: Index<Row>])[]
-  readonly #getMany: string
   readonly #put: string
-  readonly #remove: string
   readonly #finds = new Map<string, string>()
 
   /** Throws a TypeError if PostgreSQL would cut off a name. */
@@ -100,15 +98,14 @@ export class Table {
     const names = ['id', 'row', ...keys]
     const arrays = names.map((name, i) => `$${i + 1}::${name === 'row' ? 'json' : 'bytea'}[]`)
     const changed = names.slice(1).map((name) => `${name} = excluded.${name}`)
-    this.#getMany = `select row from ${this.name} where id = any($1::bytea[])`
     this.#put =
       `insert into ${this.name} (${names.join(', ')}) select * from unnest(${arrays.join(', ')}) ` +
       `on conflict (id) do update set ${changed.join(', ')}`
-    this.#remove = `delete from ${this.name} where id = any($1::bytea[])`
   }
 
   getMany(ids: Iterable<Key>): Statement {
-    return { text: this.#getMany, parameters: [keyArray([...ids].map((id) => encodeKey([id])))] }
+    const text = `select row from ${this.name} where id = any($1::bytea[])`
+    return { text, parameters: [keyArray([...ids].map((id) => encodeKey([id])))] }
   }
 
   put(rows: readonly Row[]): Statement {
@@ -120,7 +117,8 @@ export class Table {
   }
 
   remove(ids: readonly Key[]): Statement {
-    return { text: this.#remove, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
+    const text = `delete from ${this.name} where id = any($1::bytea[])`
+    return { text, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
   }
 
   /** Runs queries of one index and direction. Answers rows with `n`, the number of their query from 1 up, in key order in each. */
