@@ -6,25 +6,19 @@ type Parts = Omit<Refusal, keyof Error> & { readonly message: string; readonly f
 /** A call that the service refused. The extra fields of its code are properties. */
 export class Refusal extends Error {
   /** The code of the service, such as `price_changed`. `unknown` if the service sent none, as a live service may. */
-  readonly code: string
+  readonly code!: string
   /** The HTTP status. */
-  readonly status: number
+  readonly status!: number
   /** The id of the operation, such as `createPayment`. */
-  readonly operation: string
+  readonly operation!: string
   /** The address of the page that explains the code. */
-  readonly docs: string | undefined
+  readonly docs!: string | undefined
   /** The headers of the answer. */
-  readonly headers: Headers
+  readonly headers!: Headers
 
-  constructor({ message, code, status, operation, docs, headers, fields }: Parts) {
+  constructor({ message, fields, ...parts }: Parts) {
     super(message)
-    Object.assign(this, fields)
-    this.name = 'Refusal'
-    this.code = code
-    this.status = status
-    this.operation = operation
-    this.docs = docs
-    this.headers = headers
+    Object.assign(this, fields, { name: 'Refusal', ...parts })
   }
 }
 

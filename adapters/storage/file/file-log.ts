@@ -33,26 +33,24 @@ export interface FileLogOptions {
 /** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 export class FileLog implements CommitLog {
   onClose = () => {}
-  readonly #files: FileLogOptions
   readonly #low: Low<Snapshot>
   #commit: number
   /** The size of the journal, in bytes, at which the data file is next rewritten. */
   #bound: number
   #rewriting: Promise<void> | undefined
 
-  constructor(files: FileLogOptions) {
-    this.#files = files
+  constructor(readonly files: FileLogOptions) {
     this.#low = new Low(files.dataFile, BLANK)
     this.#commit = files.journal.commit
     this.#bound = files.journalLimit
   }
 
   get fault(): StorageUnavailable | undefined {
-    return this.#files.journal.fault
+    return this.files.journal.fault
   }
 
   prepare(changes: readonly Changes[]): readonly Changes[] {
-    const { journal, long } = this.#files
+    const { journal, long } = this.files
     if (journal.fault) throw journal.fault
     return this.#orFail(() => long.store(changes))
   }
@@ -62,12 +60,12 @@ export class FileLog implements CommitLog {
     try {
       return act()
     } catch (cause) {
-      throw this.#files.journal.fail(cause)
+      throw this.files.journal.fail(cause)
     }
   }
 
   append({ changes, counters }: Commit): Promise<void> {
-    const { journal, keyFile, long } = this.#files
+    const { journal, keyFile, long } = this.files
     if (journal.fault) throw journal.fault
     const apart = changes.filter(({ collection }) => separatelyStored.has(collection.name))
     const number = this.#commit + 1
@@ -80,7 +78,7 @@ export class FileLog implements CommitLog {
   }
 
   async recover(): Promise<void> {
-    const { journal, keyFile } = this.#files
+    const { journal, keyFile } = this.files
     await journal.recover(() => {
       keyFile.forget(journal.commit)
       this.#commit = journal.commit
@@ -88,7 +86,7 @@ export class FileLog implements CommitLog {
   }
 
   async replaced(): Promise<void> {
-    const { path, journal, keyFile, tables, long } = this.#files
+    const { path, journal, keyFile, tables, long } = this.files
     await this.#rewriting
     storeLongFields(tables, long)
     const before = this.#commit
@@ -107,12 +105,12 @@ export class FileLog implements CommitLog {
       const message = `${path} could not be written (${messageOf(cause)})`
       throw new StorageUnavailable(message, { cause, reason: reasonOf(cause) })
     }
-    this.#bound = Math.max(this.#files.journalLimit, 2 * (await sizeOf(path)))
+    this.#bound = Math.max(this.files.journalLimit, 2 * (await sizeOf(path)))
     if (journal.fault) throw journal.fault
   }
 
   async close(): Promise<void> {
-    const { path, journal, dataFile, lock, wholeLimit, warn } = this.#files
+    const { path, journal, dataFile, lock, wholeLimit, warn } = this.files
     this.onClose()
     try {
       await this.#rewriting
@@ -127,13 +125,13 @@ export class FileLog implements CommitLog {
   }
 
   #writeKeys(generation: Parameters<KeyFile['write']>[0]): void {
-    const { journal, keyFile } = this.#files
+    const { journal, keyFile } = this.files
     this.#orFail(() => keyFile.write(generation, journal.commit))
   }
 
   /** Writes everything into the data file, so that no journal continues it. */
   async #writeWhole(commit: number): Promise<void> {
-    const { dataFile, journal, path } = this.#files
+    const { dataFile, journal, path } = this.files
     const snapshot = this.#snapshot(commit)
     await this.#save(snapshot)
     await journal.exclusively(async () => {
@@ -152,7 +150,7 @@ export class FileLog implements CommitLog {
   }
 
   async #rewriteInTime(): Promise<void> {
-    const { path, journal, warn } = this.#files
+    const { path, journal, warn } = this.files
     try {
       // Wait until the commit that started this, which has its number already, is in the tables.
       await turnOfTheLoop()
@@ -167,7 +165,7 @@ export class FileLog implements CommitLog {
 
   /** Every commit in the data file was in the journal first. The journal drops only commits that two data files have. */
   async #rewrite(): Promise<void> {
-    const { path, journal, dataFile, journalLimit } = this.#files
+    const { path, journal, dataFile, journalLimit } = this.files
     const commit = this.#commit
     const snapshot = this.#snapshot(commit)
     // Until then, a commit in the snapshot may still fail.
@@ -185,12 +183,12 @@ export class FileLog implements CommitLog {
   }
 
   #removeUnused({ rows }: Snapshot): void {
-    const { long, tables } = this.#files
+    const { long, tables } = this.files
     long.removeUnused((collection) => [...(rows[collection] ?? []), ...tables.rowsIn(collection)])
   }
 
   #snapshot(commit: number): Snapshot {
-    const { store, tables } = this.#files
+    const { store, tables } = this.files
     const { counters, rows } = tables.state()
     return { schema: schemaHistory.current, store, commit, counters, rows: divideRows(rows).together, journals: [] }
   }
