@@ -3,15 +3,14 @@ import { anonymous, type ClientIdentity, type Exchange, type Signer, signerOf } 
 import { groupsOf } from './client/groups.js'
 import type { Grade } from './client/interface.js'
 import { clientOperations, type Groups } from './client/operations.js'
-import { endpointsOf, isGrade } from './client/request.js'
-import { type Fetch, type InProcess, targetOf } from './client/target.js'
+import { endpointsOf, type Fetch, type InProcess, isGrade, targetOf } from './client/request.js'
 
 export type { ClientCredentials, ClientIdentity, SessionCredentials, TokenCredentials } from './client/credentials.js'
 export type { CallOptions, Grade, List, ListOperation, Operation, Outcome } from './client/interface.js'
 export type { Code } from './client/operations.js'
 export { isRefusal, Refusal, type RefusalOf } from './client/refusal.js'
+export type { Fetch, InProcess } from './client/request.js'
 export type * from './client/shapes.js'
-export type { Fetch, InProcess } from './client/target.js'
 
 export interface ClientOptions<G extends Grade = Grade> {
   /** Sends the requests. Default: the service's own in process, and the global `fetch` over HTTP. */

@@ -1,6 +1,5 @@
 import { type HttpHandler, HttpResponse, http } from 'msw'
 import { AnswerDropped, checkOptions, type FetchSource, Problem, type Service } from '../src/core.js'
-import { CookieJar, isMixed } from './msw/page-cookies.js'
 
 export interface HandlersOptions {
   /** The URL that pages and tests send requests to. Default: the service's own base URL. */
@@ -54,7 +53,6 @@ async function refuseBody(): Promise<never> {
   })
 }
 
-/** Where the handlers answer, what they answer for, and what they keep for the page. */
 interface Place {
   readonly base: URL
   readonly own: URL
@@ -71,12 +69,11 @@ function headersOf(request: Request, cookies: Record<string, string>, place: Pla
   // Copied one by one: for a form, MSW's own `Headers` in Node copies only the Content-Type.
   const headers = new Headers([...request.headers])
   if (typeof location !== 'undefined') {
-    const { method } = request
     const takes = takesCookies(request, place)
     if (takes || isMixed(headers.get('cookie') ?? '')) headers.delete('cookie')
     const cookie = takes ? jar.header(cookies) : undefined
     if (cookie) headers.set('cookie', cookie)
-    if (!headers.has('origin') && (base.origin !== location.origin || (method !== 'GET' && method !== 'HEAD')))
+    if (!headers.has('origin') && (base.origin !== location.origin || !/^(GET|HEAD)$/.test(request.method)))
       headers.set('origin', location.origin)
   }
   // A page at `baseUrl` is a page of the service itself.
@@ -84,7 +81,6 @@ function headersOf(request: Request, cookies: Record<string, string>, place: Pla
   return headers
 }
 
-/** The class that the service creates its answer from. */
 function answering(request: Request, place: Place): NonNullable<FetchSource['Response']> {
   // In Node without a page, clients keep their cookies themselves.
   const isPage = typeof location !== 'undefined'
@@ -128,4 +124,33 @@ function cookieFor({ pathname, protocol }: URL, init: ResponseInit | undefined):
   const cookie = headers.get('set-cookie')?.replace(/; Path=[^;]*/, `; Path=${pathname.replace(/(?<=.)\/+$/, '')}`)
   if (cookie) headers.set('set-cookie', protocol === 'https:' ? cookie : cookie.replace('; Secure', ''))
   return headers
+}
+
+/** Cookies of a page, which a browser hides from its scripts. MSW 2 keeps them, and so does MSW 3 in a browser, but not in Node. */
+
+/** MSW 2 adds the cookies that it keeps to the Cookie header of every request, and names their attributes as cookies. */
+const attribute = /^(expires|max-age|domain|path|samesite)$/i
+const attributes = /(?:^|[;,])\s*(?:expires|max-age|domain|path|samesite)=/i
+
+/** Whether MSW has added cookies that it keeps to a Cookie header. Otherwise the client itself has sent it. */
+const isMixed = (cookie: string): boolean => attributes.test(cookie)
+
+class CookieJar {
+  /** By name, as `name=value`. */
+  readonly #pairs = new Map<string, string>()
+
+  keep(setCookie: string): void {
+    const [pair = '', ...rest] = setCookie.split(/;\s*/)
+    const [name = ''] = pair.split('=', 1)
+    if (rest.some((each) => each.toLowerCase() === 'max-age=0')) this.#pairs.delete(name)
+    else this.#pairs.set(name, pair)
+  }
+
+  /** A Cookie header with what MSW found for the request, which includes what its client has sent. Null if there is none. */
+  header(found: Readonly<Record<string, string>>): string | null {
+    const pairs = new Map(this.#pairs)
+    for (const [name, value] of Object.entries(found))
+      if (!attribute.test(name)) pairs.set(name, `${name}=${encodeURIComponent(value)}`)
+    return pairs.size > 0 ? [...pairs.values()].join('; ') : null
+  }
 }

@@ -12,11 +12,12 @@ import { type Client, client } from 'farthing/client'
 import { serve } from 'farthing/node'
 import { environmentOf } from './testing/environment.js'
 import { reportFailure } from './testing/failure-report.js'
-import { type CodeFor, mailedCodes } from './testing/mailed-codes.js'
 import {
+  type CodeFor,
   checkSeededOptions,
   closeFork,
   type GivenSeed,
+  mailedCodes,
   type SeededBy,
   type SeededService,
   type SeededServiceOptions,
@@ -124,21 +125,19 @@ type Respond = Service['respond']
  * A fork below `/_sandbox/forks` would not do: its pages are controls, which no page of another origin may frame.
  */
 class SandboxServer<S extends GivenSeed> {
-  readonly #options: SeededServiceOptions<S>
-  readonly #port: number
   #answer: Respond = async () => new Response(null, { status: 503 })
   #answerOfTest: Respond | undefined
 
-  constructor(options: SeededServiceOptions<S>, port: number) {
-    this.#options = options
-    this.#port = port
-  }
+  constructor(
+    readonly options: SeededServiceOptions<S>,
+    readonly port: number,
+  ) {}
 
   async start(): Promise<FarthingWorker<S> & { close(): Promise<void> }> {
     const respond: Respond = (request, source) => (this.#answerOfTest ?? this.#answer)(request, source)
-    const served = await serve({ respond }, { port: this.#port })
+    const served = await serve({ respond }, { port: this.port })
     try {
-      const { service, seeded } = await startSeeded({ baseUrl: served.url, ...this.#options })
+      const { service, seeded } = await startSeeded({ baseUrl: served.url, ...this.options })
       this.#answer = service.respond
       return {
         service,

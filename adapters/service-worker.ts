@@ -1,8 +1,7 @@
 import { AnswerDropped, checkOptions, consoleLog, type FetchSource } from '../src/core.js'
 import { isBelow, Precache } from './service-worker/precache.js'
 import { CLAIM } from './service-worker/register.js'
-import { headersOf } from './service-worker/request-headers.js'
-import { CookieResponse, SessionJar } from './service-worker/session-jar.js'
+import { CookieResponse, headersOf, SessionJar } from './service-worker/session-jar.js'
 
 export { type RegisterOptions, register } from './service-worker/register.js'
 
@@ -69,7 +68,6 @@ function checkScope(service: Partial<Handler> | undefined): void {
 
 const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '')
 
-/** All base URLs that the worker answers for, the service's own first. */
 const basesOf = ({ baseUrl }: Handler, { standsFor = [] }: HandleOptions): [string, ...string[]] => [
   withoutSlash(baseUrl),
   ...[standsFor].flat().map(withoutSlash),
@@ -113,10 +111,8 @@ export function fire(service: Handler, options: FireOptions = {}): void {
   const scope = globalThis as WorkerScope & typeof globalThis // TypeScript's types here are for pages.
   const { precache = [], ...handled } = options
   const answerRequest = handle(service, handled)
-  const files =
-    precache.length > 0
-      ? new Precache(precache, { scope: scope.registration.scope, services: basesOf(service, handled) })
-      : undefined
+  const bases = basesOf(service, handled)
+  const files = precache.length > 0 ? new Precache(precache, scope.registration.scope, bases) : undefined
   scope.addEventListener('install', (event) => event.waitUntil(install(scope, files)))
   scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   scope.addEventListener('message', (event) => {

@@ -1,9 +1,6 @@
 import Stripe from 'stripe'
 import type { Cards } from '../src/core.js'
-import { chargeCard } from './stripe/charge.js'
-import { safely } from './stripe/failure.js'
-import { refundCharge } from './stripe/refund.js'
-import { saveCard } from './stripe/save.js'
+import { chargeCard, refundCharge, safely, saveCard } from './stripe/charge.js'
 
 export interface StripeOptions {
   /** A test mode key: `sk_test_…`, or `rk_test_…` that may write PaymentIntents, SetupIntents, Customers, Charges and Refunds. */

@@ -2,11 +2,12 @@ import type { Seed, Service } from 'farthing'
 import { type Client, client } from 'farthing/client'
 import { test as base, type TestAPI, type TestContext } from 'vitest'
 import { reportFailure } from './testing/failure-report.js'
-import { type CodeFor, mailedCodes } from './testing/mailed-codes.js'
 import {
+  type CodeFor,
   checkSeededOptions,
   closeFork,
   type GivenSeed,
+  mailedCodes,
   type SeededBy,
   type SeededService,
   type SeededServiceOptions,

@@ -15,10 +15,8 @@ import { routeList, texts } from './route-table.js'
  */
 export function writeOperations(): string {
   return [
-    `import type { ClientOperation } from '../src/composition/client-operation.js'`,
-    `import type { CommonCode } from '../adapters/client/common-codes.js'`,
-    `import type { CallOptions, Grade, ListOperation, Operation } from './interface.js'
-import type { FollowOperation } from '../adapters/client/interface.js'`,
+    `import type { ClientOperation } from '../../src/composition/client-operation.js'`,
+    `import type { CallOptions, CommonCode, FollowOperation, Grade, ListOperation, Operation } from './interface.js'`,
     `import type { RefusalOf } from './refusal.js'`,
     `export const clientOperations: readonly ClientOperation[] = ${JSON.stringify(clientOperations)}`,
     writeCodes(),

@@ -1,16 +1,13 @@
 import type { Signature, Signer } from './credentials.js'
 import type { Grade } from './interface.js'
-import { Refusal, readAnswer } from './refusal.js'
-import { type Endpoint, type Prepared, prepare, type Sent } from './request.js'
-import { refuseRedirect, type Target } from './target.js'
+import { isRefusal, Refusal, readAnswer } from './refusal.js'
+import { type Endpoint, type Prepared, prepare, refuseRedirect, type Sent, type Target } from './request.js'
 
-/** What the clients of one target share. */
 export interface Connection {
   readonly target: Target
   readonly evidence: Grade
   readonly retries: number
   readonly controlToken: string | undefined
-  /** What the answers of the service have shown. */
   readonly learned: { takesKeys: boolean }
 }
 
@@ -70,38 +67,26 @@ async function signatureFor({ reads, path }: Endpoint, signer: Signer): Promise<
 }
 
 /** Whether a refusal says that the token is not valid any more. Strict modes do not say which 401 it is. */
-const isStale = (error: unknown): boolean =>
-  error instanceof Refusal && error.status === 401 && (error.code === 'token_invalid' || error.code === 'unknown')
+const isStale = (error: unknown): boolean => isRefusal(error, 'token_invalid', 'unknown') && error.status === 401
 
-/**
- * Whether a strict service may have refused the key that the client made. It has changed nothing then. Without a key, the
- * call is not repeated after a cut. A key that the caller chose is not left out, because the caller relies on it.
- */
+/** Whether a strict service refused the key that the client made, and so changed nothing. Callers rely on a key of their own. */
 const isKeyRefused = (error: unknown, { key }: Prepared, { options }: Sent): boolean =>
-  key !== undefined &&
-  options.idempotencyKey === undefined &&
-  error instanceof Refusal &&
-  error.code === 'evidence_refused'
-
-/** When an attempt may be repeated, and after which time. */
+  key !== undefined && options.idempotencyKey === undefined && isRefusal(error, 'evidence_refused')
 
 /** No wait is longer. A refusal that asks for more is thrown at once. */
 const LONGEST_MS = 10_000
 const FIRST_MS = 100
 
+/** `isRepeatable`: a second attempt changes nothing that the first one changed. It reads, or has an Idempotency-Key. */
 export interface Attempt {
   /** Counts from 0. */
   readonly number: number
   readonly retries: number
-  /** Whether a second attempt changes nothing that the first one changed: it reads, or has an Idempotency-Key. */
   readonly isRepeatable: boolean
   readonly hasKey: boolean
 }
 
-/**
- * The milliseconds to wait before the next attempt, after a refusal or an error of the network. Undefined if there is no
- * next one.
- */
+/** The milliseconds to wait before the next attempt, after a refusal or a network error. Undefined if there is none. */
 export function waitAfter(failure: unknown, attempt: Attempt): number | undefined {
   if (attempt.number >= attempt.retries) return undefined
   // Half of it is random, so that callers who failed together do not come back together.
@@ -120,23 +105,17 @@ function isTransient({ status, code }: Refusal, { isRepeatable, hasKey }: Attemp
 }
 
 /** Waits. Rejects with the reason of the signal if that fires. */
-export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
+export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    await unlessAborted(new Promise<void>((resolve) => (timer = setTimeout(resolve, ms))), signal)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Waits for what other calls need too. Rejects with the reason of the signal if that fires first. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   signal.throwIfAborted()
   let stop = () => {}

@@ -18,19 +18,16 @@ export interface SessionCredentials {
 /** Who calls. `guest`: a session that the service issues with the first answer, and that this client keeps. */
 export type ClientIdentity = ClientCredentials | TokenCredentials | SessionCredentials | 'guest'
 
-/** What a call sends to say who is calling. */
 export interface Signature {
   readonly headers: Readonly<Record<string, string>>
   /** Gets something better after a 401. Resolves to false if there is nothing. Absent: there never is. */
   readonly renew?: () => Promise<boolean>
 }
 
-/** Whoever a client calls as. */
 export interface Signer {
   sign(): Promise<Signature>
   /** The client credentials, for the operations that read them. */
   readonly basic?: string | undefined
-  /** Sees the headers of each answer. */
   learn?(headers: Headers): void
 }
 
@@ -46,8 +43,8 @@ export function signerOf(identity: ClientIdentity, exchange: Exchange): Signer {
     ClientCredentials & TokenCredentials & SessionCredentials
   > // Of a union, one has some of these.
   if (client_id && client_secret)
-    return new TokenSigner(exchange, undefined, `Basic ${btoa(`${client_id}:${client_secret}`)}`)
-  if (access_token) return new TokenSigner(exchange, { access_token, refresh_token }, undefined)
+    return tokenSigner(exchange, undefined, `Basic ${btoa(`${client_id}:${client_secret}`)}`)
+  if (access_token) return tokenSigner(exchange, { access_token, refresh_token }, undefined)
   if (session_id) return sessionSigner(session_id)
   throw new TypeError(
     'as() needs credentials: { client_id, client_secret }, { access_token }, { session_id } or "guest". See `accounts` and `users` of a seed.',
@@ -66,50 +63,38 @@ function sessionSigner(first: string | undefined): Signer {
 }
 
 /** Keeps the tokens of a caller. Calls that find a token expired at the same time wait for one exchange. */
-class TokenSigner implements Signer {
-  #pair: TokenCredentials | undefined
-  #pending: Promise<void> | undefined
+function tokenSigner(exchange: Exchange, first: TokenCredentials | undefined, basic: string | undefined): Signer {
+  let pair = first
+  let pending: Promise<void> | undefined
 
-  constructor(
-    readonly exchange: Exchange,
-    pair: TokenCredentials | undefined,
-    readonly basic: string | undefined,
-  ) {
-    this.#pair = pair
-  }
-
-  async sign(): Promise<Signature> {
-    if (!this.#pair) await this.#next()
-    const token = this.#pair?.access_token
-    return { headers: { authorization: `Bearer ${token}` }, renew: () => this.#replace(token) }
-  }
-
-  /** Another call may have replaced this token already. */
-  async #replace(stale: string | undefined): Promise<boolean> {
-    if (this.#pair?.access_token !== stale) return true
-    if (!this.basic && !this.#pair?.refresh_token) return false
-    await this.#next()
-    return true
-  }
-
-  #next(): Promise<void> {
-    this.#pending ??= this.#exchange().finally(() => {
-      this.#pending = undefined
-    })
-    return this.#pending
-  }
-
-  async #exchange(): Promise<void> {
-    const refresh = this.#pair?.refresh_token
+  async function replacePair(): Promise<void> {
+    const refresh = pair?.refresh_token
     try {
       if (refresh) {
-        this.#pair = await this.exchange(`Bearer ${refresh}`)
+        pair = await exchange(`Bearer ${refresh}`)
         return
       }
     } catch (error) {
       // The refresh token was used, revoked or has expired.
-      if (!this.basic || !(error instanceof Error && 'status' in error && error.status === 401)) throw error
+      if (!basic || !(error instanceof Error && 'status' in error && error.status === 401)) throw error
     }
-    if (this.basic) this.#pair = await this.exchange(this.basic)
+    if (basic) pair = await exchange(basic)
+  }
+
+  const next = () => (pending ??= replacePair().finally(() => (pending = undefined)))
+  return {
+    basic,
+    async sign() {
+      if (!pair) await next()
+      const token = pair?.access_token
+      const renew = async () => {
+        // Another call may have replaced this token already.
+        if (pair?.access_token !== token) return true
+        if (!basic && !pair?.refresh_token) return false
+        await next()
+        return true
+      }
+      return { headers: { authorization: `Bearer ${token}` }, renew }
+    },
   }
 }

@@ -1,6 +1,5 @@
-import { type Connection, perform } from './call.js'
+import { type Connection, pause, perform } from './call.js'
 import type { Signer } from './credentials.js'
-import { follow } from './follow.js'
 import type { CallOptions, ItemOf, List, Outcome } from './interface.js'
 import { nameOf } from './naming.js'
 import { clientOperations } from './operations.js'
@@ -9,7 +8,6 @@ import { type Endpoint, endpointsOf, isWeaker, type Sent } from './request.js'
 
 type Run = (sent: Sent, as?: Endpoint) => Promise<unknown>
 type Method = (...call: unknown[]) => unknown
-
 const endpoints = clientOperations.flatMap(endpointsOf)
 
 /** The operations of a client in their groups, without those that are too weak for it. */
@@ -82,10 +80,9 @@ function readArguments({ path, takes }: Endpoint, name: string, args: readonly u
   })
   const rest = args.slice(names.length)
   const fields = takes ? rest.shift() : undefined
-  if (takes === 'text' ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
-    throw new TypeError(
-      `The fields of ${name} are ${takes === 'text' ? 'a text' : 'an object'}, not ${argumentText(fields)}.`,
-    )
+  const isText = takes === 'text'
+  if (isText ? typeof fields !== 'string' : fields !== undefined && !isRecord(fields))
+    throw new TypeError(`The fields of ${name} are ${isText ? 'a text' : 'an object'}, not ${argumentText(fields)}.`)
   const [options = {}, ...more] = rest
   if (!isRecord(options)) throw new TypeError(`The options of ${name} are an object, not ${argumentText(options)}.`)
   const unknownName = Object.keys(options).find((option) => !optionNames.has(option))
@@ -107,13 +104,9 @@ type Fields = Readonly<Record<string, unknown>>
 type Page = Readonly<Record<string, unknown>>
 
 /** A list whose pages `read` reads, from these fields on. `by` is the field that asks for the next page. */
-export function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fields) => Promise<unknown>): List<Page> {
+function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fields) => Promise<unknown>): List<Page> {
   const page = async (of: Fields) => (await read(of)) as Page // A list answers with an object.
   let first: Promise<Page> | undefined
-  const readFirst = () => {
-    first ??= page(fields)
-    return first
-  }
   async function* pages() {
     const nextOf = by === 'after' ? fieldsAfter : fieldsBehind
     for (let next: Fields | undefined = fields; next; ) {
@@ -124,7 +117,7 @@ export function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fi
   }
   return {
     // biome-ignore lint/suspicious/noThenProperty: `await` reads one page.
-    then: (...handlers) => readFirst().then(...handlers),
+    then: (...handlers) => (first ??= page(fields)).then(...handlers),
     pages,
     async *[Symbol.asyncIterator]() {
       for await (const each of pages()) yield* itemsOf(each) as ItemOf<Page>[]
@@ -132,8 +125,7 @@ export function listOf(fields: Fields, by: 'after' | 'offset', read: (fields: Fi
   }
 }
 
-/** The only array of a page. */
-export const itemsOf = (page: object): unknown[] => Object.values(page).find(Array.isArray) ?? []
+const itemsOf = (page: object): unknown[] => Object.values(page).find(Array.isArray) ?? []
 
 /** The fields of the next page of a list with a cursor. A strict service shows none, and has one page. */
 const fieldsAfter = (fields: Fields, { next }: Page): Fields | undefined =>
@@ -144,4 +136,73 @@ function fieldsBehind(fields: Fields, page: Page): Fields | undefined {
   const count = itemsOf(page).length
   const offset = Number(fields.offset ?? 0) + count
   return count > 0 && !(offset >= Number(page.total)) ? { ...fields, offset } : undefined
+}
+
+interface Followed {
+  readonly from: () => Promise<string>
+  readonly open: (lastId: string) => Promise<Response>
+  readonly signal: AbortSignal | undefined
+}
+
+const FIRST_MS = 100
+const LONGEST_MS = 5000
+
+/** Streams what is new, and connects again after a cut. Throws what the first connection throws, later refusals, and aborts. */
+async function* follow({ from, open, signal }: Followed): AsyncGenerator<unknown> {
+  let lastId = await from()
+  let response: Response | undefined = await open(lastId)
+  for (let idle = 0; ; idle++) {
+    try {
+      response ??= await open(lastId)
+      for await (const { id, type, data } of messagesOf(response, signal)) {
+        idle = 0
+        const event: object = JSON.parse(data)
+        // The message about removed events has neither its type nor its id inside.
+        yield type === 'events.removed' ? { id: Number(id), type, data: event } : event
+        // The caller has seen it.
+        lastId = id ?? lastId
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      // Everything else is a cut of the network, or a service that starts again.
+      if (error instanceof SyntaxError || (error instanceof Refusal && error.status !== 503)) throw error
+    }
+    response = undefined
+    await pause(Math.min(LONGEST_MS, idle * FIRST_MS), signal)
+  }
+}
+
+interface Message {
+  readonly id: string | undefined
+  readonly type: string
+  readonly data: string
+}
+
+/** Reads a stream of server-sent events (HTML standard, section "Server-sent events"). Ends when the signal fires. */
+async function* messagesOf({ body }: Response, signal: AbortSignal | undefined): AsyncGenerator<Message> {
+  if (!body) return
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  const stop = () => void reader.cancel().catch(() => {})
+  signal?.addEventListener('abort', stop, { once: true })
+  try {
+    for (let rest = ''; ; ) {
+      signal?.throwIfAborted()
+      const { value, done } = await reader.read()
+      if (done) return
+      const blocks = (rest + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
+      rest = blocks.pop() ?? ''
+      yield* blocks.map(messageIn).filter(({ data }) => data !== '')
+    }
+  } finally {
+    signal?.removeEventListener('abort', stop)
+    stop()
+  }
+}
+
+function messageIn(block: string): Message {
+  // A line that begins with a colon is a comment.
+  const fields = block.split(/\r?\n/).map((line) => /^(\w+)(?::| |$) ?([\s\S]*)/.exec(line) ?? [])
+  const valuesOf = (name: string) => fields.flatMap(([, field, value = '']) => (field === name ? [value] : []))
+  return { id: valuesOf('id').at(-1), type: valuesOf('event').at(-1) ?? 'message', data: valuesOf('data').join('\n') }
 }

@@ -59,7 +59,7 @@ export type FollowOperation<Arguments extends readonly unknown[], Page> = (
 ) => AsyncIterable<ItemOf<Page> | EventsRemoved>
 
 /** Instead of events that the service removed before this client could see them. */
-export interface EventsRemoved {
+interface EventsRemoved {
   readonly type: 'events.removed'
   readonly id: number
   /** The ids of the last event that the client saw, and of the last one that is gone. */
@@ -68,3 +68,51 @@ export interface EventsRemoved {
   readonly subject?: undefined
   readonly created_at?: undefined
 }
+
+/**
+ * The codes that farthing may add to those of an operation: those of credentials, of decoding, of an `Idempotency-Key`, of
+ * the queue and of the storage, and `unknown` for an answer without a code.
+ */
+export type CommonCode =
+  | 'unknown'
+  | 'agent_token_required'
+  | 'authorization_missing'
+  | 'bearer_required'
+  | 'body_malformed'
+  | 'body_too_large'
+  | 'card_data_refused'
+  | 'client_unknown'
+  | 'content_type_refused'
+  | 'credentials_missing'
+  | 'cross_site'
+  | 'evidence_refused'
+  | 'field_invalid'
+  | 'header_malformed'
+  | 'host_refused'
+  | 'idempotency_in_progress'
+  | 'idempotency_key_invalid'
+  | 'idempotency_mismatch'
+  | 'idempotency_unreadable'
+  | 'insufficient_scope'
+  | 'internal_error'
+  | 'no_such_path'
+  | 'not_an_account'
+  | 'not_found'
+  | 'not_loaded'
+  | 'origin_refused'
+  | 'outcome_unknown'
+  | 'overloaded'
+  | 'page_refused'
+  | 'path_malformed'
+  | 'public_secret_unknown'
+  | 'refresh_token_invalid'
+  | 'sandbox_refused'
+  | 'scheme_refused'
+  | 'session_conflict'
+  | 'sign_in_required'
+  | 'storage_full'
+  | 'storage_unavailable'
+  | 'token_invalid'
+  | 'too_many_failures'
+  | 'too_many_new'
+  | 'wrong_principal'

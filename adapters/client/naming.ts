@@ -31,7 +31,6 @@ const uncounted = [
 ] as const
 
 const prepositions = ['As', 'In', 'On'] as const
-
 const parts = new RegExp(`^([a-z]+(?:(?:${prepositions.join('|')})(?=[A-Z]))*)([A-Z]\\w*?)(By[A-Z][A-Za-z]*)?(_v\\d)?$`)
 const one = new RegExp(`(?:${uncounted.join('|')})$`)
 
@@ -49,7 +48,6 @@ function plural(noun: string): string {
 
 type Uncounted = (typeof uncounted)[number]
 type Preposition = (typeof prepositions)[number]
-
 type IsCapital<Letter extends string> = Letter extends Lowercase<Letter> ? false : true
 
 /** `[verb, the rest]`. */

@@ -18,7 +18,7 @@ import {
   type Routes,
 } from '../../src/routes.js'
 import type { metricsRoutes } from '../../src/sandbox/controls/http/routes.js'
-import type { CommonCode } from './common-codes.js'
+import type { CommonCode } from './interface.js'
 import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } from './interface.js'
 import type { NameOf } from './naming.js'
 import type { RefusalOf } from './refusal.js'
@@ -37,7 +37,6 @@ export type Groups<G extends Grade> = {
   } & Follows<Extract<Members<G>[Group], string>>
 }
 
-/** The ids of the operations of each group. */
 type Members<G extends Grade> = { [Id in EndpointId<G> as NameOf<Id>[0]]: Id }
 
 /** The id of an operation under one version: with a suffix for every version but the first. */
@@ -96,7 +95,6 @@ type OperationWith<Id extends OperationId> =
 
 type IsList<Id extends OperationId> = Includes<NamesIn<OperationQuery<Id>>, 'after' | 'offset'>
 
-/** The operations of a group that can stream. */
 type Follows<Endpoint extends string> = Following<'listEvents' & Endpoint> & Following<'listRequests' & Endpoint>
 
 type Following<Id extends OperationId> = [Id] extends [never]

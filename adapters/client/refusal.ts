@@ -6,25 +6,19 @@ type Parts = Omit<Refusal, keyof Error> & { readonly message: string; readonly f
 /** A call that the service refused. The extra fields of its code are properties. */
 export class Refusal extends Error {
   /** The code of the service, such as `price_changed`. `unknown` if the service sent none, as a live service may. */
-  readonly code: string
+  readonly code!: string
   /** The HTTP status. */
-  readonly status: number
+  readonly status!: number
   /** The id of the operation, such as `createPayment`. */
-  readonly operation: string
+  readonly operation!: string
   /** The address of the page that explains the code. */
-  readonly docs: string | undefined
+  readonly docs!: string | undefined
   /** The headers of the answer. */
-  readonly headers: Headers
+  readonly headers!: Headers
 
-  constructor({ message, code, status, operation, docs, headers, fields }: Parts) {
+  constructor({ message, fields, ...parts }: Parts) {
     super(message)
-    Object.assign(this, fields)
-    this.name = 'Refusal'
-    this.code = code
-    this.status = status
-    this.operation = operation
-    this.docs = docs
-    this.headers = headers
+    Object.assign(this, fields, { name: 'Refusal', ...parts })
   }
 }
 
@@ -55,18 +49,14 @@ export async function readAnswer(endpoint: Endpoint, response: Response): Promis
   return endpoint.accept ? text : JSON.parse(text)
 }
 
-/** The refusal that an answer tells. `text` is its body. */
-export function refusalOf({ id, method, path }: Endpoint, { status, headers }: Response, text: string): Refusal {
+function refusalOf({ id, method, path }: Endpoint, { status, headers }: Response, text: string): Refusal {
   const { error, code, docs, error_description, message, status: _, ...fields } = bodyOf(text)
   const sentence = [error_description, error, message].find((part) => typeof part === 'string')
   return new Refusal({
     message: sentence ?? `${method} ${path} answered ${status}.`,
     code: typeof code === 'string' ? code : 'unknown',
-    status,
-    operation: id,
     docs: typeof docs === 'string' ? docs : undefined,
-    headers,
-    fields,
+    ...{ status, operation: id, headers, fields },
   })
 }
 

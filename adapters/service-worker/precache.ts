@@ -1,22 +1,11 @@
-import { namedFiles } from './named-files.js'
-
 /** Which stored version is in use, which was before it, and which comes next: `scope?is=current` and so on. */
 const VERSIONS = 'farthing versions'
-
 type Which = 'previous' | 'current' | 'next'
 
-/** A file as it was fetched. */
 interface Fetched {
   readonly url: string
   readonly response: Response
   readonly bytes: ArrayBuffer
-}
-
-export interface PrecacheOptions {
-  /** The scope of the worker. */
-  readonly scope: string
-  /** Base URLs of the service, without a slash at the end. */
-  readonly services: readonly string[]
 }
 
 /**
@@ -25,36 +14,31 @@ export interface PrecacheOptions {
  * next version, so a page never loads the files of two.
  */
 export class Precache {
-  readonly #scope: string
-  readonly #services: readonly string[]
   readonly #urls: readonly string[]
   #stored = Promise.resolve()
 
   /** `files` are relative to the scope. Throws a TypeError for one of a different origin, and for one below a service. */
-  constructor(files: readonly string[], { scope, services }: PrecacheOptions) {
-    this.#scope = scope
-    this.#services = services
+  constructor(
+    files: readonly string[],
+    readonly scope: string,
+    readonly services: readonly string[],
+  ) {
     this.#urls = files.map((file) => this.#checked(file))
   }
 
   #checked(file: string): string {
-    if (!URL.canParse(file, this.#scope) || !this.#isOfOrigin(new URL(file, this.#scope).href))
+    if (!URL.canParse(file, this.scope) || !this.#isOfOrigin(new URL(file, this.scope).href))
       throw new TypeError(
-        `precache names "${file}", which is not a file of ${new URL(this.#scope).origin}. Name files of the worker's own origin, such as "./" or "app.js".`,
+        `precache names "${file}", which is not a file of ${new URL(this.scope).origin}. Name files of the worker's own origin, such as "./" or "app.js".`,
       )
-    const url = new URL(file, this.#scope).href.replace(/#.*/, '')
+    const url = new URL(file, this.scope).href.replace(/#.*/, '')
     if (this.#isOfService(url))
       throw new TypeError(`precache names "${file}", which the service answers without a network. Remove it.`)
     return url
   }
 
-  #isOfOrigin(url: string): boolean {
-    return new URL(url).origin === new URL(this.#scope).origin
-  }
-
-  #isOfService(url: string): boolean {
-    return this.#services.some((base) => isBelow(url, base))
-  }
+  #isOfOrigin = (url: string): boolean => new URL(url).origin === new URL(this.scope).origin
+  #isOfService = (url: string): boolean => this.services.some((base) => isBelow(url, base))
 
   /** Whether `answer` should answer a request that the service does not answer. */
   mayAnswer({ url, method }: Request): boolean {
@@ -113,7 +97,6 @@ export class Precache {
     })
   }
 
-  /** Fetches the named files, and what the pages among them load. */
   async #fetchAll(): Promise<Fetched[]> {
     const files = await Promise.all([...new Set(this.#urls)].map((url) => fetchFile(url, `precache names ${url}`)))
     const known = new Set<string>(this.#urls)
@@ -147,20 +130,20 @@ export class Precache {
   }
 
   async #read(which: Which): Promise<string | undefined> {
-    return (await (await caches.open(VERSIONS)).match(`${this.#scope}?is=${which}`))?.text()
+    return (await (await caches.open(VERSIONS)).match(`${this.scope}?is=${which}`))?.text()
   }
 
   async #write(which: Which, name: string): Promise<void> {
-    await (await caches.open(VERSIONS)).put(`${this.#scope}?is=${which}`, new Response(name))
+    await (await caches.open(VERSIONS)).put(`${this.scope}?is=${which}`, new Response(name))
   }
 
   /** An older and a newer worker change versions one after the other. */
   #locked(change: () => Promise<void>): Promise<void> {
-    return navigator.locks.request(`${VERSIONS} ${this.#scope}`, change)
+    return navigator.locks.request(`${VERSIONS} ${this.scope}`, change)
   }
 
   get #prefix(): string {
-    return `farthing files ${this.#scope} `
+    return `farthing files ${this.scope} `
   }
 }
 
@@ -195,3 +178,31 @@ async function digestOf(files: readonly Fetched[]): Promise<string> {
 
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+const loaded: Record<string, string> = { script: 'src', link: 'href', img: 'src' }
+const LOADED_LINK = /^(stylesheet|modulepreload|preload|icon|manifest)$/i
+
+/** The URLs of the scripts, styles, images and other files that the HTML of a page loads. `url` is where the page is. */
+function namedFiles(html: string, url: string): string[] {
+  const text = html.replace(/<!--[\s\S]*?-->/g, '').replace(/(<script\b[^>]*>)[\s\S]*?<\/script>/gi, '$1')
+  const base = new URL(attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1]).href ?? '', url)
+  return [...text.matchAll(/<(script|link|img)\b([^>]*)>/gi)].flatMap(([, tag = '', given]) => {
+    const attributes = attributesOf(given)
+    const named = attributes[loaded[tag.toLowerCase()] ?? '']
+    const isLoaded = tag.toLowerCase() !== 'link' || attributes.rel?.split(/\s+/).some((rel) => LOADED_LINK.test(rel))
+    if (!named || !isLoaded || !URL.canParse(named, base.href)) return []
+    const file = new URL(named, base)
+    file.hash = ''
+    return /^https?:$/.test(file.protocol) ? [file.href] : []
+  })
+}
+
+function attributesOf(text = ''): Record<string, string | undefined> {
+  const found = text.matchAll(/([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g)
+  return Object.fromEntries(
+    [...found].map(([, name = '', ...values]) => [
+      name.toLowerCase(),
+      values.find((value) => value !== undefined)?.replaceAll('&amp;', '&'),
+    ]),
+  )
+}

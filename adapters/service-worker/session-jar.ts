@@ -1,3 +1,5 @@
+import type { FetchSource } from '../../src/core.js'
+
 const CACHE = 'farthing'
 
 /** An answer that remembers its Set-Cookie header. A browser's Response drops it. */
@@ -16,19 +18,14 @@ const setCookieOf = (headers: HeadersInit = {}): string | undefined =>
 
 /** Stores the cookies of a worker's pages in the browser's cache, where they outlive the worker. */
 export class SessionJar {
-  readonly #base: string
   #kept: Promise<string | undefined> | undefined
 
-  constructor(base: string) {
-    this.#base = base
-  }
+  constructor(readonly base: string) {}
 
-  /** Whether a browser would send and accept cookies for this request. */
   isFor({ credentials, url }: Request): boolean {
     return credentials === 'include' || (credentials === 'same-origin' && new URL(url).origin === location.origin)
   }
 
-  /** Reads the value for the Cookie header. Undefined if there is no cookie. */
   cookie(): Promise<string | undefined> {
     this.#kept ??= caches
       .open(CACHE)
@@ -37,7 +34,6 @@ export class SessionJar {
     return this.#kept
   }
 
-  /** Stores or deletes the cookie that an answer sets. */
   async keep({ setCookie }: CookieResponse): Promise<void> {
     if (setCookie === undefined) return
     const [pair = '', ...attributes] = setCookie.split(/;\s*/)
@@ -51,8 +47,24 @@ export class SessionJar {
   }
 
   get #key(): string {
-    return `${this.#base}/session-cookie`
+    return `${this.base}/session-cookie`
   }
 }
 
 const nameIn = (pair: string): string => pair.split('=', 1)[0] ?? ''
+
+/** The headers of a request, with the Cookie and Origin that the browser hides from a worker. */
+export function headersOf(request: Request, cookie: string | undefined): NonNullable<FetchSource['headers']> {
+  const hidden: Partial<Record<string, string>> = { cookie, origin: originOf(request) }
+  const get = (name: string) => hidden[name.toLowerCase()] ?? request.headers.get(name)
+  return { get, has: (name) => get(name) !== null, keys: () => request.headers.keys() }
+}
+
+/** The Origin that the browser would send (Fetch, section 3.2). */
+function originOf({ method, mode, referrer, url }: Request): string | undefined {
+  const isForeign = new URL(url).origin !== location.origin
+  if (!isForeign && (method === 'GET' || method === 'HEAD')) return undefined
+  // Calls come only from pages of the worker's own origin, but a page of any origin can submit a form to the service.
+  if (mode !== 'navigate') return location.origin
+  return URL.canParse(referrer) && /^https?:/.test(referrer) ? new URL(referrer).origin : 'null'
+}

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { copyFile, link, rename, rm } from 'node:fs/promises'
+import { copyFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Low } from 'lowdb'
 import { collections as all, schemaHistory } from '../../src/core.js'
 import { type AnyCollection, type Storage, StorageUnavailable } from '../../src/storage/storage.js'
 import { serialStorage } from '../../src/storage/tables/serial.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import { writeStored } from './file/backup.js'
 import { storeLongFields } from './file/commit.js'
-import { BLANK, DataFile, type Snapshot } from './file/data-file.js'
-import { exists, settlePath, syncDirectory } from './file/disk.js'
+import { DataFile } from './file/data-file.js'
+import { exists, nameAlso, settlePath, syncDirectory, watchFiles } from './file/disk.js'
 import { isSystemError, reasonOf } from './file/errors.js'
 import { FileLog, type FileLogOptions } from './file/file-log.js'
 import { Journal, type JournalOptions } from './file/journal.js'
@@ -17,7 +16,6 @@ import { settleDataFile } from './file/journal-part.js'
 import { divideRows } from './file/key-file.js'
 import { takeLock } from './file/lock.js'
 import { checkUniqueKeys, migrateStored, readStored, type Stored } from './file/stored.js'
-import { watchFiles } from './file/watch.js'
 
 export { StorageDamaged, StorageLocked } from './file/errors.js'
 
@@ -79,17 +77,15 @@ async function openStorage({
   const path = await settlePath(file)
   const lock = await takeLock(`${path}.lock`)
   try {
-    const files = await openFiles({ path, collections, partBytes, check: () => lock.check() })
-    const { tables, journal, dataFile } = files
-    const schema = schemaHistory.current
-    const low = new Low<Snapshot>(dataFile, BLANK)
-    const log = new FileLog({ ...files, path, schema, low, lock, journalLimit, wholeLimit, warn })
-    const storage = serialStorage({ name: 'file', tables, log, history: schemaHistory })
+    const opened = await openFiles(path, collections, { partBytes, check: () => lock.check() })
+    const files = { ...opened, path, lock, journalLimit, wholeLimit, warn }
+    const log = new FileLog(files)
+    const storage = serialStorage({ name: 'file', tables: files.tables, log, history: schemaHistory })
     const watch = watchFiles(
-      () => [dataFile.watched, journal.watched].filter((each) => each !== undefined),
-      (what) => void saveAside(what, { storage, path, journal, store: files.store, warn }),
+      () => [files.dataFile.watched, files.journal.watched],
+      (what) => void saveAside(what, storage, files),
     )
-    log.onClose(() => watch.end())
+    log.onClose = () => watch.end()
     return storage
   } catch (error) {
     await lock.release().catch(() => {})
@@ -98,20 +94,10 @@ async function openStorage({
 }
 
 /** Writes the whole state beside files that a different program deleted or replaced, as `what` says. The storage takes no more writes. */
-async function saveAside(
-  what: string,
-  {
-    storage,
-    path,
-    journal,
-    store,
-    warn,
-  }: Pick<FileLogOptions, 'path' | 'journal' | 'store' | 'warn'> & { storage: Storage },
-): Promise<void> {
+async function saveAside(what: string, storage: Storage, { path, journal, store, warn }: FileLogOptions) {
+  const reason = 'a different program deleted or replaced the files of the storage'
   await journal.lose(
-    new StorageUnavailable(`${what}. Nothing can be stored until this process starts again`, {
-      reason: 'a different program deleted or replaced the files of the storage',
-    }),
+    new StorageUnavailable(`${what}. Nothing can be stored until this process starts again`, { reason }),
   )
   const { commit } = journal
   const to = `${path}.saved-${commit}`
@@ -124,16 +110,15 @@ async function saveAside(
   }
 }
 
-interface Opening extends Pick<JournalOptions, 'partBytes' | 'check'> {
-  readonly path: string
-  readonly collections: readonly AnyCollection[]
-}
-
 /**
  * Opens the files of a storage for writing. Brings older ones to this release, after it has put a copy beside them.
  * Throws `StorageDamaged` and `SchemaNewer`.
  */
-async function openFiles({ path, collections, partBytes, check }: Opening) {
+async function openFiles(
+  path: string,
+  collections: readonly AnyCollection[],
+  writing: Pick<JournalOptions, 'partBytes' | 'check'>,
+) {
   const stored = await readStored(path)
   if (stored.pending.length > 0) await keepOlder(path, stored)
   await migrateStored(path, stored)
@@ -153,9 +138,9 @@ async function openFiles({ path, collections, partBytes, check }: Opening) {
   } else await settleDataFile(path, stored.partNames)
   await tidy(path)
   await dataFile.hold()
-  const { parts, end, size } = isRewritten ? { parts: [], end: 0, size: 0 } : stored.journal
   try {
-    const journal = await Journal.open({ file: path, store, commit, parts, end, size, partBytes, check })
+    const journalNow = isRewritten ? { parts: [], end: 0, size: 0 } : stored.journal
+    const journal = await Journal.open({ file: path, store, commit, ...journalNow, ...writing })
     return { tables, dataFile, journal, keyFile, long, store }
   } catch (error) {
     await dataFile.release()
@@ -164,14 +149,16 @@ async function openFiles({ path, collections, partBytes, check }: Opening) {
 }
 
 /** Puts a copy of an older state beside it, for the release that wrote it: such as `<file>.v1`, and its key. */
-async function keepOlder(path: string, stored: Stored): Promise<void> {
-  const copy = `${path}.v${stored.schema}`
-  if (stored.format === 'first') {
-    await keepFile(path, copy)
-    await keepFile(`${path}.journal`, `${copy}.journal`)
-  } else {
-    const { counters, rows } = stored.tables.state()
-    const { schema, store, commit } = stored
+async function keepOlder(path: string, { format, schema, store, commit, tables }: Stored): Promise<void> {
+  const copy = `${path}.v${schema}`
+  if (format === 'first')
+    for (const end of ['', '.journal']) {
+      // A copy of an earlier try is replaced.
+      await rm(copy + end, { force: true })
+      await nameAlso(path + end, copy + end)
+    }
+  else {
+    const { counters, rows } = tables.state()
     const file = new DataFile(copy)
     await file.write({ schema, store, commit, counters, rows: divideRows(rows).together, journals: [] })
     await file.replace([])
@@ -180,17 +167,8 @@ async function keepOlder(path: string, stored: Stored): Promise<void> {
   await syncDirectory(dirname(path))
 }
 
-/** Gives a file a second name. A copy of an earlier try is replaced. */
-async function keepFile(file: string, copy: string): Promise<void> {
-  await rm(copy, { force: true })
-  if (!(await exists(file))) return
-  // Some file systems have no links.
-  await link(file, copy).catch(() => copyFile(file, copy))
-}
-
-/** Removes what a crash may have left. */
 async function tidy(path: string): Promise<void> {
-  for (const half of [`${path}.next`, `${path}.previous.next`, `${path}.key.next`]) await rm(half, { force: true })
+  for (const half of ['', '.previous', '.key']) await rm(`${path}${half}.next`, { force: true })
   // The journal of the first format is in the data file now, and kept beside its copy.
   if (!(await exists(`${path}.journal`))) return
   await rename(`${path}.journal`, `${path}.v1.journal`)

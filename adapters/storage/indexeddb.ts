@@ -15,10 +15,9 @@ import {
 } from '../../src/storage/storage.js'
 import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Transaction } from '../../src/storage/transaction.js'
-import { readCommits, readContent, readCounters, writeContent } from './indexeddb/content.js'
+import { readCommits, readContent, readCounters, SCHEMA_STORE, writeContent } from './indexeddb/content.js'
 import { Database } from './indexeddb/database.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'
-import { SCHEMA_STORE } from './indexeddb/schema.js'
 
 export { StorageFull } from '../../src/storage/storage.js'
 
@@ -58,7 +57,6 @@ export function indexedDbStorage({
   let closing: Promise<void> | undefined
   const { presence, leave } = presenceBy(locks, `farthing.instance.${name}`)
 
-  /** Runs a job while it holds the lock: alone, or with other readers. */
   async function locked<T>(mode: LockMode, job: () => Promise<T>): Promise<T> {
     if (closing) throw new StorageClosed()
     // Open first: while a different tab blocks the opening, nobody should wait for this lock.
@@ -97,26 +95,19 @@ export function indexedDbStorage({
     presence,
     read: <T>(body: (tx: Reader) => Promise<T>) => locked('shared', () => body(new Rows(database))),
     write: <T>(body: (tx: Writer) => Promise<T>) => locked('exclusive', () => write(body)),
-    export: () => locked('shared', () => exportState(database, history)),
+    export: () => locked('shared', () => database.read('all', (tx) => readContent(tx, history.current))),
     countCommits: () => database.read([SCHEMA_STORE], readCommits),
-    import: (state, options) =>
-      locked('exclusive', () => importState(database, { collections, history }, state, options)),
-    close() {
-      closing ??= shut()
-      return closing
-    },
+    import: (state, options) => locked('exclusive', () => importState(database, state, options)),
+    close: () => (closing ??= shut()),
   }
 }
 
-const exportState = (database: Database, { current }: SchemaHistory): Promise<State> =>
-  database.read('all', (tx) => readContent(tx, current))
-
 async function importState(
   database: Database,
-  { collections, history }: { collections: readonly AnyCollection[]; history: SchemaHistory },
   given: State,
   { keepsNumbers = false, check }: ImportOptions = {},
 ): Promise<void> {
+  const { collections, history } = database.options
   assertState(given)
   const state = await migrateState(JSON.parse(JSON.stringify(given)), history)
   const lists = Object.entries(state.rows).filter(([, rows]) => rows.length > 0)

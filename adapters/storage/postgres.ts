@@ -1,18 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { collections as all, schemaHistory } from '../../src/core.js'
-import { type AnyCollection, type Reader, type Storage, StorageClosed, type Writer } from '../../src/storage/storage.js'
-import type { SchemaHistory } from '../../src/storage/tables/migration.js'
+import { copyState, latestOf } from '../../src/storage/state.js'
+import {
+  type AnyCollection,
+  type ImportOptions,
+  type Reader,
+  type State,
+  type Storage,
+  StorageClosed,
+  type Writer,
+} from '../../src/storage/storage.js'
+import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
+import { Tables } from '../../src/storage/tables/tables.js'
 import { Database, KeptSession } from './postgres/connection/database.js'
+import { addressIn } from './postgres/connection/errors.js'
 import { Hints } from './postgres/connection/hints.js'
-import { addressIn } from './postgres/connection/refused.js'
-import { CommitWatch } from './postgres/groups/commit-watch.js'
 import { GroupCommit } from './postgres/groups/group-commit.js'
+import { CommitWatch } from './postgres/groups/landing.js'
 import { ReadGroups } from './postgres/groups/read-groups.js'
+import { GatheredReads, View } from './postgres/groups/view.js'
 import { prepareDatabase } from './postgres/open.js'
+import { checkContent, readContent, readCounters, writeContent } from './postgres/tables/content.js'
 import { type Head, TableSet } from './postgres/tables/tables.js'
-import { WholeState } from './postgres/whole-state.js'
 
-export { DatabaseRefused } from './postgres/connection/refused.js'
+export { DatabaseRefused } from './postgres/connection/errors.js'
 
 export interface PostgresStorageOptions {
   /**
@@ -57,17 +68,18 @@ export async function postgresStorage({
 }: PostgresStorageOptions): Promise<Storage> {
   const address = addressIn(url)
   const tables = new TableSet(schema, collections)
-  const database = new Database({ url, patience })
+  const database = new Database(url, patience)
   const session = await prepareDatabase({ database, address, tables, history })
   const process = randomUUID()
   const watch = new CommitWatch()
-  const hints = areTold ? new Hints({ database, schema, process }) : undefined
+  const hints = areTold ? new Hints(database, schema, process) : undefined
   const landing = { database, tables, schema: history.current, process, watch, hints }
   const reads = new ReadGroups(landing)
   const groups = new GroupCommit(landing, session)
   const counting = new KeptSession(database)
-  const whole = new WholeState({ database, tables, groups, watch, collections, history, isShared: shared })
+  const exporting = new KeptSession(database)
   const running = new Set<Promise<unknown>>()
+  let exported: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | undefined
 
   async function track<T>(job: () => Promise<T>): Promise<T> {
@@ -87,10 +99,41 @@ export async function postgresStorage({
     return Number(head?.commit)
   }
 
+  async function exportState(): Promise<State> {
+    const session = await exporting.get()
+    try {
+      await session.begin('isolation level repeatable read read only')
+      return await readContent(session, tables, history.current)
+    } finally {
+      if (!session.isLost) await session.run('rollback').catch(() => {})
+    }
+  }
+
+  function exportNext(): Promise<State> {
+    const done = exported.then(() => database.patiently(exportState))
+    exported = done.catch(() => {})
+    return done
+  }
+
+  async function importState(given: State, { keepsNumbers = false, check }: ImportOptions = {}): Promise<void> {
+    checkContent(given, [])
+    const state = await migrateState(copyState(given), history)
+    checkContent(state, collections)
+    await groups.alone(async (session, commit) => {
+      await check?.(new View(new GatheredReads(tables, session)))
+      const counters = keepsNumbers ? Object.fromEntries(await readCounters(tables, session)) : {}
+      // Nobody goes back in a shared storage, so the former state need not be read.
+      const isNeeded = !shared && watch.isUsed
+      const former = isNeeded ? new Tables(await readContent(session, tables, history.current)) : undefined
+      watch.tellImport(former, commit)
+      await writeContent(session, tables, { ...state, counters: latestOf(state.counters, counters) })
+    })
+  }
+
   async function shut(): Promise<void> {
     while (running.size > 0) await Promise.allSettled(running)
     database.close()
-    await Promise.all([groups.close(), reads.close(), hints?.close(), counting.close(), whole.close()])
+    await Promise.all([groups, reads, hints, counting, exporting].map((each) => each?.close()))
   }
 
   return {
@@ -106,11 +149,8 @@ export async function postgresStorage({
     },
     read: <T>(body: (tx: Reader) => Promise<T>) => track(() => reads.read(body)),
     write: <T>(body: (tx: Writer) => Promise<T>) => track(() => groups.write(body)),
-    export: () => track(() => whole.export()),
-    import: (state, options) => track(() => whole.import(state, options)),
-    close() {
-      closing ??= shut()
-      return closing
-    },
+    export: () => track(exportNext),
+    import: (state, options) => track(() => importState(state, options)),
+    close: () => (closing ??= shut()),
   }
 }

@@ -21,7 +21,6 @@ export interface FailureReport {
 const MOST_LINES = 10
 const MOST_ENTRIES = 200
 
-/** Reports what a service did. Undefined if it did nothing. */
 export async function reportFailure({ sandbox }: Pick<Service, 'sandbox'>): Promise<FailureReport | undefined> {
   const { requests, dropped } = await sandbox.requests.list({ limit: MOST_ENTRIES })
   if (requests.length === 0) return undefined

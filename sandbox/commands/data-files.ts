@@ -1,9 +1,14 @@
 import { resolve } from 'node:path'
-import { copyStored, writeStored } from '../../adapters/storage/file/backup.js'
+import {
+  copyStored,
+  type Salvaged,
+  salvage,
+  unreadableFields,
+  writeStored,
+} from '../../adapters/storage/file/backup.js'
 import { exists, settlePath } from '../../adapters/storage/file/disk.js'
 import { StorageDamaged } from '../../adapters/storage/file/errors.js'
 import { partsBeside } from '../../adapters/storage/file/journal-part.js'
-import { type Salvaged, salvage, unreadableFields } from '../../adapters/storage/file/salvage.js'
 import { migrateStored, readStored } from '../../adapters/storage/file/stored.js'
 import { collections } from '../../src/collections.js'
 import { schemaHistory } from '../../src/migrations/schema.js'

@@ -1,4 +1,4 @@
-import { refuseRedirect } from '../../adapters/client/target.js'
+import { refuseRedirect } from '../../adapters/client/request.js'
 import { withoutUndefined } from '../../src/base/json.js'
 import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'

@@ -1,5 +1,4 @@
-import { openapi } from '../../src/http/openapi/document.js'
-import { examples } from '../../src/http/openapi/examples.js'
+import { examples, openapi } from '../../src/http/openapi/document.js'
 import { routeList, texts } from '../route-table.js'
 
 /** A JSON Schema of the document. */

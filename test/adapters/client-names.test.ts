@@ -1,6 +1,6 @@
 import { client } from 'farthing/client'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { CommonCode } from '../../adapters/client/common-codes.js'
+import type { CommonCode } from '../../adapters/client/interface.js'
 import { nameOf } from '../../adapters/client/naming.js'
 import { clientOperations } from '../../adapters/client/operations.js'
 import type { Client } from '../../adapters/client.js'

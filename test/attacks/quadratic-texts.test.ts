@@ -77,14 +77,14 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`^([a-z]+(?:(?:${prepositions.join('|')})(?=[A-Z]))*)([A-Z]\\\\w*?)(By[A-Z][A-Za-z]*)?(_v\\\\d)?$`)":
       'It reads the names of operations, when the package is built.',
   },
-  'adapters/client/target.ts': { '/\\/+$/': DEVELOPERS_URL },
+  'adapters/client/request.ts': { '/\\/+$/': DEVELOPERS_URL },
   'adapters/msw.ts': {
     '/\\/+$/': DEVELOPERS_URL,
     '/(?<=.)\\/+$/': DEVELOPERS_URL,
     'new RegExp(`^${escaped(start)}(?:/|$)`)': DEVELOPERS_URL,
   },
   'adapters/service-worker.ts': { '/\\/+$/': DEVELOPERS_URL },
-  'adapters/service-worker/named-files.ts': {
+  'adapters/service-worker/precache.ts': {
     '/<!--[\\s\\S]*?-->/g': OWN_SITE,
     '/(<script\\b[^>]*>)[\\s\\S]*?<\\/script>/gi': OWN_SITE,
     '/<base\\b([^>]*)>/i': OWN_SITE,

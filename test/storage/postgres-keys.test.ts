@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { encodeKey, justAfter, pastKeys } from '../../adapters/storage/postgres/tables/encoded-key.js'
+import { encodeKey, justAfter, pastKeys } from '../../adapters/storage/postgres/tables/tables.js'
 import { compareKeys, hasPrefix } from '../../src/storage/key.js'
 import type { Key } from '../../src/storage/storage.js'
 import { howMuch } from '../support/how-much.js'

@@ -1,4 +1,4 @@
-import { copyFile, type FileHandle, link, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adapter } from 'lowdb'
 import { isRow } from '../../../src/storage/key.js'
@@ -6,34 +6,26 @@ import { areCounters } from '../../../src/storage/state.js'
 import { inPieces } from '../../../src/storage/state-text.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
-import { SharedStrings } from './commit.js'
-import { exists, replaceFile, syncDirectory, writePieces } from './disk.js'
+import { type LongFields, SharedStrings } from './commit.js'
+import { identityOf, nameAlso, replaceFile, syncDirectory, type WatchedFile, writePieces } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
 import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
-import type { LongFields } from './long-fields.js'
-import { identityOf, type WatchedFile } from './watch.js'
 
-/** What the first line of a data file says. */
-export interface Head {
+export interface Snapshot extends State {
   /** The shape of the rows: `SCHEMA` of the release that wrote them. */
   readonly schema: number
   /** The id of this storage. Its journal has the same one. */
   readonly store: string
   /** The number of the last commit in it. */
   readonly commit: number
-  readonly counters: State['counters']
-}
-
-/** The content of a data file. */
-export interface Snapshot extends Head {
-  readonly rows: State['rows']
   /** The parts of the journal that continue it, the oldest first. Empty if the file holds everything. */
   readonly journals: readonly JournalPart[]
 }
 
-const NAME = 'data'
+type Head = Omit<Snapshot, 'rows' | 'journals'>
 
+const NAME = 'data'
 export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, rows: {}, journals: [] }
 
 /**
@@ -42,31 +34,26 @@ export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, 
  * `end` counts all rows. Lines after it name the parts of the journal.
  */
 export class DataFile implements Adapter<Snapshot> {
-  readonly #file: string
-  readonly #next: string
-  readonly #long: LongFields | undefined
-  #partNames: PartNames = { from: 0, to: 0 }
+  /** Where the names of parts are that `read` found. A crash may leave half a line after them. */
+  partNames: PartNames = { from: 0, to: 0 }
   /** Open while the storage is, so that no other file gets the same identity. */
   #held: { readonly handle: FileHandle; readonly identity: string } | undefined
 
   /** Without `long`, rows are written whole, and read as their lines have them. */
-  constructor(file: string, long?: LongFields) {
-    this.#file = file
-    this.#next = `${file}.next`
-    this.#long = long
-  }
+  constructor(
+    readonly file: string,
+    readonly long?: LongFields,
+  ) {}
 
-  /** The file that this process has open. */
   get watched(): WatchedFile {
-    return { file: this.#file, identity: this.#held?.identity }
+    return { file: this.file, identity: this.#held?.identity }
   }
 
-  /** Keeps the file open, for `watched`. */
   async hold(): Promise<void> {
     await this.release()
     // Windows cannot replace an open file.
     if (process.platform === 'win32') return
-    const handle = await open(this.#file, 'r')
+    const handle = await open(this.file, 'r')
     try {
       this.#held = { handle, identity: await identityOf(handle) }
     } catch (error) {
@@ -81,44 +68,35 @@ export class DataFile implements Adapter<Snapshot> {
     await held?.handle.close()
   }
 
-  /** Where the names of parts are that `read` found. A crash may leave half a line after them. */
-  get partNames(): PartNames {
-    return this.#partNames
-  }
-
   /** Reads the file. Null if there is none. Throws `StorageDamaged`, unless `onDamage` takes it. */
   async read(onDamage: OnDamage = refuseDamage): Promise<Snapshot | null> {
-    const reading = new DataFileLines(this.#long)
+    const reading = new DataFileLines(this.long)
     const report = (line: number | undefined, fault: string | undefined) => {
-      if (fault !== undefined) onDamage(new StorageDamaged(this.#file, line, fault))
+      if (fault !== undefined) onDamage(new StorageDamaged(this.file, line, fault))
     }
     try {
-      for await (const lines of readLines(this.#file))
+      for await (const lines of readLines(this.file))
         for (const line of lines) {
           const read = line.isWhole ? parseLine(line.bytes) : undefined
           const isNamed = reading.isWhole
           // The name of a part of the journal is written before the part holds a commit.
-          if (!read && reading.isWhole && isTorn(line)) break
+          if (!read && isNamed && isTorn(line)) break
           report(line.number, read ? reading.add(read) : reading.skip(line.bytes))
-          if (!isNamed) this.#partNames = { from: line.end, to: line.end }
-          else this.#partNames = { ...this.#partNames, to: line.end }
+          this.partNames = { from: isNamed ? this.partNames.from : line.end, to: line.end }
         }
     } catch (cause) {
       if (hasCode(cause, 'ENOENT')) return null
       if (cause instanceof StorageDamaged) throw cause
-      throw new StorageDamaged(this.#file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
+      throw new StorageDamaged(this.file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
     }
     if (!reading.isWhole) report(undefined, 'its end is missing')
     return { ...(reading.head ?? BLANK), rows: reading.rows, journals: reading.journals }
   }
 
-  /**
-   * Writes a snapshot beside the file, a few rows at a time, so that other work can run in between. `replace` puts it
-   * in place.
-   */
+  /** Writes a snapshot beside the file, a few rows at a time, so that other work can run. `replace` puts it in place. */
   async write(snapshot: Snapshot): Promise<void> {
     try {
-      await writePieces(this.#next, 'w', inPieces(snapshotLines(snapshot, this.#long)))
+      await writePieces(`${this.file}.next`, 'w', inPieces(snapshotLines(snapshot, this.long)))
     } catch (error) {
       await this.discard()
       throw error
@@ -126,17 +104,18 @@ export class DataFile implements Adapter<Snapshot> {
   }
 
   /**
-   * Puts the written snapshot in the place of the file, which stays as `aside`. Names the parts of the journal that
-   * continue it. It is on the disk when this resolves. Rejects with `OutcomeUnknown` if it is in place, and a crash of
+   * Puts the written snapshot in the place of the file, which stays as `<file>.previous`. Names the parts of the journal
+   * that continue it. It is on the disk when this resolves. Rejects with `OutcomeUnknown` if it is in place, and a crash of
    * the machine may undo that.
    */
-  async replace(journals: readonly JournalPart[], aside = `${this.#file}.previous`): Promise<void> {
+  async replace(journals: readonly JournalPart[]): Promise<void> {
+    const next = `${this.file}.next`
     const isHeld = this.#held !== undefined
     await this.release()
     try {
-      for (const part of journals) await appendJournalPart(this.#next, part)
-      await keepAside(this.#file, aside)
-      await replaceFile(this.#next, this.#file)
+      for (const part of journals) await appendJournalPart(next, part)
+      await nameAlso(this.file, `${this.file}.previous`)
+      await replaceFile(next, this.file)
     } catch (error) {
       await this.discard()
       throw error
@@ -144,24 +123,14 @@ export class DataFile implements Adapter<Snapshot> {
       // Without it, nobody notices if a different program deletes the file.
       if (isHeld) await this.hold().catch(() => {})
     }
-    await syncDirectory(dirname(this.#file)).catch((cause: unknown) => {
-      throw new OutcomeUnknown(`${this.#file} was replaced, and a crash may undo that (${messageOf(cause)})`, { cause })
+    await syncDirectory(dirname(this.file)).catch((cause: unknown) => {
+      throw new OutcomeUnknown(`${this.file} was replaced, and a crash may undo that (${messageOf(cause)})`, { cause })
     })
   }
 
   async discard(): Promise<void> {
-    await rm(this.#next, { force: true }).catch(() => {})
+    await rm(`${this.file}.next`, { force: true }).catch(() => {})
   }
-}
-
-/** Gives a file a second name, so that it stays when it is replaced. */
-async function keepAside(file: string, aside: string): Promise<void> {
-  if (!(await exists(file))) return
-  const next = `${aside}.next`
-  await rm(next, { force: true })
-  // Some file systems have no links.
-  await link(file, next).catch(() => copyFile(file, next))
-  await replaceFile(next, aside)
 }
 
 function* snapshotLines({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
@@ -208,7 +177,7 @@ function listOf(row: Row, fields: readonly string[]): string {
 }
 
 /** Reads the lines of a data file in their order. `add` returns what is wrong with a line. */
-export class DataFileLines {
+class DataFileLines {
   readonly rows: Record<string, Row[]> = {}
   readonly journals: JournalPart[] = []
   head: Head | undefined
@@ -216,14 +185,11 @@ export class DataFileLines {
   isWhole = false
   readonly #whole = new ChecksumOfLines()
   readonly #strings = new SharedStrings()
-  readonly #long: LongFields | undefined
   #section: Section | undefined
   #count = 0
   #hasDamage = false
 
-  constructor(long?: LongFields) {
-    this.#long = long
-  }
+  constructor(readonly long: LongFields | undefined) {}
 
   add(line: Line): string | undefined {
     const isEnd = 'object' in line && 'end' in line.object
@@ -233,7 +199,7 @@ export class DataFileLines {
     const { object } = line
     if (!this.head && !this.#hasDamage) return this.#addHead(object)
     if (this.isWhole) return this.#addJournal(object)
-    const missing = this.#missing(this.#section)
+    const missing = this.#missing()
     const fault = isEnd ? this.#addEnd(object) : this.#addSection(object)
     return missing === undefined ? fault : `${missing} before it`
   }
@@ -242,7 +208,7 @@ export class DataFileLines {
   skip(bytes?: Buffer): string {
     this.#hasDamage = true
     const section = this.#section
-    if (!section || this.#missing(section) === undefined) {
+    if (!section || this.#missing() === undefined) {
       this.#section = undefined
       return 'the line is damaged'
     }
@@ -251,21 +217,22 @@ export class DataFileLines {
     return `the line is damaged, which holds a row of ${section.collection}${id === undefined ? '' : `, perhaps ${id}`}`
   }
 
-  #missing(section: Section | undefined): string | undefined {
-    const missing = section && section.rows - section.list.length - section.lost
-    return missing ? `${missing} rows of ${section?.collection} are missing` : undefined
+  #missing(): string | undefined {
+    if (!this.#section) return undefined
+    const { collection, rows, list, lost } = this.#section
+    const missing = rows - list.length - lost
+    return missing ? `${missing} rows of ${collection} are missing` : undefined
   }
 
-  #addHead(object: object): string | undefined {
-    if (!isHead(object)) return 'it is not the first line of a data file'
-    const { schema, store, commit, counters } = object
+  #addHead({ farthing, schema, store, commit, counters }: LineObject): string | undefined {
+    const isHead = farthing === NAME && isCount(schema) && isCount(commit)
+    if (!isHead || typeof store !== 'string' || !areCounters(counters)) return 'it is not the first line of a data file'
     this.head = { schema, store, commit, counters }
     return undefined
   }
 
-  #addSection(object: object): string | undefined {
-    if (!isSection(object)) return 'it names no collection'
-    const { collection, rows, fields } = object
+  #addSection({ collection, rows, fields }: LineObject): string | undefined {
+    if (typeof collection !== 'string' || !isCount(rows) || !areTexts(fields)) return 'it names no collection'
     if (Object.hasOwn(this.rows, collection)) return `the collection ${collection} is in the file twice`
     const list: Row[] = []
     this.rows[collection] = list
@@ -274,31 +241,34 @@ export class DataFileLines {
   }
 
   #addRow(values: readonly unknown[], section: Section): string | undefined {
+    const { collection, list, lost, rows } = section
     const row = rowOf(values, section)
     if (!row) {
       this.skip()
-      return `it is not a row of ${section.collection}`
+      return `it is not a row of ${collection}`
     }
-    if (section.list.length + section.lost === section.rows) return `${section.collection} has more rows than it should`
-    this.#strings.share(section.collection, row)
-    section.list.push(this.#long ? this.#long.open(section.collection, row) : row)
+    if (list.length + lost === rows) return `${collection} has more rows than it should`
+    this.#strings.share(collection, row)
+    list.push(this.long ? this.long.open(collection, row) : row)
     this.#count++
     return undefined
   }
 
-  #addEnd({ rows, whole }: { readonly rows?: unknown; readonly whole?: unknown }): string | undefined {
+  #addEnd({ rows, whole }: LineObject): string | undefined {
     this.isWhole = true
     // What damage there is was said before.
     const isAsWritten = this.#hasDamage || (rows === this.#count && whole === this.#whole.value)
     return isAsWritten ? undefined : 'lines are missing before it, or in a different order'
   }
 
-  #addJournal(object: object): string | undefined {
-    if (!isJournalPart(object)) return 'it names no part of the journal'
-    this.journals.push({ journal: object.journal, id: object.id })
+  #addJournal({ journal, id }: LineObject): string | undefined {
+    if (!isCount(journal) || typeof id !== 'string') return 'it names no part of the journal'
+    this.journals.push({ journal, id })
     return undefined
   }
 }
+
+type LineObject = Readonly<Record<string, unknown>>
 
 interface Section {
   readonly collection: string
@@ -329,26 +299,6 @@ function rowOf(list: readonly unknown[], { fields }: Section): Row | undefined {
   return isRow(row) ? row : undefined
 }
 
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-
-function isHead(object: object & Partial<Record<keyof Head | 'farthing', unknown>>): object is Head {
-  const { farthing, schema, store, commit, counters } = object
-  if (farthing !== NAME || typeof store !== 'string' || !isCount(schema) || !isCount(commit)) return false
-  return areCounters(counters)
-}
-
-function isSection(
-  object: object & { collection?: unknown; rows?: unknown; fields?: unknown },
-): object is Pick<Section, 'collection' | 'rows' | 'fields'> {
-  const { collection, rows, fields } = object
-  return (
-    typeof collection === 'string' &&
-    isCount(rows) &&
-    Array.isArray(fields) &&
-    fields.every((field) => typeof field === 'string')
-  )
-}
-
-const isJournalPart = (object: object & { journal?: unknown; id?: unknown }): object is JournalPart =>
-  isCount(object.journal) && typeof object.id === 'string'
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+const areTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string')

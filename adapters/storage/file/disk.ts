@@ -1,5 +1,5 @@
-import { closeSync, constants, fdatasync, fsync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { type FileHandle, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
+import fs, { constants } from 'node:fs'
+import { copyFile, type FileHandle, link, mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -26,7 +26,6 @@ export async function replaceFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Opens a file for a job, and closes it after that. */
 export async function withFile<T>(
   file: string,
   flags: string | number,
@@ -40,6 +39,16 @@ export async function withFile<T>(
   }
 }
 
+/** Gives a file, if there is one, another name beside its own. A file with that name is replaced. */
+export async function nameAlso(file: string, name: string): Promise<void> {
+  if (!(await exists(file))) return
+  const next = `${name}.next`
+  await rm(next, { force: true })
+  // Some file systems have no links.
+  await link(file, next).catch(() => copyFile(file, next))
+  await replaceFile(next, name)
+}
+
 /** Writes a file piece by piece, so that other work can run in between. A regular file is on the disk when this resolves. */
 export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<string>): Promise<void> =>
   withFile(file, flags, async (handle) => {
@@ -47,14 +56,11 @@ export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<st
     if ((await handle.stat()).isFile()) await syncFile(handle)
   })
 
-/** Writes an open file to the disk: what is in it, and what the system keeps about it. */
-export const syncFile = (handle: FileHandle): Promise<void> => synced(fsync, handle)
-
-/** Writes what is in an open file to the disk. */
-export const syncContent = (handle: FileHandle): Promise<void> => synced(fdatasync, handle)
+export const syncFile = (handle: FileHandle): Promise<void> => synced(fs.fsync, handle)
+export const syncContent = (handle: FileHandle): Promise<void> => synced(fs.fdatasync, handle)
 
 /** By the number of the file: a `FileHandle` of Yarn's Plug'n'Play has neither `sync` nor `datasync`. */
-const synced = (sync: typeof fsync, { fd }: FileHandle): Promise<void> =>
+const synced = (sync: typeof fs.fsync, { fd }: FileHandle): Promise<void> =>
   new Promise((resolve, reject) => sync(fd, (error) => (error ? reject(error) : resolve())))
 
 /** Writes the names in a directory to the disk. Syncing a file does not do that. */
@@ -65,16 +71,15 @@ export async function syncDirectory(directory: string): Promise<void> {
 
 /** Like `syncDirectory`, for files that are written in the order of the calls. */
 export function syncDirectoryNow(directory: string): void {
-  if (process.platform === 'win32') return
-  withFileNow(directory, 'r', fsyncSync)
+  if (process.platform !== 'win32') withFileNow(directory, 'r', fs.fsyncSync)
 }
 
 function withFileNow(file: string, flags: string, job: (handle: number) => void): void {
-  const handle = openSync(file, flags, PRIVATE)
+  const handle = fs.openSync(file, flags, PRIVATE)
   try {
     job(handle)
   } finally {
-    closeSync(handle)
+    fs.closeSync(handle)
   }
 }
 
@@ -83,32 +88,24 @@ export function writeFileNow(file: string, content: string | Uint8Array): void {
   const next = `${file}.next`
   try {
     withFileNow(next, 'w', (handle) => {
-      writeFileSync(handle, content)
-      fsyncSync(handle)
+      fs.writeFileSync(handle, content)
+      fs.fsyncSync(handle)
     })
-    renameSync(next, file)
+    fs.renameSync(next, file)
   } catch (error) {
-    // A full disk needs the space.
-    removeNow(next)
+    try {
+      // A full disk needs the space.
+      fs.rmSync(next, { force: true })
+    } catch {
+      // The next try replaces it.
+    }
     throw error
-  }
-}
-
-/** Removes a file that does no harm if it stays. */
-function removeNow(file: string): void {
-  try {
-    rmSync(file, { force: true })
-  } catch {
-    // The next try replaces it.
   }
 }
 
 const BYTES_PER_READ = 1 << 20
 
-/**
- * Writes part of a file to the disk that is in it already. A sync alone does not do that if an earlier one failed: the
- * system has forgotten what it should have written.
- */
+/** Writes a part of a file again. A sync alone does nothing if an earlier one failed: the system forgot what to write. */
 export async function writeAgain(handle: FileHandle, from: number, to: number): Promise<void> {
   const piece = Buffer.allocUnsafe(Math.min(BYTES_PER_READ, Math.max(0, to - from)))
   for (let at = from; at < to; ) {
@@ -126,14 +123,12 @@ export async function writeBytes(handle: FileHandle, bytes: Buffer, start: numbe
 }
 
 /** By its status: Deno's `access` asks for the user of the process, and needs `--allow-sys`. */
-export async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
+export const exists = (file: string): Promise<boolean> =>
+  stat(file).then(
     () => true,
     () => false,
   )
-}
 
-/** The size of a file in bytes. 0 if it is missing. */
 export const sizeOf = (file: string): Promise<number> =>
   stat(file).then(
     ({ size }) => size,
@@ -145,3 +140,43 @@ async function makeDirectory(directory: string): Promise<void> {
   if (outermost === undefined) return
   for (let made = directory; made.length >= outermost.length; made = dirname(made)) await syncDirectory(dirname(made))
 }
+
+export interface WatchedFile {
+  readonly file: string
+  /** As `identityOf` gives it. Undefined while this process itself replaces the file. */
+  readonly identity: string | undefined
+}
+
+const EVERY_MS = 500
+
+/** Reports once, within half a second, that a program deleted or replaced an open file. Writes into such a file are lost. */
+export function watchFiles(
+  files: () => readonly (WatchedFile | undefined)[],
+  report: (what: string) => void,
+): { end(): void } {
+  const timer = setInterval(() => {
+    const what = files().map(changeOf).find(Boolean)
+    if (what === undefined) return
+    clearInterval(timer)
+    report(what)
+  }, EVERY_MS)
+  timer.unref()
+  return { end: () => clearInterval(timer) }
+}
+
+function changeOf(watched: WatchedFile | undefined): string | undefined {
+  if (watched?.identity === undefined) return undefined
+  const { file, identity } = watched
+  try {
+    const stats = fs.statSync(file, { bigint: true, throwIfNoEntry: false })
+    if (!stats) return `${file} was deleted by a different program`
+    return inodeKey(stats) === identity ? undefined : `${file} was replaced by a different program`
+  } catch {
+    // The system may know next time. Nobody could catch an error of this timer.
+    return undefined
+  }
+}
+
+/** Distinguishes a file from another one that gets its name while the handle is open. */
+export const identityOf = async (handle: FileHandle): Promise<string> => inodeKey(await handle.stat({ bigint: true }))
+const inodeKey = ({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string => `${dev}:${ino}`

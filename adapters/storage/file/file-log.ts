@@ -1,11 +1,12 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import type { Low } from 'lowdb'
+import { Low } from 'lowdb'
+import { schemaHistory } from '../../../src/core.js'
 import { OutcomeUnknown, type Row, StorageUnavailable, separatelyStored } from '../../../src/storage/storage.js'
 import type { Commit, CommitLog } from '../../../src/storage/tables/serial.js'
 import type { Tables } from '../../../src/storage/tables/tables.js'
 import type { Changes } from '../../../src/storage/transaction.js'
 import { messageOf } from '../../../src/storage/unknown.js'
-import { journaled, storeLongFields } from './commit.js'
+import { journaled, type LongFields, storeLongFields } from './commit.js'
 import { BLANK, type DataFile, type Snapshot } from './data-file.js'
 import { sizeOf } from './disk.js'
 import { reasonOf } from './errors.js'
@@ -13,53 +14,43 @@ import type { Journal } from './journal.js'
 import { removeParts } from './journal-part.js'
 import { divideRows, type KeyFile } from './key-file.js'
 import type { Lock } from './lock.js'
-import type { LongFields } from './long-fields.js'
 
 export interface FileLogOptions {
-  /** The data file. */
+  /** Of the data file. */
   readonly path: string
-  readonly schema: number
   readonly store: string
   readonly tables: Tables
   readonly dataFile: DataFile
-  readonly low: Low<Snapshot>
   readonly journal: Journal
   readonly keyFile: KeyFile
   readonly long: LongFields
   readonly lock: Lock
-  /** How large the journal may grow, in bytes, before the data file is rewritten. */
   readonly journalLimit: number
-  /** How large data file and journal may be together, in bytes, if closing writes everything into the data file. */
   readonly wholeLimit: number
   readonly warn: (message: string) => void
 }
 
 /** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 export class FileLog implements CommitLog {
-  readonly #files: FileLogOptions
+  onClose = () => {}
+  readonly #low: Low<Snapshot>
   #commit: number
-  /** The size of the journal at which the data file is next rewritten. */
+  /** The size of the journal, in bytes, at which the data file is next rewritten. */
   #bound: number
   #rewriting: Promise<void> | undefined
-  #onClose = () => {}
 
-  constructor(files: FileLogOptions) {
-    this.#files = files
+  constructor(readonly files: FileLogOptions) {
+    this.#low = new Low(files.dataFile, BLANK)
     this.#commit = files.journal.commit
     this.#bound = files.journalLimit
   }
 
-  /** Runs an act when the log begins to close. */
-  onClose(act: () => void): void {
-    this.#onClose = act
-  }
-
   get fault(): StorageUnavailable | undefined {
-    return this.#files.journal.fault
+    return this.files.journal.fault
   }
 
   prepare(changes: readonly Changes[]): readonly Changes[] {
-    const { journal, long } = this.#files
+    const { journal, long } = this.files
     if (journal.fault) throw journal.fault
     return this.#orFail(() => long.store(changes))
   }
@@ -69,12 +60,12 @@ export class FileLog implements CommitLog {
     try {
       return act()
     } catch (cause) {
-      throw this.#files.journal.fail(cause)
+      throw this.files.journal.fail(cause)
     }
   }
 
   append({ changes, counters }: Commit): Promise<void> {
-    const { journal, keyFile, long } = this.#files
+    const { journal, keyFile, long } = this.files
     if (journal.fault) throw journal.fault
     const apart = changes.filter(({ collection }) => separatelyStored.has(collection.name))
     const number = this.#commit + 1
@@ -87,7 +78,7 @@ export class FileLog implements CommitLog {
   }
 
   async recover(): Promise<void> {
-    const { journal, keyFile } = this.#files
+    const { journal, keyFile } = this.files
     await journal.recover(() => {
       keyFile.forget(journal.commit)
       this.#commit = journal.commit
@@ -95,7 +86,7 @@ export class FileLog implements CommitLog {
   }
 
   async replaced(): Promise<void> {
-    const { path, journal, tables, long } = this.#files
+    const { path, journal, keyFile, tables, long } = this.files
     await this.#rewriting
     storeLongFields(tables, long)
     const before = this.#commit
@@ -105,19 +96,22 @@ export class FileLog implements CommitLog {
       await this.#writeWhole(commit)
     } catch (cause) {
       if (cause instanceof OutcomeUnknown) throw cause
-      this.#forgetKeys(before)
-      throw new StorageUnavailable(`${path} could not be written (${messageOf(cause)})`, {
-        cause,
-        reason: reasonOf(cause),
-      })
+      try {
+        // The next commit gets its number.
+        keyFile.forget(before)
+      } catch (error) {
+        journal.fail(error)
+      }
+      const message = `${path} could not be written (${messageOf(cause)})`
+      throw new StorageUnavailable(message, { cause, reason: reasonOf(cause) })
     }
-    this.#bound = Math.max(this.#files.journalLimit, 2 * (await sizeOf(path)))
+    this.#bound = Math.max(this.files.journalLimit, 2 * (await sizeOf(path)))
     if (journal.fault) throw journal.fault
   }
 
   async close(): Promise<void> {
-    const { path, journal, dataFile, lock, wholeLimit, warn } = this.#files
-    this.#onClose()
+    const { path, journal, dataFile, lock, wholeLimit, warn } = this.files
+    this.onClose()
     try {
       await this.#rewriting
       if (journal.fault) await this.recover()
@@ -131,29 +125,22 @@ export class FileLog implements CommitLog {
   }
 
   #writeKeys(generation: Parameters<KeyFile['write']>[0]): void {
-    const { journal, keyFile } = this.#files
+    const { journal, keyFile } = this.files
     this.#orFail(() => keyFile.write(generation, journal.commit))
-  }
-
-  /** A commit failed, and the next one gets its number. */
-  #forgetKeys(commit: number): void {
-    const { journal, keyFile } = this.#files
-    try {
-      keyFile.forget(commit)
-    } catch (cause) {
-      journal.fail(cause)
-    }
   }
 
   /** Writes everything into the data file, so that no journal continues it. */
   async #writeWhole(commit: number): Promise<void> {
-    const { dataFile, journal, path } = this.#files
+    const { dataFile, journal, path } = this.files
     const snapshot = this.#snapshot(commit)
     await this.#save(snapshot)
     await journal.exclusively(async () => {
       // They continue the file before, which stays.
       const before = journal.parts
-      const unknown = await dataFile.replace([]).then(() => undefined, unknownOnly)
+      const unknown = await dataFile.replace([]).catch((error: unknown) => {
+        if (error instanceof OutcomeUnknown) return error
+        throw error
+      })
       await journal.restart(commit)
       this.#commit = commit
       if (unknown) throw new OutcomeUnknown(journal.fail(unknown).message, { cause: unknown })
@@ -163,7 +150,7 @@ export class FileLog implements CommitLog {
   }
 
   async #rewriteInTime(): Promise<void> {
-    const { path, journal, warn } = this.#files
+    const { path, journal, warn } = this.files
     try {
       // Wait until the commit that started this, which has its number already, is in the tables.
       await turnOfTheLoop()
@@ -178,7 +165,7 @@ export class FileLog implements CommitLog {
 
   /** Every commit in the data file was in the journal first. The journal drops only commits that two data files have. */
   async #rewrite(): Promise<void> {
-    const { path, journal, dataFile, journalLimit } = this.#files
+    const { path, journal, dataFile, journalLimit } = this.files
     const commit = this.#commit
     const snapshot = this.#snapshot(commit)
     // Until then, a commit in the snapshot may still fail.
@@ -196,28 +183,26 @@ export class FileLog implements CommitLog {
   }
 
   #removeUnused({ rows }: Snapshot): void {
-    const { long, tables } = this.#files
+    const { long, tables } = this.files
     long.removeUnused((collection) => [...(rows[collection] ?? []), ...tables.rowsIn(collection)])
   }
 
   #snapshot(commit: number): Snapshot {
-    const { schema, store, tables } = this.#files
+    const { store, tables } = this.files
     const { counters, rows } = tables.state()
-    return { schema, store, commit, counters, rows: divideRows(rows).together, journals: [] }
+    return { schema: schemaHistory.current, store, commit, counters, rows: divideRows(rows).together, journals: [] }
   }
 
   async #save(snapshot: Snapshot): Promise<void> {
-    const { low } = this.#files
-    low.data = snapshot
+    this.#low.data = snapshot
     try {
-      await low.write()
+      await this.#low.write()
     } finally {
-      low.data = BLANK
+      this.#low.data = BLANK
     }
   }
 }
 
-/** The separately stored rows after a commit. */
 function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: readonly Changes[]) {
   const after = { ...before }
   for (const { collection, rows } of changes)
@@ -226,11 +211,6 @@ function changedRows(before: Readonly<Record<string, readonly Row[]>>, changes: 
       ...[...rows.values()].filter((row) => row !== null),
     ]
   return after
-}
-
-function unknownOnly(error: unknown): OutcomeUnknown {
-  if (error instanceof OutcomeUnknown) return error
-  throw error
 }
 
 const unwritten = (path: string, cause: unknown): string =>

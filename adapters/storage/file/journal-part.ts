@@ -6,17 +6,11 @@ import { syncContent, syncDirectory, withFile, writeAgain, writeBytes } from './
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { isTorn, objectLine, parseLine, type ReadLine, readLines } from './line.js'
 
-/**
- * The parts of a journal: `<file>.journal.000000013.9f3a2c1b` holds the commits from number 13 on. Its first line names the
- * storage and the part, and each other line is a commit.
- */
-
-const DIGITS = 9
+/** The parts of a journal: `<file>.journal.000000013.9f3a2c1b` names itself in its first line, and holds commits from 13 on. */
 
 export const partFile = (file: string, { journal, id }: JournalPart): string =>
-  `${file}.journal.${String(journal).padStart(DIGITS, '0')}.${id}`
+  `${file}.journal.${String(journal).padStart(9, '0')}.${id}`
 
-/** The parts beside a data file, in order. */
 export async function partsBeside(file: string): Promise<JournalPart[]> {
   const start = `${basename(file)}.journal.`
   const found: JournalPart[] = []
@@ -32,10 +26,6 @@ export async function removeParts(file: string, keep: readonly JournalPart[]): P
   for (const part of await partsBeside(file).catch(() => []))
     if (!keep.some(({ id }) => id === part.id)) await rm(partFile(file, part), { force: true }).catch(() => {})
 }
-
-export const headOfPart = (part: JournalPart, store: string): string => objectLine({ ...part, store })
-
-export const commitLine = (commit: JournaledCommit): string => objectLine(commit)
 
 export interface PartReading {
   readonly part: JournalPart
@@ -69,13 +59,8 @@ export async function readPart(path: string, reading: PartReading): Promise<numb
       }
   } catch (cause) {
     if (cause instanceof StorageDamaged) throw cause
-    const isMissing = hasCode(cause, 'ENOENT')
-    report(
-      undefined,
-      isMissing
-        ? 'this part of the journal is missing, and with it confirmed writes'
-        : `the file cannot be read (${messageOf(cause)})`,
-    )
+    if (hasCode(cause, 'ENOENT')) report(undefined, 'this part of the journal is missing, and with it confirmed writes')
+    else report(undefined, `the file cannot be read (${messageOf(cause)})`)
     return end
   }
   if (end === 0) report(1, 'this part of the journal is empty')
@@ -84,15 +69,12 @@ export async function readPart(path: string, reading: PartReading): Promise<numb
   return end
 }
 
-interface Content {
-  /** Undefined for the first line of the part. */
-  readonly commit?: JournaledCommit
-  readonly fault?: string
-  /** Whether it is what a crash left of the last write. */
-  readonly isTorn?: true
-}
-
-function contentOf(line: ReadLine, { part, store, until }: PartReading, last: number): Content {
+/** `isTorn`: it is what a crash left of the last write. The first line holds no commit. */
+function contentOf(
+  line: ReadLine,
+  { part, store, until }: PartReading,
+  last: number,
+): { readonly commit?: JournaledCommit; readonly fault?: string; readonly isTorn?: true } {
   // Its line break is part of the write: the next line would follow without one.
   const read = line.isWhole ? parseLine(line.bytes) : undefined
   if (!read && until === undefined && line.number > 1 && isTorn(line)) return { isTorn: true }
@@ -117,9 +99,7 @@ export async function holdsCommit(path: string): Promise<boolean> {
   return false
 }
 
-/** A part of the journal that continues a data file. */
 export interface JournalPart {
-  /** The number of its first commit. */
   readonly journal: number
   /** Distinguishes it from a part of the same number that a different history wrote. */
   readonly id: string
@@ -131,10 +111,7 @@ export interface PartNames {
   readonly to: number
 }
 
-/**
- * Drops what a crash left of a line at the end of a data file, and makes sure that the names of the parts are on the
- * disk: a process may have died before they were, or a sync may have failed.
- */
+/** Drops half a line at the end of a data file, and writes the names of the parts to the disk: an earlier sync may have failed. */
 export async function settleDataFile(file: string, { from, to }: PartNames): Promise<void> {
   await withFile(file, 'r+', async (handle) => {
     if ((await handle.stat()).size > to) await handle.truncate(to)
@@ -143,21 +120,16 @@ export async function settleDataFile(file: string, { from, to }: PartNames): Pro
   await syncDirectory(dirname(file))
 }
 
-/**
- * Appends the name of a part of the journal to a data file. It is on the disk when this resolves. If an earlier try
- * failed, this one writes in the same place.
- */
+/** Appends the name of a part to a data file, and to the disk. A later try writes in the place of one that failed. */
 export async function appendJournalPart(file: string, part: JournalPart): Promise<void> {
   const line = Buffer.from(objectLine(part))
   await withFile(file, 'r+', async (handle) => writeAt(handle, line, await findOffset(handle, line)))
 }
 
 const LONGEST_NAME = 1024
+const NEWLINE = 10
 
-/**
- * Where a line belongs: after the last whole line, or at its own place. A write that failed may have left half a line
- * there, which is removed.
- */
+/** Where a line belongs: after the last whole line, or at its own place. Removes half a line that a failed write left. */
 async function findOffset(handle: FileHandle, line: Buffer): Promise<number> {
   const { size } = await handle.stat()
   const start = Math.max(0, size - LONGEST_NAME)
@@ -170,8 +142,6 @@ async function findOffset(handle: FileHandle, line: Buffer): Promise<number> {
   const isThere = whole.length >= line.length && whole.subarray(-line.length).equals(line)
   return isThere ? end - line.length : end
 }
-
-const NEWLINE = 10
 
 /** Writes bytes at a place of a file, and to the disk. */
 export async function writeAt(handle: FileHandle, bytes: Buffer, start: number): Promise<void> {

@@ -6,22 +6,19 @@ import { ignore } from '../../../src/storage/ignore.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../../src/storage/storage.js'
 import { messageOf } from '../../../src/storage/unknown.js'
 import type { JournaledCommit } from './commit.js'
-import { PRIVATE, syncContent, syncDirectory, writeAgain } from './disk.js'
+import { identityOf, PRIVATE, syncContent, syncDirectory, type WatchedFile, writeAgain } from './disk.js'
 import { reasonOf, StorageLocked } from './errors.js'
-import { appendJournalPart, commitLine, headOfPart, type JournalPart, partFile, writeAt } from './journal-part.js'
-import { identityOf, type WatchedFile } from './watch.js'
+import { appendJournalPart, type JournalPart, partFile, writeAt } from './journal-part.js'
+import { objectLine } from './line.js'
 
 export interface JournalOptions {
   /** The data file. */
   readonly file: string
   readonly store: string
-  /** The last commit on the disk. */
   readonly commit: number
-  /** The parts that continue the data file. Empty if it holds everything. */
   readonly parts: readonly JournalPart[]
-  /** Where the last commit of the newest part ends, in bytes. */
+  /** Where the last commit of the newest part ends, and the size of all parts, in bytes. */
   readonly end: number
-  /** How many bytes of commits follow the data file. */
   readonly size: number
   /** From how many bytes on the next commit begins a new part. */
   readonly partBytes: number
@@ -29,10 +26,9 @@ export interface JournalOptions {
   readonly check: () => void
 }
 
-/** Commits that are written to the disk together. */
+/** Commits that are written to the disk together. `last`: the number of the last one. */
 interface Group {
   readonly lines: string[]
-  /** The number of its last commit. */
   last: number
   readonly durable: Promise<void>
 }
@@ -53,13 +49,16 @@ interface OpenPart {
  * `StorageUnavailable`, or with `OutcomeUnknown` if they could not be taken back.
  */
 export class Journal {
+  /** The last commit that is on the disk. */
+  commit: number
+  /** The parts that continue the data file. */
+  parts: readonly JournalPart[]
+  /** The bytes of the commits that the data file does not hold. */
+  size: number
   readonly #options: JournalOptions
   #current: OpenPart | undefined
   /** A part that the data file may name already. The next try to begin one uses it, so that few files are left. */
   #begun: OpenPart | undefined
-  #parts: readonly JournalPart[]
-  #commit: number
-  #size: number
   #gathering: Group | undefined
   #tail: Promise<unknown> = Promise.resolve()
   #fault: StorageUnavailable | undefined
@@ -68,20 +67,21 @@ export class Journal {
   private constructor(options: JournalOptions, current: OpenPart | undefined) {
     this.#options = options
     this.#current = current
-    this.#parts = options.parts
-    this.#commit = options.commit
-    this.#size = options.size
+    this.commit = options.commit
+    this.parts = options.parts
+    this.size = options.size
   }
 
   static async open(options: JournalOptions): Promise<Journal> {
     const { file, parts, end } = options
     const part = parts.at(-1)
     if (!part) return new Journal(options, undefined)
-    const handle = await open(partFile(file, part), 'r+')
+    const path = partFile(file, part)
+    const handle = await open(path, 'r+')
     try {
       if ((await handle.stat()).size > end) await handle.truncate(end)
       await writeAgain(handle, 0, end)
-      const watched = { file: partFile(file, part), identity: await identityOf(handle) }
+      const watched = { file: path, identity: await identityOf(handle) }
       return new Journal(options, { part, watched, end, handle })
     } catch (error) {
       await handle.close()
@@ -89,22 +89,11 @@ export class Journal {
     }
   }
 
-  /** The bytes of the commits that the data file does not hold. */
-  get size(): number {
-    return this.#size
-  }
-
-  /** The last commit that is on the disk. */
-  get commit(): number {
-    return this.#commit
-  }
-
   /** Why no commit can be written now. Undefined while all is well. */
   get fault(): StorageUnavailable | undefined {
     return this.#lost ?? this.#fault
   }
 
-  /** The file that commits are appended to. Undefined until the first one. */
   get watched(): WatchedFile | undefined {
     return this.#current?.watched
   }
@@ -113,21 +102,16 @@ export class Journal {
   append(commit: JournaledCommit): Promise<void> {
     if (this.fault) throw this.fault
     this.#gathering ??= this.#gather()
-    this.#gathering.lines.push(commitLine(commit))
+    this.#gathering.lines.push(objectLine(commit))
     this.#gathering.last = commit.commit
     return this.#gathering.durable
-  }
-
-  /** The parts that continue the data file. */
-  get parts(): readonly JournalPart[] {
-    return this.#parts
   }
 
   /** Begins a part for the next commit, once all commits appended so far are on the disk. Returns the size before it. */
   rotate(): Promise<number> {
     return this.exclusively(async () => {
-      if (this.#current?.part.journal !== this.#commit + 1) await this.#begin()
-      return this.#size
+      if (this.#current?.part.journal !== this.commit + 1) await this.#begin()
+      return this.size
     })
   }
 
@@ -140,15 +124,14 @@ export class Journal {
     })
   }
 
-  /** The parts that hold commits after this one. */
   partsAfter(commit: number): readonly JournalPart[] {
-    return this.#parts.filter(({ journal }) => journal > commit)
+    return this.parts.filter(({ journal }) => journal > commit)
   }
 
   /** The data file now holds the commits up to this one, which took `size` bytes. */
   shorten(commit: number, size: number): void {
-    this.#parts = this.partsAfter(commit)
-    this.#size -= size
+    this.parts = this.partsAfter(commit)
+    this.size -= size
   }
 
   /** The data file now holds everything, up to this commit. The next one begins a part. */
@@ -156,15 +139,12 @@ export class Journal {
     await this.#current?.handle.close().catch(ignore)
     await this.#dropBegun()
     this.#current = undefined
-    this.#parts = []
-    this.#commit = commit
-    this.#size = 0
+    this.parts = []
+    this.commit = commit
+    this.size = 0
   }
 
-  /**
-   * Tries to write again after a fault. `begin` runs once, before the first commit that follows. Rejects with
-   * `StorageUnavailable` if that fails.
-   */
+  /** Tries to write again after a fault. `begin` runs once, before the next commit. Rejects with `StorageUnavailable`. */
   recover(begin: () => void): Promise<void> {
     this.#tail = this.#tail.then(async () => {
       if (this.#lost || !this.#fault) return
@@ -185,16 +165,15 @@ export class Journal {
 
   /** Refuses commits until `recover` succeeds. */
   fail(cause: unknown): StorageUnavailable {
-    this.#fault = this.#unavailable(cause)
+    const message = `${this.#options.file} could not be written (${messageOf(cause)}). Everything that was confirmed is stored`
+    this.#fault =
+      cause instanceof StorageUnavailable ? cause : new StorageUnavailable(message, { cause, reason: reasonOf(cause) })
     return this.#fault
   }
 
   /** Refuses every commit from now on, for good. Resolves when the commits that are being written are on the disk. */
   async lose(reason: StorageUnavailable): Promise<void> {
-    this.#tail = this.#tail.then(() => {
-      this.#lost ??= reason
-    })
-    await this.#tail
+    await (this.#tail = this.#tail.then(() => void (this.#lost ??= reason)))
   }
 
   async close(): Promise<void> {
@@ -241,8 +220,8 @@ export class Journal {
       throw (await this.#takeBack(current)) ? fault : new OutcomeUnknown(fault.message, { cause, reason: fault.reason })
     }
     current.end += bytes.length
-    this.#size += bytes.length
-    this.#commit = last
+    this.size += bytes.length
+    this.commit = last
   }
 
   #check(): void {
@@ -272,33 +251,28 @@ export class Journal {
    */
   async #begin(): Promise<OpenPart> {
     try {
-      return await this.#beginPart()
+      const journal = this.commit + 1
+      if (this.#begun?.part.journal !== journal) {
+        await this.#dropBegun()
+        this.#begun = await this.#createPart(journal)
+      }
+      const begun = this.#begun
+      await appendJournalPart(this.#options.file, begun.part)
+      this.#begun = undefined
+      await this.#current?.handle.close().catch(ignore)
+      this.parts = [...this.parts, begun.part]
+      this.#current = begun
+      return begun
     } catch (cause) {
       throw this.fail(cause)
     }
-  }
-
-  async #beginPart(): Promise<OpenPart> {
-    const { file } = this.#options
-    const journal = this.#commit + 1
-    if (this.#begun?.part.journal !== journal) {
-      await this.#dropBegun()
-      this.#begun = await this.#createPart(journal)
-    }
-    const begun = this.#begun
-    await appendJournalPart(file, begun.part)
-    this.#begun = undefined
-    await this.#current?.handle.close().catch(ignore)
-    this.#parts = [...this.#parts, begun.part]
-    this.#current = begun
-    return begun
   }
 
   async #createPart(journal: number): Promise<OpenPart> {
     const { file, store } = this.#options
     const part = { journal, id: randomUUID().slice(0, 8) }
     const path = partFile(file, part)
-    const head = Buffer.from(headOfPart(part, store))
+    const head = Buffer.from(objectLine({ ...part, store }))
     const handle = await open(path, 'wx', PRIVATE)
     try {
       await writeAt(handle, head, 0)
@@ -314,13 +288,5 @@ export class Journal {
   async #dropBegun(): Promise<void> {
     await this.#begun?.handle.close().catch(ignore)
     this.#begun = undefined
-  }
-
-  #unavailable(cause: unknown): StorageUnavailable {
-    if (cause instanceof StorageUnavailable) return cause
-    return new StorageUnavailable(
-      `${this.#options.file} could not be written (${messageOf(cause)}). Everything that was confirmed is stored`,
-      { cause, reason: reasonOf(cause) },
-    )
   }
 }

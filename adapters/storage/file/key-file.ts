@@ -9,14 +9,12 @@ import { checksumOf } from './line.js'
 
 type Rows = Readonly<Record<string, readonly Row[]>>
 
-/** The separately stored rows, as they are from one commit on. */
 interface Generation {
   readonly commit: number
   readonly rows: Rows
 }
 
 const FORMAT = 'farthing-key/2'
-/** Without a checksum. */
 const FIRST_FORMAT = 'farthing-key/1'
 
 /**
@@ -24,13 +22,10 @@ const FIRST_FORMAT = 'farthing-key/1'
  * Each version is written before its commit, together with the version before it. Opening reads the one that fits the state.
  */
 export class KeyFile {
-  readonly #file: string
-  #generations: readonly Generation[]
-
-  private constructor(file: string, generations: readonly Generation[]) {
-    this.#file = file
-    this.#generations = generations
-  }
+  private constructor(
+    readonly file: string,
+    private generations: readonly Generation[],
+  ) {}
 
   /** Opens a key file, which may not exist yet. Throws `StorageDamaged` if the file is not a key file. */
   static async open(file: string): Promise<KeyFile> {
@@ -48,37 +43,34 @@ export class KeyFile {
 
   /** Returns the rows as of a commit. Discards a version for a later commit, which never happened. */
   settle(commit: number): Rows {
-    const reached = this.#generations.filter((generation) => generation.commit <= commit)
-    this.#generations = reached.slice(-1)
+    const reached = this.generations.filter((generation) => generation.commit <= commit)
+    this.generations = reached.slice(-1)
     return this.rows
   }
 
   get rows(): Rows {
-    return this.#generations.at(-1)?.rows ?? {}
+    return this.generations.at(-1)?.rows ?? {}
   }
 
-  /**
-   * Writes the rows of a commit, before that commit is written. It is synchronous, so that later commits cannot
-   * overtake it. `durable` is the last commit on the disk: a crash may return to it.
-   */
+  /** Writes the rows of a commit, before it and in its order. A crash may return to `durable`, the last commit on the disk. */
   write(generation: Generation, durable: number): void {
     if (JSON.stringify(generation.rows) === JSON.stringify(this.rows)) return
-    const kept = this.#generations.findLastIndex(({ commit }) => commit <= durable)
-    this.#replace([...this.#generations.slice(Math.max(0, kept)), generation])
+    const kept = this.generations.findLastIndex(({ commit }) => commit <= durable)
+    this.#replace([...this.generations.slice(Math.max(0, kept)), generation])
   }
 
   /** Removes the rows of commits after this one, which failed: a different commit will get the number. */
   forget(commit: number): void {
-    const kept = this.#generations.filter((generation) => generation.commit <= commit)
-    if (kept.length < this.#generations.length) this.#replace(kept)
+    const kept = this.generations.filter((generation) => generation.commit <= commit)
+    if (kept.length < this.generations.length) this.#replace(kept)
   }
 
   #replace(generations: readonly Generation[]): void {
     const checksum = checksumOf(JSON.stringify(generations))
-    writeFileNow(this.#file, `${JSON.stringify({ format: FORMAT, checksum, generations }, null, 2)}\n`)
+    writeFileNow(this.file, `${JSON.stringify({ format: FORMAT, checksum, generations }, null, 2)}\n`)
     // A crash before the sync may bring back the file before, which lacks rows that the next commit needs.
-    this.#generations = generations
-    syncDirectoryNow(dirname(this.#file))
+    this.generations = generations
+    syncDirectoryNow(dirname(this.file))
   }
 }
 
@@ -101,9 +93,7 @@ function generationOf(given: unknown): Generation {
 
 /** Divides a state's rows into those of the data file (`together`) and those of the key file (`apart`). */
 export function divideRows(rows: Rows): { readonly together: Rows; readonly apart: Rows } {
-  const entries = Object.entries(rows)
-  return {
-    together: Object.fromEntries(entries.filter(([name]) => !separatelyStored.has(name))),
-    apart: Object.fromEntries(entries.filter(([name]) => separatelyStored.has(name))),
-  }
+  const pick = (isApart: boolean) =>
+    Object.fromEntries(Object.entries(rows).filter(([name]) => separatelyStored.has(name) === isApart))
+  return { together: pick(false), apart: pick(true) }
 }

@@ -81,11 +81,8 @@ export class ChecksumOfLines {
 // Faster than padding.
 const hexOf = (checksum: number): string => (checksum + 0x1_0000_0000).toString(16).slice(1)
 
-/** Part of a file. */
 export interface ReadLine {
-  /** Without its line break. */
   readonly bytes: Buffer
-  /** From 1. */
   readonly number: number
   /** Where it ends in the file, in bytes, with its line break. */
   readonly end: number
@@ -96,10 +93,7 @@ export interface ReadLine {
 const SECTOR = 512
 const EMPTY = 16
 
-/**
- * Whether a write that the machine did not finish left this line: without its end, or with empty parts of sectors in it.
- * A single wrong byte is damage.
- */
+/** Whether the machine did not finish writing this line: its end is missing, or parts of sectors are empty. A wrong byte is damage. */
 export function isTorn({ bytes, end, isWhole }: ReadLine): boolean {
   if (!isWhole) return true
   const start = end - bytes.length - 1
@@ -122,11 +116,10 @@ export async function* readLines(file: string): AsyncGenerator<readonly ReadLine
     let number = 0
     let end = 0
     for (;;) {
-      const piece = Buffer.allocUnsafe(BYTES_PER_LINE_READ)
-      const { bytesRead } = await handle.read(piece, 0, BYTES_PER_LINE_READ)
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(BYTES_PER_LINE_READ), 0, BYTES_PER_LINE_READ)
       if (bytesRead === 0) break
-      const bytes =
-        rest.length === 0 ? piece.subarray(0, bytesRead) : Buffer.concat([rest, piece.subarray(0, bytesRead)])
+      const piece = buffer.subarray(0, bytesRead)
+      const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
       const lines: ReadLine[] = []
       let start = 0
       for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, start)) {

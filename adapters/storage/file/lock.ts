@@ -4,7 +4,7 @@ import { copyFile, link, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ignore } from '../../../src/storage/ignore.js'
-import { hasCode, isObject } from '../../../src/storage/unknown.js'
+import { hasCode } from '../../../src/storage/unknown.js'
 import { syncFile, withFile, writePieces } from './disk.js'
 import { StorageLocked } from './errors.js'
 
@@ -26,7 +26,6 @@ interface Holder {
 
 /** The ids of holders in this process that need their lock no more. The disk may have refused to remove it. */
 const ended = new Set<string>()
-
 /** A process that was just killed may need this long to end. */
 const PATIENCE_MS = 2000
 const LOOK_AGAIN_MS = 50
@@ -60,8 +59,13 @@ async function takeFreeLock(file: string): Promise<Lock> {
   }
   return {
     check() {
+      let now: string | undefined
+      try {
+        now = readFileSync(file, 'utf8')
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) throw error
+      }
       // The whole content is compared, because another lock may get the same inode.
-      const now = readLock(file)
       if (now !== text) throw new StorageLocked(file, now === undefined ? undefined : parseHolder(now))
     },
     async release() {
@@ -72,15 +76,6 @@ async function takeFreeLock(file: string): Promise<Lock> {
         throw error
       }
     },
-  }
-}
-
-function readLock(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
-    throw error
   }
 }
 
@@ -133,27 +128,22 @@ async function holderOf(file: string): Promise<Holder | undefined> {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
   })
-  if (text === undefined) return undefined
-  const holder = parseHolder(text)
-  if (!holder) throw new StorageLocked(file, undefined)
+  const holder = text === undefined ? undefined : parseHolder(text)
+  if (text !== undefined && !holder) throw new StorageLocked(file, undefined)
   return holder
 }
 
 function parseHolder(text: string): Holder | undefined {
   try {
-    const holder: unknown = JSON.parse(text)
-    return isHolder(holder) ? holder : undefined
+    const { pid, host, started, id } = JSON.parse(text) as { readonly [Key in keyof Holder]?: unknown } // Or it throws.
+    const isNamed = typeof id === 'string' && isTextOrNull(host) && isTextOrNull(started)
+    return isNamed && Number.isSafeInteger(pid) ? { pid: Number(pid), host, started, id } : undefined
   } catch {
     return undefined
   }
 }
 
-function isHolder(value: unknown): value is Holder {
-  if (!isObject(value)) return false
-  const { pid, host, started, id } = value
-  const isNamed = (host === null || typeof host === 'string') && typeof id === 'string'
-  return isNamed && Number.isSafeInteger(pid) && (started === null || typeof started === 'string')
-}
+const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
 /** Null in a Deno without `--allow-sys=hostname`. Then a holder that is dead looks alive. */
 function hostName(): string | null {
@@ -177,15 +167,11 @@ async function mayBeAlive({ pid, host, started, id }: Holder): Promise<boolean> 
   return stat === undefined || started === null || stat.started === started
 }
 
-interface ProcessStat {
-  /** The machine's boot id and the ticks from then until the process started. */
-  readonly started: string
-  /** Whether it has ended and nobody has asked for its exit code yet. */
-  readonly isDead: boolean
-}
-
-/** Undefined if the system does not say. */
-async function statOf(pid: number): Promise<ProcessStat | undefined> {
+/**
+ * `started`: the machine's boot id and the ticks from then until the process started. `isDead`: it has ended, and nobody
+ * has asked for its exit code yet. Undefined if the system does not say.
+ */
+async function statOf(pid: number) {
   try {
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8')

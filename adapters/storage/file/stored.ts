@@ -1,19 +1,20 @@
+import { readFile } from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
 import { schemaHistory } from '../../../src/core.js'
-import type { AnyCollection } from '../../../src/storage/storage.js'
+import { assertState } from '../../../src/storage/state.js'
+import { StateReader } from '../../../src/storage/state-text.js'
+import type { AnyCollection, State } from '../../../src/storage/storage.js'
 import { type Migration, migrateTables, pendingMigrations, schemaOf } from '../../../src/storage/tables/migration.js'
 import { Tables } from '../../../src/storage/tables/tables.js'
-import { messageOf } from '../../../src/storage/unknown.js'
-import { replay, SharedStrings } from './commit.js'
-import { DataFile, type Snapshot } from './data-file.js'
+import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
+import { isCommit, type JournaledCommit, LongFields, replay, SharedStrings } from './commit.js'
+import { DataFile } from './data-file.js'
 import { exists, withFile } from './disk.js'
-import { StorageDamaged } from './errors.js'
-import { readFirstFormat, readFirstJournal } from './first-format.js'
+import { type OnDamage, StorageDamaged } from './errors.js'
 import { holdsCommit, type JournalPart, type PartNames, partFile, partsBeside, readPart } from './journal-part.js'
 import { KeyFile } from './key-file.js'
-import { parseLine } from './line.js'
-import { LongFields } from './long-fields.js'
+import { parseLine, readLines } from './line.js'
 
-/** What the files of a storage hold. Reading them changes nothing. */
 export interface Stored {
   /** `first` is that of version 0.1, and of exported states. `none`: there is no file. */
   readonly format: 'lines' | 'first' | 'none'
@@ -26,32 +27,26 @@ export interface Stored {
   readonly pending: readonly Migration[]
   readonly keyFile: KeyFile
   readonly long: LongFields
-  readonly journal: StoredJournal
-  /** Where the data file names the parts of its journal. */
+  /** In bytes: where the last commit of the newest part ends, and the size of all parts. */
+  readonly journal: { readonly parts: readonly JournalPart[]; readonly end: number; readonly size: number }
   readonly partNames: PartNames
 }
 
-interface StoredJournal {
-  readonly parts: readonly JournalPart[]
-  /** Where the last commit of the newest part ends, in bytes. */
-  readonly end: number
-  /** The bytes of all parts. */
-  readonly size: number
-}
+type Read = Pick<Stored, 'schema' | 'store' | 'commit' | 'tables'> & Partial<Pick<Stored, 'journal' | 'partNames'>>
 
-const NO_JOURNAL = { journal: { parts: [], end: 0, size: 0 }, partNames: { from: 0, to: 0 } }
-
-/** Reads the files of a storage. Throws `StorageDamaged` and `SchemaNewer`. */
+/** Reads the files of a storage, and changes nothing. Throws `StorageDamaged` and `SchemaNewer`. */
 export async function readStored(path: string): Promise<Stored> {
   const format = await formatOf(path)
   const long = new LongFields(path)
-  const read =
-    format === 'lines' ? await readLinesFormat(path, long) : format === 'first' ? await readFirst(path, long) : none()
+  const nothing = { schema: schemaHistory.current, store: '', commit: 0, tables: new Tables() }
+  const read: Read =
+    format === 'lines' ? await readLinesFormat(path, long) : format === 'first' ? await readFirst(path, long) : nothing
   const keyFile = await KeyFile.open(`${path}.key`)
   for (const [name, rows] of Object.entries(keyFile.settle(read.commit)))
     for (const row of rows) read.tables.restore(name, row.id, row)
   const pending = await pendingMigrations(schemaHistory, { schema: read.schema, what: path })
-  return { format, ...read, keyFile, long, pending }
+  const noJournal = { journal: { parts: [], end: 0, size: 0 }, partNames: { from: 0, to: 0 } }
+  return { format, ...noJournal, ...read, keyFile, long, pending }
 }
 
 /** Brings the rows to the schema of this release. Throws `StorageDamaged`. */
@@ -69,22 +64,10 @@ export function checkUniqueKeys(path: string, tables: Tables, collections: reado
   }
 }
 
-type Read = Pick<Stored, 'schema' | 'store' | 'commit' | 'tables' | 'journal' | 'partNames'>
-
-const none = (): Read => ({
-  schema: schemaHistory.current,
-  store: '',
-  commit: 0,
-  tables: new Tables(),
-  ...NO_JOURNAL,
-})
-
 /** Whether a path is a data file, perhaps a damaged one, and not an exported state. */
 export async function isStorage(path: string): Promise<boolean> {
-  const format = await formatOf(path).catch(() => undefined)
-  return (
-    format === undefined || format === 'lines' || (await exists(`${path}.journal`)) || (await exists(`${path}.key`))
-  )
+  const format = await formatOf(path).catch(() => 'lines')
+  return format === 'lines' || (await exists(`${path}.journal`)) || (await exists(`${path}.key`))
 }
 
 const START = '{"farthing":"data"'
@@ -111,47 +94,56 @@ export async function formatOf(path: string): Promise<Stored['format']> {
     const { buffer, bytesRead } = await withFile(path, 'r', (handle) => handle.read(Buffer.alloc(ENOUGH), 0, ENOUGH, 0))
     return hasLines(buffer.subarray(0, bytesRead)) ? 'lines' : 'first'
   } catch (cause) {
-    throw new StorageDamaged(path, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
+    throw unreadable(path, cause)
   }
 }
 
-async function readFirst(path: string, long: LongFields): Promise<Read> {
-  const snapshot = await readFirstFormat(path)
-  const tables = new Tables(snapshot)
-  const commits = await readFirstJournal(`${path}.journal`, snapshot)
-  const strings = new SharedStrings()
-  for (const commit of commits) replay(commit, tables, { strings, long })
-  const commit = commits.at(-1)?.commit ?? snapshot.commit
-  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables, ...NO_JOURNAL }
-}
-
-function tablesOf(path: string, snapshot: Snapshot): Tables {
-  try {
-    return Tables.ofChecked(snapshot)
-  } catch (cause) {
-    throw new StorageDamaged(path, undefined, messageOf(cause), { cause })
-  }
-}
+const unreadable = (file: string, cause: unknown): StorageDamaged =>
+  new StorageDamaged(file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
 
 async function readLinesFormat(path: string, long: LongFields): Promise<Read> {
   const file = new DataFile(path, long)
   const snapshot = await file.read()
   if (!snapshot) throw new StorageDamaged(path, undefined, 'the file is missing')
   const { schema, store, journals } = snapshot
-  const tables = tablesOf(path, snapshot)
+  const tables = checkedTables(path, snapshot)
   const parts = journals.filter(({ journal }, at) => journals[at + 1]?.journal !== journal)
+  const { commit, end, size } = await replayParts(path, parts, {
+    ...{ store, tables, long, commit: snapshot.commit },
+    onGap(from, { journal }) {
+      throw new StorageDamaged(path, undefined, `its journal starts at commit ${journal} instead of ${from}`)
+    },
+  })
+  await checkUnnamedParts(path, journals, commit)
+  return { schema, store, commit, tables, journal: { parts, end, size }, partNames: file.partNames }
+}
+
+function checkedTables(path: string, state: State): Tables {
+  try {
+    return Tables.ofChecked(state)
+  } catch (cause) {
+    throw new StorageDamaged(path, undefined, messageOf(cause), { cause })
+  }
+}
+
+interface Replaying extends Pick<Stored, 'store' | 'commit' | 'tables' | 'long'> {
+  readonly onDamage?: OnDamage
+  /** The commits from `from` on are missing before a part. */
+  onGap(from: number, part: JournalPart): void
+}
+
+/** Puts the commits of a journal into the tables of a data file. Returns the last one. Throws `StorageDamaged`. */
+export async function replayParts(path: string, parts: readonly JournalPart[], replaying: Replaying) {
+  const { store, tables, long, onDamage, onGap } = replaying
   const strings = new SharedStrings()
-  let commit = snapshot.commit
+  let { commit } = replaying
   let end = 0
   let size = 0
   for (const [at, part] of parts.entries()) {
-    if (part.journal > commit + 1)
-      throw new StorageDamaged(path, undefined, `its journal starts at commit ${part.journal} instead of ${commit + 1}`)
+    if (part.journal > commit + 1) onGap(commit + 1, part)
     const next = parts[at + 1]
     end = await readPart(partFile(path, part), {
-      part,
-      store,
-      until: next && next.journal - 1,
+      ...{ part, store, until: next && next.journal - 1, onDamage },
       commit(read) {
         if (read.commit <= commit) return
         commit = read.commit
@@ -160,15 +152,11 @@ async function readLinesFormat(path: string, long: LongFields): Promise<Read> {
     })
     size += end
   }
-  await checkUnnamedParts(path, { named: journals, commit })
-  return { schema, store, commit, tables, journal: { parts, end, size }, partNames: file.partNames }
+  return { commit, end, size }
 }
 
 /** Commits in a part that the data file does not name are newer than it: it is an older file. */
-async function checkUnnamedParts(
-  path: string,
-  { named, commit }: { readonly named: readonly JournalPart[]; readonly commit: number },
-): Promise<void> {
+async function checkUnnamedParts(path: string, named: readonly JournalPart[], commit: number): Promise<void> {
   for (const part of await partsBeside(path)) {
     if (part.journal <= commit || named.some(({ id }) => id === part.id)) continue
     const file = partFile(path, part)
@@ -180,4 +168,105 @@ async function checkUnnamedParts(
           'file was put here. To open it as it is, move its journal to another folder and keep it: it holds newer writes',
       )
   }
+}
+
+/**
+ * The files of version 0.1: the data file is one JSON document, and the journal is one file, `<file>.journal`, whose
+ * lines are a checksum and JSON. An exported state is such a document too, without `store` and `commit`.
+ */
+
+const FORMAT = 'farthing/1'
+
+async function readFirst(path: string, long: LongFields): Promise<Read> {
+  const snapshot = await readStateDocument(path)
+    .then(firstSnapshot)
+    .catch((cause: unknown) => {
+      throw new StorageDamaged(path, undefined, `this is not a state (${messageOf(cause)})`, { cause })
+    })
+  const tables = new Tables(snapshot)
+  const commits = await readFirstJournal(`${path}.journal`, snapshot)
+  const strings = new SharedStrings()
+  for (const commit of commits) replay(commit, tables, { strings, long })
+  const commit = commits.at(-1)?.commit ?? snapshot.commit
+  return { schema: schemaOf(snapshot), store: snapshot.store, commit, tables }
+}
+
+/** Reads an exported state. `onRead` gets the bytes so far. Throws a SyntaxError or a TypeError if it is none. Its rows are not checked. */
+export async function readStateDocument(file: string, onRead: (bytes: number) => void = () => {}): Promise<State> {
+  const reader = new StateReader()
+  let read = 0
+  for await (const lines of readLines(file)) {
+    for (const { bytes } of lines) {
+      reader.add(bytes.toString())
+      read += bytes.length + 1
+    }
+    onRead(read)
+  }
+  return reader.state()
+}
+
+function firstSnapshot(document: unknown) {
+  assertState(document)
+  const {
+    counters,
+    rows,
+    schema,
+    format = FORMAT,
+    store = '',
+    commit = 0,
+  } = { ...document } as State & Partial<Record<'schema' | 'format' | 'store' | 'commit', unknown>>
+  if (format !== FORMAT) throw new TypeError(`its format is ${JSON.stringify(format)}, which this version cannot read`)
+  if (typeof store !== 'string') throw new TypeError('"store" is not a string')
+  if (!isWholeNumber(commit)) throw new TypeError('"commit" is not a whole number from 0 up')
+  if (schema !== undefined && !isWholeNumber(schema)) throw new TypeError('"schema" is not a whole number from 0 up')
+  return { counters, rows, store, commit, ...(schema !== undefined && { schema }) }
+}
+
+const isWholeNumber = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** The commits after `commit`. A missing file holds none, and a torn last line was never confirmed. Throws `StorageDamaged`. */
+async function readFirstJournal(
+  file: string,
+  { store, commit }: Pick<Stored, 'store' | 'commit'>,
+): Promise<JournaledCommit[]> {
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    if (hasCode(cause, 'ENOENT')) return Buffer.alloc(0)
+    throw unreadable(file, cause)
+  })
+  const [header, ...commits] = parsedLines(file, bytes)
+  if (!header) return []
+  if (header.journal !== FORMAT || header.store !== store)
+    throw new StorageDamaged(file, 1, 'this journal does not continue the data file beside it')
+  const following: JournaledCommit[] = []
+  let last: number | undefined
+  for (const [at, each] of commits.entries()) {
+    const line = at + 2
+    if (!isCommit(each)) throw new StorageDamaged(file, line, 'it is not a commit')
+    if (last === undefined ? each.commit > commit + 1 : each.commit !== last + 1)
+      throw new StorageDamaged(file, line, `commit ${(last ?? commit) + 1} is missing before this one, ${each.commit}`)
+    last = each.commit
+    if (each.commit > commit) following.push(each)
+  }
+  return following
+}
+
+function parsedLines(file: string, bytes: Buffer): Record<string, unknown>[] {
+  const lines: Record<string, unknown>[] = []
+  let start = 0
+  for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', start)) {
+    const content = parse(bytes.subarray(start, end))
+    // Only the last line can be incomplete.
+    if (!content && end === bytes.length - 1) break
+    if (!content) throw new StorageDamaged(file, lines.length + 1, 'the line is damaged')
+    lines.push(content)
+    start = end + 1
+  }
+  return lines
+}
+
+function parse(bytes: Buffer): Record<string, unknown> | undefined {
+  const json = bytes.subarray(9)
+  if (bytes.toString('latin1', 0, 9) !== `${crc32(json).toString(16).padStart(8, '0')} `) return undefined
+  const content: unknown = JSON.parse(json.toString())
+  return isObject(content) ? content : undefined
 }

@@ -2,36 +2,38 @@ import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
 import { ignore } from '../../../src/storage/ignore.js'
 import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
-import { keepOlder, readContent, readSchema, writeContent } from './content.js'
-import { failure } from './errors.js'
-import { COUNTERS, differences, SCHEMA_KEY, SCHEMA_STORE } from './schema.js'
+import {
+  COUNTERS,
+  differences,
+  failure,
+  keepOlder,
+  readContent,
+  readSchema,
+  SCHEMA_KEY,
+  SCHEMA_STORE,
+  writeContent,
+} from './content.js'
 
 export interface DatabaseOptions {
   readonly name: string
   readonly collections: readonly AnyCollection[]
-  /** How long to wait for the database to open, in ms. */
   readonly patience: number
   readonly history: SchemaHistory
-  /** Runs a job while no tab reads or writes. */
   readonly alone: <T>(job: () => Promise<T>) => Promise<T>
 }
 
 type Transaction<M extends IDBTransactionMode> = IDBPTransaction<unknown, string[], M>
-type OpenTransaction = Transaction<'readonly' | 'readwrite'>
-
+type Stores = readonly string[] | 'all'
 const CLOSE = 'Close the other tabs of this site.'
 
 /** A connection to one IndexedDB database. Opens it when needed, and closes it while a different tab upgrades the database. */
 export class Database {
-  readonly #options: DatabaseOptions
   readonly #others = new Set<string>()
   #superseded = false
   #db: IDBPDatabase | undefined
   #opening: Promise<IDBPDatabase> | undefined
 
-  constructor(options: DatabaseOptions) {
-    this.#options = options
-  }
+  constructor(readonly options: DatabaseOptions) {}
 
   /** Opens the database if it is not open. Throws `StorageUnavailable`. */
   async open(): Promise<void> {
@@ -43,7 +45,7 @@ export class Database {
   }
 
   /** Reads in one short transaction, and resolves with the job's result. The job may await only its own requests. */
-  async read<T>(stores: readonly string[] | 'all', job: (tx: Transaction<'readonly'>) => Promise<T>): Promise<T> {
+  async read<T>(stores: Stores, job: (tx: Transaction<'readonly'>) => Promise<T>): Promise<T> {
     try {
       const tx = await this.#begin(stores, 'readonly')
       tx.done.catch(ignore)
@@ -54,10 +56,7 @@ export class Database {
   }
 
   /** Writes in one short transaction. Resolves when it is on the disk. If anything fails, nothing is stored. */
-  async write(
-    stores: readonly string[] | 'all',
-    job: (tx: Transaction<'readwrite'>) => Promise<void> | void,
-  ): Promise<void> {
+  async write(stores: Stores, job: (tx: Transaction<'readwrite'>) => Promise<void> | void): Promise<void> {
     let isCommitted = false
     try {
       const tx = await this.#begin(stores, 'readwrite')
@@ -65,7 +64,11 @@ export class Database {
       try {
         await job(tx)
       } catch (error) {
-        abort(tx)
+        try {
+          tx.abort()
+        } catch {
+          // The error has aborted it already.
+        }
         await ended.catch(ignore)
         throw error
       }
@@ -79,7 +82,7 @@ export class Database {
   /** Creates object stores for collections that were not declared. */
   admit(collections: readonly string[]): void {
     const size = this.#others.size
-    const declared = new Set(this.#options.collections.map(({ name }) => name))
+    const declared = new Set(this.options.collections.map(({ name }) => name))
     for (const name of collections) if (!declared.has(name)) this.#others.add(name)
     // The next opening compares the database with all collections, and creates missing stores.
     if (this.#others.size > size && this.#db) this.#leave(this.#db)
@@ -89,10 +92,7 @@ export class Database {
     if (this.#db) this.#leave(this.#db)
   }
 
-  async #begin<M extends 'readonly' | 'readwrite'>(
-    stores: readonly string[] | 'all',
-    mode: M,
-  ): Promise<Transaction<M>> {
+  async #begin<M extends 'readonly' | 'readwrite'>(stores: Stores, mode: M): Promise<Transaction<M>> {
     for (let attempt = 1; ; attempt++) {
       // The caller may hold the lock that a migration needs.
       const db = this.#db ?? (await this.#open({ mayMigrate: false }))
@@ -108,30 +108,22 @@ export class Database {
   }
 
   #open({ mayMigrate = true } = {}): Promise<IDBPDatabase> {
-    this.#opening ??= this.#settle(mayMigrate)
+    const over = () => (this.#opening = undefined)
+    return (this.#opening ??= this.#settle(mayMigrate)
       .then((db) => (this.#db = db))
-      .finally(() => {
-        this.#opening = undefined
-      })
-    return this.#opening
+      .finally(over))
   }
 
-  /**
-   * Opens the database, migrates its rows, and upgrades it to the declared collections. A different tab may do that first,
-   * so this checks again.
-   */
+  /** Opens, migrates and upgrades the database. A different tab may do that first, so this checks again. */
   async #settle(mayMigrate: boolean): Promise<IDBPDatabase> {
-    const { name, patience, alone } = this.#options
+    const { name, patience, alone } = this.options
     let db = await this.#connect()
     while (await this.#isOlder(db)) {
       db.close()
       if (!mayMigrate) throw new StorageUnavailable(`The database ${name} holds an older state now. Try again.`)
       // Transactions of other tabs end first.
-      await inTime(
-        alone(() => this.#migrate()),
-        patience,
-        `Another tab still uses an older state of ${name}. ${CLOSE}`,
-      )
+      const migrated = alone(() => this.#migrate())
+      await inTime(migrated, patience, `Another tab still uses an older state of ${name}. ${CLOSE}`)
       db = await this.#connect()
     }
     while (!this.#isAsDeclared(db)) {
@@ -145,9 +137,8 @@ export class Database {
     return db
   }
 
-  /** Throws `SchemaNewer`. */
   async #isOlder(db: IDBPDatabase): Promise<boolean> {
-    const { name, history } = this.#options
+    const { name, history } = this.options
     const schema = (await readSchema(db)) ?? history.current
     if (schema <= history.current) return schema < history.current
     db.close()
@@ -157,7 +148,7 @@ export class Database {
 
   /** Puts a copy of an older state beside it and migrates it, in one step that no other tab sees half of. */
   async #migrate(): Promise<void> {
-    const { name, history } = this.#options
+    const { name, history } = this.options
     const db = await this.#connect()
     const { version } = db
     try {
@@ -190,18 +181,15 @@ export class Database {
 
   /** Opens the database. With a state, an upgrade puts it in the place of everything. */
   #connect(version?: number, state?: State): Promise<IDBPDatabase> {
-    const { name, patience, history } = this.#options
+    const { name, patience, history } = this.options
     return new Promise((resolve, reject) => {
       let isLate = false
       /** Why an upgrade was aborted. The error of the opening only says that it was. */
       let reason: DOMException | null = null
       const timer = setTimeout(() => {
         isLate = true
-        reject(
-          new StorageUnavailable(
-            `The database ${name} did not open in ${patience} ms: another tab holds an older version of it. ${CLOSE}`,
-          ),
-        )
+        const message = `The database ${name} did not open in ${patience} ms: another tab holds an older version of it. ${CLOSE}`
+        reject(new StorageUnavailable(message))
       }, patience)
       openDB(name, version, {
         upgrade: (db, _from, _to, tx) => {
@@ -237,7 +225,7 @@ export class Database {
   }
 
   #schema() {
-    return { collections: this.#options.collections, others: this.#others, superseded: this.#superseded }
+    return { collections: this.options.collections, others: this.#others, superseded: this.#superseded }
   }
 }
 
@@ -256,7 +244,7 @@ async function inTime<T>(job: Promise<T>, ms: number, message: string): Promise<
 }
 
 /** Resolves when the transaction is complete. idb's own `done` does not wait for an abort, and may not know its reason. */
-function endOf(tx: OpenTransaction): Promise<void> {
+function endOf(tx: Transaction<'readwrite'>): Promise<void> {
   tx.done.catch(ignore)
   const end = new Promise<void>((resolve, reject) => {
     tx.addEventListener('complete', () => resolve())
@@ -266,14 +254,6 @@ function endOf(tx: OpenTransaction): Promise<void> {
   })
   end.catch(ignore)
   return end
-}
-
-function abort(tx: OpenTransaction): void {
-  try {
-    tx.abort()
-  } catch {
-    // The error has aborted it already.
-  }
 }
 
 const isNamed = (error: unknown, name: string): boolean => error instanceof DOMException && error.name === name

@@ -10,31 +10,25 @@ import {
   UniqueViolation,
 } from '../../../src/storage/storage.js'
 import type { Changes, CommittedReader } from '../../../src/storage/transaction.js'
-import { countCommit } from './content.js'
+import { COUNTERS, countCommit, SCHEMA_STORE, storeOf } from './content.js'
 import type { Database } from './database.js'
-import { COUNTERS, SCHEMA_STORE, storeOf } from './schema.js'
 
 /** Reads and writes the database for one body. Each read is its own transaction in IndexedDB. The lock makes them consistent. */
 export class Rows implements CommittedReader {
-  readonly #database: Database
-  /** The last id that each counter gave to this body. */
   readonly #given = new Map<string, number>()
 
-  constructor(database: Database) {
-    this.#database = database
-  }
+  constructor(readonly database: Database) {}
 
   async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
-    const store = storeOf(from.name)
-    const row = await this.#database.read([store], (tx) => tx.objectStore(store).get(id))
-    return row && asPut(from, row)
+    const [row] = await this.getMany(from, [id])
+    return row
   }
 
   async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     if (ids.length === 0) return []
     const store = storeOf(from.name)
     // All reads start at once, in one transaction. A repeated id is read once.
-    const rows = await this.#database.read([store], async (tx) => {
+    const rows = await this.database.read([store], async (tx) => {
       const source = tx.objectStore(store)
       const distinct = [...new Set<Key>(ids)]
       const read: unknown[] = await Promise.all(distinct.map((id) => source.get(id)))
@@ -49,7 +43,7 @@ export class Rows implements CommittedReader {
     if (!range || query.limit < 1) return []
     const limit = Math.min(query.limit, 2 ** 32 - 1)
     const store = storeOf(from.name)
-    const rows = await this.#database.read([store], (tx) => {
+    const rows = await this.database.read([store], (tx) => {
       const source = isIndexed ? tx.objectStore(store).index(query.index) : tx.objectStore(store)
       return query.reverse ? lastFirst(source, range, limit) : source.getAll(range, limit)
     })
@@ -57,38 +51,26 @@ export class Rows implements CommittedReader {
   }
 
   async nextId(of: string): Promise<number> {
-    await this.#learn([of])
-    return this.#next(of)
+    const [next = 0] = await this.nextIds([of])
+    return next
   }
 
   async nextIds(of: readonly string[]): Promise<number[]> {
-    await this.#learn(of)
-    return of.map((name) => this.#next(name))
-  }
-
-  /** Reads the counters that this body has not used yet. */
-  async #learn(of: readonly string[]): Promise<void> {
     const unread = [...new Set(of)].filter((name) => !this.#given.has(name))
     const kept = unread.length > 0 ? await this.#lastOf(unread) : []
     // Check again after the read: a body may ask for ids twice at the same time.
     for (const [i, name] of unread.entries()) if (!this.#given.has(name)) this.#given.set(name, kept[i] ?? 0)
+    return of.map((name) => {
+      const next = (this.#given.get(name) ?? 0) + 1
+      this.#given.set(name, next)
+      return next
+    })
   }
 
-  #next(of: string): number {
-    const next = (this.#given.get(of) ?? 0) + 1
-    this.#given.set(of, next)
-    return next
-  }
-
-  #lastOf(names: readonly string[]): Promise<(number | undefined)[]> {
-    return this.#database.read([COUNTERS], (tx) => {
+  #lastOf(names: readonly string[]): Promise<number[]> {
+    return this.database.read([COUNTERS], (tx) => {
       const counters = tx.objectStore(COUNTERS)
-      return Promise.all(
-        names.map(async (name) => {
-          const last: unknown = await counters.get(name)
-          return typeof last === 'number' ? last : undefined
-        }),
-      )
+      return Promise.all(names.map(async (name) => Number((await counters.get(name)) ?? 0)))
     })
   }
 
@@ -98,7 +80,7 @@ export class Rows implements CommittedReader {
     if (this.#given.size > 0) stores.push(COUNTERS)
     if (changes.length > 0) stores.push(SCHEMA_STORE)
     if (stores.length === 0) return
-    await this.#database.write(stores, async (tx) => {
+    await this.database.write(stores, async (tx) => {
       await Promise.all(changes.map((each) => checkUnique(tx, each)))
       for (const { collection, rows } of changes) {
         // Plain requests without promises: an error in one of them aborts the transaction.

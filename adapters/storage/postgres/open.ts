@@ -1,10 +1,8 @@
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
 import type { Database } from './connection/database.js'
-import { codeOf } from './connection/errors.js'
-import { DatabaseRefused, whyRefused } from './connection/refused.js'
+import { codeOf, DatabaseRefused, whyRefused } from './connection/errors.js'
 import type { Session } from './connection/session.js'
-import { readContent, writeContent } from './tables/content.js'
-import { columnsOf, createOwnTables, declareTables, tableNames } from './tables/declare.js'
+import { columnsOf, createOwnTables, declareTables, readContent, tableNames, writeContent } from './tables/content.js'
 import { type Head, OWN, qualified, quoted, type TableSet } from './tables/tables.js'
 
 export interface OpenOptions {
@@ -18,10 +16,7 @@ export interface OpenOptions {
 /** Two processes created the same schema or table at once. */
 const MADE_TWICE = ['23505', '42P06', '42P07']
 
-/**
- * Creates what is missing in the database, and migrates older rows, while no other process reads or writes them. Returns
- * the connection. Throws `DatabaseRefused` if the database cannot be used, and `SchemaNewer`.
- */
+/** Creates what is missing and migrates older rows, alone. Returns the connection. Throws `DatabaseRefused` and `SchemaNewer`. */
 export async function prepareDatabase(options: OpenOptions): Promise<Session> {
   const { database, address, tables, history } = options
   const session = await database.connect().catch((error: unknown) => {
@@ -61,9 +56,7 @@ async function isThere(session: Session, { tables: { schema }, address }: OpenOp
 }
 
 async function checkEncoding(session: Session, address: string): Promise<void> {
-  const [found] = await session.query<{ readonly server_encoding: string }>({
-    text: 'show server_encoding',
-  })
+  const [found] = await session.query<{ readonly server_encoding: string }>({ text: 'show server_encoding' })
   const encoding = found?.server_encoding ?? 'UTF8'
   // SQL_ASCII stores the bytes of UTF-8 as they are.
   if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')

@@ -1,7 +1,4 @@
-/**
- * csv-stringify needs Node's `Buffer` only while it loads. In browsers this module provides one: import it before
- * csv-stringify, and call `removeBuffer` after.
- */
+/** csv-stringify needs Node's `Buffer` while it loads. Import this before it, and call `removeBuffer` after. */
 const scope: { Buffer?: unknown } = globalThis
 const isLent = scope.Buffer === undefined
 

@@ -2,7 +2,6 @@ import type { CsvError, InfoRecord } from 'csv-parse/browser/esm'
 import { letOthersRun } from '../../base/ports.js'
 import { hasCode } from '../../storage/unknown.js'
 
-/** A record of a CSV file. */
 export interface CsvRecord {
   /** The line in which it ends, counted from 1. */
   readonly line: number
@@ -24,7 +23,6 @@ export class CsvMalformed extends Error {
 
 /** No record is longer. Without a limit, a quote that nobody closes would gather the rest of the file. */
 const MAX_RECORD_BYTES = 65_536
-
 /** How many characters are parsed at once. Other calls run between two such pieces. */
 const CHARACTERS_PER_PARSE = 65_536
 
@@ -40,13 +38,8 @@ export async function* csvRecords(csv: CsvSource): AsyncGenerator<CsvRecord[]> {
   const { parse } = await import('csv-parse/browser/esm')
   const parser = parse({ info: true, skip_empty_lines: true, max_record_size: MAX_RECORD_BYTES })
   let failure: CsvError | undefined
-  const ended = new Promise<void>((resolve) => {
-    parser.once('end', resolve)
-    parser.once('error', (error: CsvError) => {
-      failure = error
-      resolve()
-    })
-  })
+  parser.once('error', (error: CsvError) => (failure = error))
+  const ended = new Promise((resolve) => parser.once('end', resolve).once('error', resolve))
   let hasBegun = false
   // What is not UTF-8 becomes U+FFFD, so that whoever checks its cell can name it.
   const utf8 = new TextDecoder()

@@ -26,14 +26,10 @@ async function* csvText<R extends object>(columns: readonly (keyof R & string)[]
   for await (const records of pieces) yield stringify(records, options)
 }
 
-/**
- * Writes small amounts without exponents, because some CSV readers do not know `1e-9`. Amounts have at most nine
- * decimals.
- */
+/** Small amounts without exponents, which some CSV readers do not know. Amounts have at most nine decimals. */
 const plainNumber = (value: number): string =>
   String(value).includes('e-') ? value.toFixed(9).replace(/0+$/, '') : String(value)
 
-/** Streams records as one JSON array. */
 export function jsonReply(pieces: AsyncIterable<object[]>): Reply {
   return streamed(jsonText(pieces), 'application/json')
 }

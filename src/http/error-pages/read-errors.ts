@@ -1,7 +1,7 @@
 import { load } from '../../base/load.js'
 import { docsOf, isProblemCode, type Problem, type ProblemCode, problem, problemCodes } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
-import { component } from '../fields/component.js'
+import { component } from '../fields/marks.js'
 import { z } from '../fields/schema.js'
 import type { Reply } from '../reply.js'
 import { defineRoutes, type Route, route } from '../route.js'

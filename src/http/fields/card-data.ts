@@ -1,9 +1,6 @@
 import { problem } from '../../base/problem.js'
 
-/**
- * Refuses fields with a card number, at any depth and anywhere in a text, so that it is neither stored nor logged.
- * Routes for payment methods and account details use it. Throws `card_data_refused`, which does not contain the number.
- */
+/** Refuses a card number anywhere in fields, so that it is neither stored nor logged. Throws `card_data_refused`, without it. */
 export function checkNoCardData(fields: unknown): void {
   if (holdsCardNumber(fields)) throw problem('card_data_refused')
   if (typeof fields === 'object' && fields !== null) for (const part of Object.values(fields)) checkNoCardData(part)
@@ -44,11 +41,9 @@ function* cardRows(text: string): Generator<Row> {
 
 interface ReadRow extends Row {
   readonly holdsCard: boolean
-  /** Where the text goes on. */
   readonly next: number
 }
 
-/** Reads the row whose first group begins here. */
 function readRow(text: string, start: number): ReadRow {
   const last: LastDigit[] = []
   let end = start
@@ -123,10 +118,7 @@ function endsWithCard(last: readonly LastDigit[]): boolean {
   return false
 }
 
-/**
- * Whether card numbers of a length begin with these digits. Other numbers, such as French SIRET numbers, pass the Luhn
- * check too.
- */
+/** Whether card numbers of a length begin so. Other numbers, such as French SIRET numbers, pass the Luhn check too. */
 function beginsCard(first: number, second: number, length: number): boolean {
   if (length < SHORTEST) return false
   if (length === 13) return first === 4

@@ -10,20 +10,17 @@ export const observed = graded('observed')
 /** Marks the schema of a field of our own design in an operation with a stronger grade. */
 export const designed = graded('designed')
 
-/** Marks the schemas of several fields as our own design. */
 export const allDesigned = <T extends Record<string, z.ZodMiniType>>(fields: T): T =>
   Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, designed(schema)])) as T // Object.fromEntries loses the types of the keys.
 
 /** The grade that the schema of a field, or what it wraps, is marked with. Without one, it has that of its operation or of the field that holds it. */
 export const gradeOf = (schema: FieldSchema): Evidence | undefined => markOf(schema, 'grade')
 
-/** Whether a field is marked with a grade that is weaker than `least`. */
 export function isWeakField(schema: FieldSchema, least: Evidence): boolean {
   const grade = gradeOf(schema)
   return grade !== undefined && isWeaker(grade, least)
 }
 
-/** A field and its grade. */
 export interface GradedField {
   /** As `spend.limit`. */
   readonly path: string

@@ -1,11 +1,9 @@
-import { int, string } from 'zod/mini'
+import { int, object, strictObject, string } from 'zod/mini'
 import type { Evidence } from '../../base/evidence.js'
 import type * as z from './zod.js'
 
-/** A schema of zod, or one inside it. */
 export type FieldSchema = z.core.$ZodType
 
-/** What a field says about its values besides their type. */
 interface Marks {
   readonly grade?: Evidence
   readonly isSecret?: true
@@ -27,8 +25,6 @@ export const marked =
 export const secret = marked({ isSecret: true })
 /** Marks a field whose value is another one in each repetition: an id, a time, a hash of such a value. */
 export const generated = marked({ isGenerated: true })
-
-/** An id that is a number. */
 export const Id = generated(int())
 /** An id with random letters or digits. */
 export const TextId = generated(string())
@@ -45,13 +41,11 @@ export function markOf<M extends keyof Marks>(schema: FieldSchema, mark: M): Mar
   return marksBySchema.get(schema)?.[mark] ?? (innerType && markOf(innerType, mark))
 }
 
-/** The definition of a schema, or of what it wraps. */
 function definitionOf(schema: FieldSchema): z.core.$ZodTypes['_zod']['def'] {
   const { def } = (schema as z.core.$ZodTypes)._zod // Every schema is one of these.
   return def.type === 'optional' || def.type === 'nullable' ? definitionOf(def.innerType) : def
 }
 
-/** The names of the fields of an object. */
 export function fieldNames(schema: FieldSchema): string[] {
   const definition = definitionOf(schema)
   return definition.type === 'object' ? Object.keys(definition.shape) : []
@@ -63,7 +57,6 @@ export type SchemaPlace = readonly FieldSchema[]
 export const isMarked = (place: SchemaPlace, mark: keyof Marks): boolean =>
   place.some((schema) => markOf(schema, mark) !== undefined)
 
-/** Whether a value can only be a text. */
 export const isText = (place: SchemaPlace): boolean =>
   place.length > 0 && place.every((schema) => definitionOf(schema).type === 'string')
 
@@ -94,13 +87,11 @@ function partOf(schema: FieldSchema, name: string): SchemaPlace {
   }
 }
 
-/** A field at any depth of a schema. */
 interface Field {
   readonly name: string
   readonly schema: FieldSchema
 }
 
-/** All fields that a schema names. */
 export function* fieldsIn(schema: FieldSchema): Generator<Field> {
   const definition = definitionOf(schema)
   if (definition.type === 'object')
@@ -109,4 +100,31 @@ export function* fieldsIn(schema: FieldSchema): Generator<Field> {
       yield* fieldsIn(field)
     }
   else for (const part of definition.type === 'union' ? definition.options : partOf(schema, '')) yield* fieldsIn(part)
+}
+
+const names = new WeakMap<z.ZodMiniType, string>()
+
+/** An object schema with a name of its own, for a shape that several operations share. The OpenAPI document lists it. */
+export function component<T extends z.core.$ZodLooseShape>(name: string, shape: T): ReturnType<typeof z.object<T>> {
+  const schema = object(shape)
+  names.set(schema, name)
+  return schema
+}
+
+/** Like `component`, for a shape whose unknown fields are an error. `checks` add to it what its fields alone do not say. */
+export function strictComponent<T extends z.core.$ZodLooseShape>(
+  name: string,
+  shape: T,
+  ...checks: z.core.CheckFn<z.output<ReturnType<typeof z.strictObject<T>>>>[]
+): ReturnType<typeof z.strictObject<T>> {
+  const schema = strictObject(shape).check(...checks)
+  names.set(schema, name)
+  return schema
+}
+
+/** The name of a schema. A copy that was only marked with a grade has the name of its original. */
+export function componentName(schema: z.ZodMiniType): string | undefined {
+  const { parent, def } = schema._zod
+  const original = parent?._zod.def === def ? parent : undefined
+  return names.get(schema) ?? (original && componentName(original as z.ZodMiniType)) // A copy has its original's class.
 }

@@ -2,19 +2,17 @@ import { problem } from '../../base/problem.js'
 import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
-import { component, strictComponent } from './component.js'
 import { allDesigned, designed } from './graded.js'
+import { component, strictComponent } from './marks.js'
 import * as z from './zod.js'
 
 /** Schemas that several features share. They have no transforms, so that each converts to JSON Schema. */
 
 /** A hash of canonical JSON: `41` and 64 hex digits. */
 export const ContentHash = z.generated(z.string())
-
 export const UnixSeconds = z.generated(z.int())
 /** Accounts, users and their secrets show times in this form. */
 export const UnixSecondsDigits = z.generated(z.string().check(z.regex(/^\d+$/)))
-
 /** A time on input: Unix seconds, as a number or digits, or an ISO 8601 date or date-time. Default time zone: UTC. */
 export const Time = z.union([z.int(), z.string()])
 
@@ -27,15 +25,11 @@ export function timeOf(field: string, time: number | string | undefined): number
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
   if (Number.isSafeInteger(ms)) return ms
-  throw problem('field_invalid', {
-    detail: `"${field}" must be Unix seconds or an ISO 8601 date-time.`,
-    fields: { field },
-  })
+  const detail = `"${field}" must be Unix seconds or an ISO 8601 date-time.`
+  throw problem('field_invalid', { detail, fields: { field } })
 }
 
-/** One line without invisible characters. */
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
-
 /** A name: one line of `least` to `most` characters. */
 export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
 
@@ -46,16 +40,9 @@ export const Email = z.string().check(
   z.regex(/^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@,;<>".]+$/u, 'an email address, such as ada@example.test'),
 )
 
-/**
- * Removes white space around a copied address. Unlike `trim`, it leaves U+FEFF, which is invisible and must be
- * refused.
- */
+/** Unlike `trim`, it leaves U+FEFF, which is invisible and must be refused. */
 const withoutSpaces = (text: string): string => withoutEnds(text, ' \t\r\n')
-
-/** The path of something with a hash. */
 export const HashPath = z.object({ hash: ContentHash })
-
-/** The path of something with a numeric id. */
 export const IdPath = z.object({ id: z.Id })
 
 /** An amount in its digital quantity. */
@@ -69,8 +56,6 @@ export const QuotedAmount = z.union([
 
 /** The quote: the price that the payer saw, and its digital quantity. If either has changed, nothing is charged. */
 export const quoteFields = { price: z.optional(QuotedAmount), dq: z.optional(ContentHash) }
-
-/** The lines of a cart as its payer saw them. */
 export const QuotedLines = z.array(z.object({ line: z.int(), quantity: z.int(), price: QuotedAmount, dq: ContentHash }))
 
 /** A user without secrets (Micro Payment Service Interface, section 2). */
@@ -108,7 +93,6 @@ export const paymentShape = allDesigned({
 
 export const PaymentShape = component('Payment', paymentShape)
 
-/** The receipt of a purchase. */
 export const ReceiptShape = component('Receipt', {
   transaction_id: z.Id,
   catalog_item_id: z.Id,
@@ -141,12 +125,10 @@ export const itemFields = {
   service_schema: ServiceSchema,
 }
 
-/** The text on a receipt. */
 export const Descriptor = lineOf(255)
 
 /** The name of an account. Null clears it. */
 export const AccountName = z.nullable(lineOf(255, 0))
-
 const profileText = (most: number) => z.string().check(z.trim(), z.minLength(1), z.maxLength(most))
 const profileLine = (most: number) => z.optional(z.nullable(profileText(most).check(plainLine)))
 
@@ -186,7 +168,6 @@ export const ItemShape = component('CatalogItem', {
   updated_at: designed(UnixSeconds),
 })
 
-/** A cart: items that are paid together. */
 export const CartShape = component('Cart', {
   id: z.Id,
   status: z.enum(['open', 'paying', 'paid', 'partly_paid', 'failed']),
@@ -300,25 +281,17 @@ export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, ite
 
 export { component, strictComponent, z }
 
-const secretTimes = {
-  created_at: UnixSecondsDigits,
-  updated_at: UnixSecondsDigits,
-  deleted_at: z.nullable(UnixSecondsDigits),
-}
+const userSecret = <S extends z.ZodMiniType>(name: string, client_secret: S) =>
+  z.array(
+    component(name, {
+      ...{ client_id: z.TextId, client_secret, created_at: UnixSecondsDigits, updated_at: UnixSecondsDigits },
+      deleted_at: z.nullable(UnixSecondsDigits),
+    }),
+  )
 
-/** New client credentials. */
-export const SecretsShape = z.array(
-  component('UserSecret', { client_id: z.TextId, client_secret: z.secret(z.string()), ...secretTimes }),
-)
-
+export const SecretsShape = userSecret('UserSecret', z.secret(z.string()))
 /** Client credentials as a token of some of them shows them. */
-export const KnownSecretsShape = z.array(
-  component('KnownUserSecret', {
-    client_id: z.TextId,
-    client_secret: z.secret(z.nullable(z.string())),
-    ...secretTimes,
-  }),
-)
+export const KnownSecretsShape = userSecret('KnownUserSecret', z.secret(z.nullable(z.string())))
 
 export const TwinPath = z.object({ hostname: z.Hostname })
 

@@ -15,10 +15,7 @@ interface Sent {
   readonly source: BodySource
 }
 
-/**
- * Reads a body as text, piece by piece. Who stops early does not read the rest. Throws `content_type_refused` at once;
- * while it reads, `body_too_large`, and `body_malformed` if the body is incomplete or not UTF-8.
- */
+/** Reads a body as text, in pieces. Throws `content_type_refused` at once, and `body_too_large` or `body_malformed` while it reads. */
 export function readText({ request, headers, source }: Sent, { type, limit }: TextBody): AsyncIterable<string> {
   if (mediaType(headers.get('content-type')) !== type)
     throw problem('content_type_refused', { detail: `This body must be ${type}.` })

@@ -1,4 +1,3 @@
-/** Descriptions of fields that mean the same wherever they are. */
 export const commonFields: Readonly<Record<string, string>> = {
   // Every list and every row
   id: 'The id.',

@@ -1,12 +1,10 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { VERSION } from '../../base/version.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
-import { frameResponses, problemSchema } from './errors.js'
-import type { Example } from './examples.js'
-import { headerComponents } from './headers.js'
-import { operation } from './operation.js'
+import { frameResponses, headerComponents, problemSchema } from './errors.js'
+import recorded from './examples.json' with { type: 'json' }
+import { operation, securitySchemes } from './operation.js'
 import { type DocumentPart, Schemas } from './schemas.js'
-import { securitySchemes } from './security.js'
 import { Descriptions, type Texts } from './texts.js'
 
 /** The version of the interface (Micro Payment Service Interface, section 9). */
@@ -22,8 +20,7 @@ export interface DocumentedService {
   readonly examples?: Readonly<Record<string, Example>>
 }
 
-/** A route under one of its versions. */
-export interface ListedRoute {
+interface ListedRoute {
   readonly route: Route
   readonly version: Version | undefined
 }
@@ -56,10 +53,8 @@ export function documentOf(
   for (const { route, version } of listed) {
     const path = (version ? `/${version}${route.path}` : route.path).replace(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
-    operations[route.method.toLowerCase()] = operation(route, version, {
-      ...{ schemas, descriptions, least },
-      example: examples[route.id],
-    })
+    const parts = { schemas, descriptions, least, example: examples[route.id] }
+    operations[route.method.toLowerCase()] = operation(route, version, parts)
   }
   const tags = [...new Set(listed.map(({ route }) => route.tag))]
   return {
@@ -86,3 +81,13 @@ export function documentOf(
 
 const sorted = <T>(record: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+export interface Example {
+  readonly params?: Readonly<Record<string, string | number>>
+  readonly query?: Readonly<Record<string, string | number>>
+  readonly body?: Readonly<Record<string, unknown>>
+  readonly answer?: unknown
+}
+
+/** Calls of a tour through the service, by the ids of their operations. Their service was closed, so its secrets open nothing. */
+export const examples: Readonly<Record<string, Example>> = recorded

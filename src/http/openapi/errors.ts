@@ -1,9 +1,9 @@
-import { type Evidence, isWeaker } from '../../base/evidence.js'
+import { type Evidence, evidenceGrades, isWeaker } from '../../base/evidence.js'
 import { fieldsOfCode, type ProblemCode, problemSentence, problemStatusIn } from '../../base/problem.js'
 import { problemFields } from '../../base/problem-fields.js'
+import type { z } from '../fields/schema.js'
 import type { Route } from '../route.js'
 import { errorsOf } from '../routing/errors.js'
-import { refusalHeaders } from './headers.js'
 import type { DocumentPart, Schemas } from './schemas.js'
 
 const error = { type: 'string', description: 'One sentence: what is wrong and what to do.' }
@@ -30,7 +30,6 @@ export const problemSchema = (least: Evidence): DocumentPart => ({
 
 /** The codes that strict modes show too. */
 const strictCodes: ReadonlySet<ProblemCode> = new Set(['account_not_granted', 'evidence_refused'])
-
 const showsCode = (least: Evidence): boolean => !isWeaker('designed', least)
 
 /** What an operation without refusals of its own may still answer. */
@@ -51,17 +50,22 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   }
   const schema = schemas.add(name, errorSchema(route, codes, least))
   const shown = showsCode(least)
+  const shaped = (status: number) =>
+    route.relays
+      ? orRelayed(schemas, name, schema)
+      : route.isJsonRpc && status === 400
+        ? orMessage(schemas, name, schema)
+        : schema
+  const sentence = (code: ProblemCode) => (shown ? `\`${code}\`: ` : '') + problemSentence(code)
   const responses = Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
       String(status),
       {
-        description: ofStatus
-          .map((code) => (shown ? `\`${code}\`: ${problemSentence(code)}` : problemSentence(code)))
-          .join('\n\n'),
+        description: ofStatus.map(sentence).join('\n\n'),
         ...(shown && { 'x-codes': ofStatus }),
         ...refusalHeaders(route, status, ofStatus),
         content: {
-          'application/json': { schema: orOther(route, { status, name, schema, schemas }) },
+          'application/json': { schema: shaped(status) },
           ...(route.relays && { '*/*': { schema: {} } }),
           ...(hasPage(route) && { 'text/html': { schema: { type: 'string' } } }),
         },
@@ -72,31 +76,18 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
   return isRefused ? responses : { ...responses, '400': { $ref: '#/components/responses/Malformed' } }
 }
 
-interface Either {
-  readonly name: string
-  readonly schema: DocumentPart
-  readonly schemas: Schemas
+/** A component for the schema of an answer of the service, or whatever an upstream service answered with that status. */
+export const orRelayed = (schemas: Schemas, name: string, schema: DocumentPart): DocumentPart => {
+  const relayed = { description: 'The answer of the upstream service, if it has this status.' }
+  return schemas.add(`${name}OrRelayed`, { anyOf: [schema, relayed], description: 'Of the service, or relayed.' })
 }
 
-/** A component for the schema of an answer of the service, or whatever an upstream service answered. */
-export const orRelayed = ({ name, schema, schemas }: Either): DocumentPart =>
-  schemas.add(`${name}OrRelayed`, { anyOf: [schema, relayedAnswer], description: 'Of the service, or relayed.' })
-
-/** What an upstream service answered, where the service has an answer of its own with the same status. */
-const relayedAnswer: DocumentPart = { description: 'The answer of the upstream service, if it has this status.' }
-
-/** A problem, or what else an operation answers with a status at which it refuses. */
-function orOther(
-  { relays, isJsonRpc }: Route,
-  { status, ...either }: Either & { readonly status: number },
-): DocumentPart {
-  if (relays) return orRelayed(either)
-  if (!isJsonRpc || status !== 400) return either.schema
-  const anyOf = [either.schema, { $ref: '#/components/schemas/JsonRpcMessage' }]
-  return either.schemas.add(`${either.name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
+/** A problem, or what an operation answers with the status 400 at which it refuses. */
+function orMessage(schemas: Schemas, name: string, schema: DocumentPart): DocumentPart {
+  const anyOf = [schema, { $ref: '#/components/schemas/JsonRpcMessage' }]
+  return schemas.add(`${name}OrMessage`, { anyOf, description: 'An error, or that of JSON-RPC.' })
 }
 
-/** Whether browsers get a page that says what is wrong. */
 const hasPage = ({ refused, produces, auth }: Route): boolean =>
   refused?.isPage ?? (produces?.includes('text/html') && auth.includes('none')) ?? false
 
@@ -140,3 +131,81 @@ function errorSchema(
   }
   return { allOf: [{ $ref: '#/components/schemas/Problem' }, own], description: 'An error of this operation.' }
 }
+
+const text = { type: 'string' }
+
+export const headerComponents: Record<string, DocumentPart> = {
+  'X-Evidence': {
+    description: 'The evidence grade of the operation.',
+    schema: { type: 'string', enum: [...evidenceGrades] },
+  },
+  'X-Session-ID': {
+    description: 'The session of the caller. Send it with the next request. It may be new.',
+    schema: text,
+  },
+  'Idempotent-Replayed': {
+    description: '`true` if this is the stored answer of an earlier request with the same `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Retry-After': { description: 'Seconds to wait before a retry.', schema: { type: 'integer', minimum: 0 } },
+  'WWW-Authenticate': {
+    description: 'Which credentials the operation accepts, and where an agent finds its authorization server.',
+    schema: text,
+  },
+  'X-Payment-ID': { description: 'The id of the payment.', schema: { type: 'integer' } },
+  'X-Payment-Status': {
+    description: 'Whether the payment was posted, or reversed because the upstream service failed.',
+    schema: { type: 'string', enum: ['posted', 'reversed'] },
+  },
+  Location: { description: 'The address of the next page.', schema: { type: 'string', format: 'uri-reference' } },
+}
+
+const waiting: ReadonlySet<ProblemCode> = new Set([
+  'idempotency_in_progress',
+  'checkout_paying',
+  'overloaded',
+  'not_ready',
+  'storage_unavailable',
+])
+const authenticating: ReadonlySet<ProblemCode> = new Set([
+  'authorization_missing',
+  'bearer_required',
+  'token_invalid',
+  'credentials_missing',
+  'agent_token_required',
+  'insufficient_scope',
+  'invalid_client',
+])
+
+export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']
+
+const refer = (names: readonly string[]): { headers: DocumentPart } => ({
+  headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+})
+
+/** The headers of an answer that succeeds. `more`: those that only this answer has. */
+export const successHeaders = (route: Route, more: readonly string[] = []) =>
+  refer([
+    ...common(route),
+    ...(startsSession(route) && !takesSession(route) ? ['X-Session-ID'] : []),
+    ...replayed(route),
+    ...more,
+  ])
+
+const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCode[]) =>
+  refer([
+    ...common(route),
+    ...replayed(route),
+    ...(route.relays ? headersOfPayment : []),
+    ...(status === 429 || codes.some((code) => waiting.has(code)) ? ['Retry-After'] : []),
+    ...(codes.some((code) => authenticating.has(code)) ? ['WWW-Authenticate'] : []),
+  ])
+
+const common = (route: Route): string[] => ['X-Evidence', ...(takesSession(route) ? ['X-Session-ID'] : [])]
+const takesSession = ({ auth }: Route): boolean => auth.some((kind) => ['session', 'guest', 'page'].includes(kind))
+
+const startsSession = ({ result }: Route): boolean =>
+  result !== undefined && 'shape' in result && 'session_id' in (result as z.ZodMiniObject).shape // Only objects have a shape.
+
+/** A refusal that changed something is stored too. */
+const replayed = ({ idempotent }: Route): string[] => (idempotent ? ['Idempotent-Replayed'] : [])

@@ -7,10 +7,7 @@ import type { Texts } from './texts.js'
 /** Documents that are kept: of a service, and of one with another address or mode. */
 const MOST_WRITTEN = 2
 
-/**
- * The operation that returns the OpenAPI document. `loadRoutes` returns the whole route table, including this operation.
- * The document, its texts and its examples are loaded on the first call.
- */
+/** Returns the OpenAPI document. `loadRoutes` gives the whole table, with this operation. Texts load on the first call. */
 export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadTexts: () => Promise<Texts>) => {
   // Writing the document takes a hundred times as long as a payment, and anybody may ask for it.
   const written = new LimitedMap<string, string>(MOST_WRITTEN)
@@ -31,7 +28,7 @@ export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadT
         if (known !== undefined) return reply({ body: known })
         const [{ openapi }, { examples }, routes, texts] = await Promise.all([
           import('./document.js'),
-          import('./examples.js'),
+          import('./document.js'),
           loadRoutes(),
           loadTexts(),
         ])

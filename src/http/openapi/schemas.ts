@@ -1,10 +1,9 @@
 import type { Evidence } from '../../base/evidence.js'
-import { componentName } from '../fields/component.js'
 import { gradeOf, isWeakField } from '../fields/graded.js'
+import { componentName } from '../fields/marks.js'
 import { z } from '../fields/schema.js'
 import type { Descriptions } from './texts.js'
 
-/** A JSON object of the document. */
 export type DocumentPart = Record<string, unknown>
 
 type Path = readonly string[]
@@ -13,24 +12,18 @@ type Describe = (path: Path) => string
 /** Collects the named schemas of a document. Leaves out fields with a weaker evidence grade than `least`. */
 export class Schemas {
   readonly components: Record<string, DocumentPart> = {}
-  readonly #descriptions: Descriptions
-  readonly #least: Evidence
 
-  constructor(descriptions: Descriptions, least: Evidence) {
-    this.#descriptions = descriptions
-    this.#least = least
-  }
+  constructor(
+    readonly descriptions: Descriptions,
+    readonly least: Evidence,
+  ) {}
 
   /** A reference to the schema of a body or an answer. A schema without a name of its own gets `name`. */
   reference(schema: z.ZodMiniType, { id, name }: { readonly id: string; readonly name: string }): DocumentPart {
-    if (componentName(schema) !== undefined) return this.#convert(schema, () => '', [])
-    return this.add(
-      name,
-      this.#convert(schema, (path) => this.#descriptions.operationField(id, path), []),
-    )
+    const part = this.#convert(schema, (path) => this.descriptions.operationField(id, path), [])
+    return componentName(schema) === undefined ? this.add(name, part) : part
   }
 
-  /** Lists a component and returns a reference to it. */
   add(name: string, schema: DocumentPart): DocumentPart {
     this.components[name] = schema
     return { $ref: `#/components/schemas/${name}` }
@@ -41,7 +34,7 @@ export class Schemas {
     id: string,
     schema: z.ZodMiniObject,
   ): { name: string; description: string; required: boolean; schema: DocumentPart }[] {
-    const describe: Describe = (path) => this.#descriptions.operationField(id, path)
+    const describe: Describe = (path) => this.descriptions.operationField(id, path)
     return this.#fieldsOf(schema).map(([name, field]) => ({
       name,
       description: describe([name]),
@@ -52,7 +45,7 @@ export class Schemas {
 
   #fieldsOf(schema: z.ZodMiniObject): [string, z.ZodMiniType][] {
     const fields = Object.entries(schema.shape) as [string, z.ZodMiniType][] // Shapes of our schemas hold zod/mini's classes.
-    return fields.filter(([, field]) => !isWeakField(field, this.#least))
+    return fields.filter(([, field]) => !isWeakField(field, this.least))
   }
 
   #convert(schema: z.ZodMiniType, describe: Describe, path: Path): DocumentPart {
@@ -62,11 +55,9 @@ export class Schemas {
     if (name === undefined) return { ...this.#shape(schema, describe, path), ...evidence }
     if (!(name in this.components)) {
       this.components[name] = {} // Stops here if the shape contains itself.
-      const described: Describe = (inner) => this.#descriptions.componentField(name, inner)
-      this.components[name] = {
-        ...this.#shape(schema, described, []),
-        description: this.#descriptions.component(name),
-      }
+      const described: Describe = (inner) => this.descriptions.componentField(name, inner)
+      const description = this.descriptions.component(name)
+      this.components[name] = { ...this.#shape(schema, described, []), description }
     }
     return { $ref: `#/components/schemas/${name}`, ...evidence }
   }
@@ -114,7 +105,7 @@ export class Schemas {
 
   /** What an object says of fields that it does not name. */
   #others(catchall: z.core.$ZodType | undefined, part: (schema: z.core.$ZodType) => DocumentPart): DocumentPart {
-    if (!catchall || isWeakField(catchall, this.#least)) return {}
+    if (!catchall || isWeakField(catchall, this.least)) return {}
     return { additionalProperties: catchall._zod.def.type === 'never' ? false : openOr(part(catchall)) }
   }
 
@@ -138,7 +129,6 @@ function plain(schema: z.ZodMiniType): DocumentPart {
 }
 
 const isOptional = (schema: z.ZodMiniType): boolean => schema._zod.optin === 'optional'
-
 const openOr = (schema: DocumentPart): DocumentPart | true => (Object.keys(schema).length === 0 ? true : schema)
 
 function nullable({ 'x-evidence': grade, ...schema }: DocumentPart): DocumentPart {

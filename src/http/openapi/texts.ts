@@ -31,23 +31,18 @@ export type TextsOf<Routes extends Readonly<Record<string, object>>> = FeatureTe
 export interface Texts {
   /** At the top of the document, in Markdown. */
   readonly introduction: string
-  /** By the heading of operations. */
   readonly tags: Fields
-  /** Fields that mean the same everywhere. */
   readonly fields: Fields
   readonly features: readonly FeatureTexts[]
 }
 
 /** Finds descriptions, and knows which are missing and which describe nothing. */
 export class Descriptions {
-  readonly texts: Texts
   /** What has no description, such as `createPayment.hostname`. */
   readonly missing = new Set<string>()
   readonly #used = new Map<Fields, Set<string>>()
 
-  constructor(texts: Texts) {
-    this.texts = texts
-  }
+  constructor(readonly texts: Texts) {}
 
   operation(id: string): string {
     return this.#find(id, [[this.#featureOf(id)?.operations, id]])

@@ -27,7 +27,6 @@ export interface Visitor {
 /** `P`: the parameters of the page's path. */
 export type Visit<P> = P & Visitor
 
-/** What a page shows. */
 interface ShownStep {
   readonly step: string
   readonly refused?: Problem | undefined
@@ -35,22 +34,14 @@ interface ShownStep {
   readonly session?: string | undefined
 }
 
-interface NextParts {
+/** Leads to `location`, else to the flow's own page, at `step` where it is given; `session` is the one that the visitor goes on with. */
+export class Next {
   readonly location?: string | undefined
   readonly step?: string | undefined
   readonly session?: string | undefined
-}
 
-/** Leads to `location`, else to the flow's own page, at `step` where it is given; `session` is the one that the visitor goes on with. */
-export class Next implements NextParts {
-  readonly location: string | undefined
-  readonly step: string | undefined
-  readonly session: string | undefined
-
-  constructor({ location, step, session }: NextParts = {}) {
-    this.location = location
-    this.step = step
-    this.session = session
+  constructor(parts: Partial<Pick<Next, 'location' | 'step' | 'session'>> = {}) {
+    Object.assign(this, parts)
   }
 
   /** The same, for the session that the visitor goes on with. */
@@ -70,8 +61,6 @@ export interface View {
 
 /** Typed as a method's, so that the page of one step can stand among those of all. */
 type PageOf<S> = { page(shown: S, view: View): FormPage }['page']
-
-/** What is shown at the step `K`. */
 export type At<S, K> = S extends { readonly step: infer Step } ? (K extends Step ? S : never) : never
 
 export type Pages<S extends { readonly step: string }> = {
@@ -110,16 +99,10 @@ export interface FormFlow<P, F, S extends ShownStep, A extends string> {
   refusedTitle?(refused: Problem): string
 }
 
-/** Of a path. */
 type Parameters = Readonly<Record<string, string>>
 
-type PageCall<P> = Call<P, { readonly step?: string | undefined }, unknown, 'guest'>
-type AnswerCall<P, F, A> = Call<
-  P,
-  { readonly step?: string | undefined },
-  F & { readonly answer: A; readonly email?: string | undefined },
-  'guest'
->
+type PageCall<P, B = unknown> = Call<P, { readonly step?: string | undefined }, B, 'guest'>
+type AnswerCall<P, F, A> = PageCall<P, F & { readonly answer: A; readonly email?: string | undefined }>
 
 /** Runs work over the transaction of the call, or over one of its own. */
 type Transact = <T>(work: (tx: Writer) => Promise<T>) => Promise<T>
@@ -129,7 +112,6 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
   const { path, versions, answers } = flow
   const shown = new ShownFlow(flow)
   return {
-    /** What the routes of its page have in common. */
     page: {
       evidence: 'designed',
       path,
@@ -139,13 +121,11 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
       produces: ['text/html'],
       refused: refusedBy((refused) => shown.refusal(refused)),
     },
-    /** The names of its buttons. */
     answers: Object.keys(answers) as A[], // `keys` gives any strings.
     /** GET. What was refused is given, not thrown: it undoes nothing. */
-    open: (tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> =>
-      shown.open(tx, call, service),
+    open: (tx: Writer, call: PageCall<P>, service: ServiceContext) => shown.open(tx, call, service),
     /** POST, in one transaction. */
-    answer: (tx: Writer, call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply | Problem> =>
+    answer: (tx: Writer, call: AnswerCall<P, F, A>, service: ServiceContext) =>
       shown.take(call, service, (work) => work(tx)),
     /** POST, each part in a transaction of its own. */
     async handle(call: AnswerCall<P, F, A>, service: ServiceContext): Promise<Reply> {
@@ -158,23 +138,21 @@ export function formFlow<P extends Parameters, F, S extends ShownStep, A extends
 
 /** Shows the steps of a flow, and takes its answers. */
 class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> {
-  readonly #flow: FormFlow<P, F, S, A>
-  /** The path with its version. */
-  readonly #path: string
+  constructor(readonly flow: FormFlow<P, F, S, A>) {}
 
-  constructor(flow: FormFlow<P, F, S, A>) {
-    this.#flow = flow
-    this.#path = flow.versions ? `/${flow.versions[0]}${flow.path}` : flow.path
+  /** The path with its version. */
+  get #path(): string {
+    const { versions, path } = this.flow
+    return versions ? `/${versions[0]}${path}` : path
   }
 
-  /** The page that stands in place of one that cannot be shown. */
   refusal(refused: Problem): Reply {
-    const title = this.#flow.refusedTitle?.(refused) ?? 'This cannot go on'
+    const title = this.flow.refusedTitle?.(refused) ?? 'This cannot go on'
     return formPage({ title, alert: this.#sentence(refused), refused })
   }
 
   async open(tx: Writer, call: PageCall<P>, service: ServiceContext): Promise<Reply | Problem> {
-    const flow = this.#flow
+    const flow = this.flow
     const visit = visitOf(call)
     await flow.check?.(tx, visit, service)
     const since = await flow.signedIn?.(tx, visit, service)
@@ -185,7 +163,7 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
   }
 
   async take(call: AnswerCall<P, F, A>, service: ServiceContext, transact: Transact): Promise<Reply | Problem> {
-    const flow = this.#flow
+    const flow = this.flow
     const { body } = call
     const visit = visitOf(call)
     const answer = flow.answers[body.answer]
@@ -217,7 +195,9 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
     const outbox = `${'../'.repeat(this.#path.split('/').length - 2)}_sandbox/outbox`
     const view = { isRefused, outbox: service.sandbox && outbox, poll: isRefused ? undefined : POLL }
     const alert = refused && this.#sentence(refused, shown)
-    return formPage({ alert, ...pageOf(this.#flow.pages, shown, view), refused, session: shown.session })
+    const step: S['step'] = shown.step
+    const pageOf: PageOf<S> = this.flow.pages[step]
+    return formPage({ alert, ...pageOf(shown, view), refused, session: shown.session })
   }
 
   #addressOf({ location, step }: Next, params: P, { baseUrl }: ServiceContext): string {
@@ -225,7 +205,7 @@ class ShownFlow<P extends Parameters, F, S extends ShownStep, A extends string> 
   }
 
   #sentence(refused: Problem, shown?: S): string {
-    return this.#flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
+    return this.flow.sentence?.(refused, shown) ?? fieldSentence(refused) ?? refused.message
   }
 }
 
@@ -240,13 +220,6 @@ const visitOf = <P>({ params, query, session, principal, headers, source }: Page
   hops: hopsIn(headers),
   source,
 })
-
-/** The page of the step that is shown. */
-function pageOf<S extends ShownStep>(pages: Pages<S>, shown: S, view: View): FormPage {
-  const step: S['step'] = shown.step
-  const pageOfStep: PageOf<S> = pages[step]
-  return pageOfStep(shown, view)
-}
 
 const filledPath = (path: string, params: Parameters): string =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Problem } from '../../base/problem.js'
 import type { Reply } from '../reply.js'
-import { cardStyle } from './card-style.js'
-import { formStyle } from './form-style.js'
+import { cardStyle, formStyle } from './card-style.js'
 import { page } from './html.js'
 
 /** For forms whose answers redirect to any other site. */
@@ -11,13 +10,10 @@ export const ANY_SITE = ['https:', 'http:'] as const
 /** What stands on a page of forms, from top to bottom. */
 export interface FormPage {
   readonly title: string
-  /** Above the heading. */
   readonly kicker?: ComponentChildren
-  /** In place of the title. */
   readonly heading?: ComponentChildren
   /** What the page is about, between the heading and the alert. */
   readonly about?: ComponentChildren
-  /** What is wrong. */
   readonly alert?: string | null | undefined
   readonly body?: ComponentChildren
   /** The colour of the heading: of something that is done, or that was rejected. */

@@ -38,19 +38,9 @@ export interface HtmlPage {
 }
 
 /** A whole HTML document. Text in it is escaped; it runs and loads only what it names itself. */
-export function page({
-  title,
-  body,
-  styles,
-  modules = [],
-  script,
-  theme,
-  status,
-  policy,
-  headers,
-  session,
-  formsNameOrigin = false,
-}: HtmlPage): Reply {
+export function page(given: HtmlPage): Reply {
+  const { title, body, styles, modules = [], script, theme, formsNameOrigin = false } = given
+  const { status, session, policy, headers } = given
   const scripts = [...(modules.length > 0 ? ["'self'"] : []), ...(script ? [script.source] : [])]
   // Earlier versions took names with such characters: nobody's text hides or turns around a part of a page.
   const shown = revealInvisible(renderToString(body))

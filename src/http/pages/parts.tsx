@@ -1,7 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact'
 
-/** The parts that pages of forms are made of; `formStyle` says how they look. */
-
 /** The service checks what was filled in, and says what is wrong in its own words. */
 export const Form = ({ children }: { children: ComponentChildren }) => (
   <form method="post" novalidate>
@@ -9,7 +7,6 @@ export const Form = ({ children }: { children: ComponentChildren }) => (
   </form>
 )
 
-/** The buttons of a form. Enter presses the first. */
 export const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>
 
 /** A button that sends the field `answer`; `go` marks the one that goes on. */
@@ -37,27 +34,23 @@ export const QuoteFields = ({ price, dq }: { readonly price: number; readonly dq
   </>
 )
 
-export interface Option {
+interface Option {
   readonly value: string
   readonly label: string
   /** Under the label. */
   readonly note?: string
 }
 
-/** One of several to pick; the first where `chosen` is none of them. */
-export const Choices = ({
-  field,
-  legend,
-  note,
-  options,
-  chosen,
-}: {
+interface Choices {
   readonly field: string
   readonly legend: string
   readonly note: string
   readonly options: readonly Option[]
   readonly chosen?: string
-}): VNode => (
+}
+
+/** One of several to pick; the first where `chosen` is none of them. */
+export const Choices = ({ field, legend, note, options, chosen }: Choices): VNode => (
   <fieldset>
     <legend>{legend}</legend>
     <p class="muted">{note}</p>
@@ -74,7 +67,6 @@ export const Choices = ({
   </fieldset>
 )
 
-/** An amount with its shortcode, in a box. */
 export const AmountText = ({ children }: { children: ComponentChildren }) => <p class="amount">{children}</p>
 
 /** Names and values, line by line. */
@@ -133,4 +125,132 @@ const Host = ({ host }: { host: string }) => (
   <strong class="host" dir="ltr">
     {host}
   </strong>
+)
+
+/** Attributes of a field: where what was filled in is refused, the alert says why. */
+const invalid = (isRefused: boolean) => (isRefused ? { 'aria-invalid': true, 'aria-describedby': 'alert' } : {})
+
+const EmailField = ({ email, isRefused, autofocus }: { email: string; isRefused: boolean; autofocus: boolean }) => (
+  <div>
+    <label for="email">Email</label>
+    <input
+      id="email"
+      name="email"
+      type="email"
+      value={email}
+      autocomplete="email"
+      inputmode="email"
+      autocapitalize="none"
+      spellcheck={false}
+      autofocus={autofocus}
+      {...invalid(isRefused)}
+    />
+  </div>
+)
+
+const CodeField = ({ email, isRefused }: { email: string; isRefused: boolean }) => (
+  <>
+    <p>
+      We mailed a six-digit code to <strong>{email}</strong>. It works once, within ten minutes.
+    </p>
+    <div>
+      <label for="code">Code</label>
+      <input
+        id="code"
+        name="code"
+        type="text"
+        autocomplete="one-time-code"
+        inputmode="numeric"
+        spellcheck={false}
+        autofocus
+        {...invalid(isRefused)}
+      />
+    </div>
+  </>
+)
+
+/** `outbox`: the address, as seen from the page. */
+const SandboxMail = ({ outbox }: { outbox: string }) => (
+  <p class="muted">
+    This is a sandbox: the mail waits in{' '}
+    <a href={outbox} target="_blank" rel="noopener">
+      the outbox
+    </a>
+    .
+  </p>
+)
+
+export const WaitsForDevice = () => (
+  <p role="status">We sent a request to your device. This page goes on by itself once you approved it there.</p>
+)
+
+export interface SignInForms {
+  readonly at: { readonly step: 'email' | 'code' | 'device'; readonly email: string }
+  readonly isRefused: boolean
+  /** The outbox's address, as seen from the page, where the service is a sandbox. */
+  readonly outbox: string | undefined
+  readonly note?: string
+  /** The way back to the email: a button that answers `other_email`, unless this says otherwise. */
+  readonly another?: VNode | null
+  /** The answer that mails another code. */
+  readonly resend?: string
+  readonly cancel?: boolean
+  readonly autofocus?: boolean
+}
+
+const NOTE = 'You get a code by mail; there is no password.'
+
+/** `continue` mails a code to what was filled in as `email`; `verify` takes the `code`. */
+export const SignInForms = ({ at: { step, email }, isRefused, outbox, ...options }: SignInForms): VNode => {
+  const { note = NOTE, resend = 'continue', cancel = false, autofocus = true } = options
+  const { another = <Button answer="other_email">Use another email</Button> } = options
+  switch (step) {
+    case 'email':
+      return (
+        <Form>
+          <EmailField email={email} isRefused={isRefused} autofocus={autofocus} />
+          <p class="muted">{note}</p>
+          <GoOn answer="continue" cancel={cancel}>
+            Continue
+          </GoOn>
+        </Form>
+      )
+    case 'code':
+      return (
+        <>
+          <Form>
+            <CodeField email={email} isRefused={isRefused} />
+            <GoOn answer="verify" cancel={cancel}>
+              Verify
+            </GoOn>
+          </Form>
+          <form method="post" class="more">
+            <input type="hidden" name="email" value={email} />
+            <Button answer={resend}>Send a new code</Button>
+            {another}
+          </form>
+          {outbox !== undefined && <SandboxMail outbox={outbox} />}
+        </>
+      )
+    case 'device':
+      return (
+        <Form>
+          <WaitsForDevice />
+          {another && <p class="more">{another}</p>}
+          {cancel && (
+            <Actions>
+              <Button answer="cancel">Cancel</Button>
+            </Actions>
+          )}
+        </Form>
+      )
+  }
+}
+
+/** Who is signed in, and the way for someone else: a button that answers `switch`, unless `another` says otherwise. */
+export const SignedInAs = ({ email, another }: { email: string; another?: VNode }) => (
+  <form method="post" class="more">
+    <span class="muted">Signed in as {email}</span>
+    {another ?? <Button answer="switch">Not you?</Button>}
+  </form>
 )

@@ -1,4 +1,1 @@
-export const probeFeature = {
-  areas: ['healthz', 'readyz'],
-  load: () => import('./routes.js'),
-}
+export const probeFeature = { areas: ['healthz', 'readyz'], load: () => import('./routes.js') }

@@ -1,6 +1,6 @@
-import type { Cards, Mailer, Push, Upstream } from '../../base/ports.js'
+import type { Upstream, UpstreamRequest } from '../../base/ports.js'
 import { Problem } from '../../base/problem.js'
-import type { NewSpan, Tracer, TraceSpan } from '../../base/tracer.js'
+import type { NewSpan, SpanAttributes, Tracer, TraceSpan } from '../../base/tracer.js'
 import { bothObservers, type ServiceStorage, type StorageObserver } from '../../storage/service-storage.js'
 import type { Reader } from '../../storage/storage.js'
 import { OverStorage } from '../../storage/storage-over.js'
@@ -23,52 +23,34 @@ export class TracedPorts {
     return {
       ...service,
       storage: new TracedStorage(storage, this),
-      upstream: this.#upstream(upstream),
-      mailer: this.#mailer(mailer),
-      push: this.#push(push),
-      cards: cards && this.#cards(cards),
-    }
-  }
-
-  /** Paths and queries of sellers may hold secrets, so only the host is shown. */
-  #upstream(upstream: Upstream): Upstream {
-    return {
-      fetch: (request) => {
-        const { protocol, hostname, port } = new URL(request.url)
-        const attributes = {
-          'http.request.method': request.method,
-          'url.scheme': protocol.slice(0, -1),
-          'server.address': hostname,
-          'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
-        }
-        return this.span(
-          { name: request.method, kind: 'client', attributes },
-          async (span) => {
-            const response = await upstream.fetch(request)
-            span.set({ 'http.response.status_code': response.status })
-            return response
-          },
-          ({ status }) => (status >= 400 ? String(status) : undefined),
-        )
+      upstream: { fetch: (request) => this.#fetch(upstream, request) },
+      mailer: { send: (mail) => this.#call('send mail', () => mailer.send(mail)) },
+      push: { send: (message) => this.#call('send push', () => push.send(message)) },
+      cards: cards && {
+        ...(cards.testMethods && { testMethods: cards.testMethods }),
+        charge: (charge) => this.#call('charge card', () => cards.charge(charge)),
+        refund: (refund) => this.#call('refund card', () => cards.refund(refund)),
+        save: (card) => this.#call('save card', () => cards.save(card)),
       },
     }
   }
 
-  #mailer(mailer: Mailer): Mailer {
-    return { send: (mail) => this.#call('send mail', () => mailer.send(mail)) }
-  }
-
-  #push(push: Push): Push {
-    return { send: (message) => this.#call('send push', () => push.send(message)) }
-  }
-
-  #cards(cards: Cards): Cards {
-    return {
-      ...(cards.testMethods && { testMethods: cards.testMethods }),
-      charge: (charge) => this.#call('charge card', () => cards.charge(charge)),
-      refund: (refund) => this.#call('refund card', () => cards.refund(refund)),
-      save: (card) => this.#call('save card', () => cards.save(card)),
-    }
+  /** Paths and queries of sellers may hold secrets, so only the host is shown. */
+  #fetch(upstream: Upstream, request: UpstreamRequest): Promise<Response> {
+    const { method, url } = request
+    return this.span(
+      {
+        name: method,
+        kind: 'client',
+        attributes: { 'http.request.method': method, ...originAttributes(new URL(url)) },
+      },
+      async (span) => {
+        const response = await upstream.fetch(request)
+        span.set({ 'http.response.status_code': response.status })
+        return response
+      },
+      ({ status }) => (status >= 400 ? String(status) : undefined),
+    )
   }
 
   #call<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -93,6 +75,12 @@ export class TracedPorts {
   }
 }
 
+export const originAttributes = ({ protocol, hostname, port }: URL): SpanAttributes => ({
+  'url.scheme': protocol.slice(0, -1),
+  'server.address': hostname,
+  'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+})
+
 /** A refusal is no failure. Messages of errors may hold secrets, so only the type is shown. */
 function endFailed(span: TraceSpan, error: unknown): void {
   if (!(error instanceof Problem)) return span.end(error instanceof Error ? error.name : 'error')
@@ -101,36 +89,30 @@ function endFailed(span: TraceSpan, error: unknown): void {
 }
 
 class TracedStorage extends OverStorage implements ServiceStorage {
-  readonly #storage: ServiceStorage
-  readonly #ports: TracedPorts
-
-  constructor(storage: ServiceStorage, ports: TracedPorts) {
-    super(storage, {})
-    this.#storage = storage
-    this.#ports = ports
+  constructor(
+    readonly traced: ServiceStorage,
+    readonly ports: TracedPorts,
+  ) {
+    super(traced, {})
   }
 
   override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    const run = () => this.#storage.read(body, observer)
-    return this.#ports.isEnded ? run() : this.#ports.span(this.#named('storage read'), run)
+    const run = () => this.traced.read(body, observer)
+    return this.ports.isEnded ? run() : this.ports.span(this.#named('storage read'), run)
   }
 
   override write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    return this.#ports.span(this.#named('storage write'), async (span) => {
+    return this.ports.span(this.#named('storage write'), async (span) => {
       let runs = 0
       let puts: readonly RowChange[] = []
-      const own: StorageObserver = {
-        hasWritten(commit) {
-          puts = commit.rowChanges.filter(({ is }) => is)
-        },
-      }
+      const own: StorageObserver = { hasWritten: (commit) => void (puts = commit.rowChanges.filter(({ is }) => is)) }
       const counted = (tx: Transaction) => {
         runs++
         return body(tx)
       }
       try {
-        const value = await this.#storage.write(counted, observer ? bothObservers(observer, own) : own)
-        this.#ports.onCommit(puts)
+        const value = await this.traced.write(counted, observer ? bothObservers(observer, own) : own)
+        this.ports.onCommit(puts)
         return value
       } finally {
         span.set({ 'farthing.storage.runs': runs, 'farthing.storage.puts': puts.length })

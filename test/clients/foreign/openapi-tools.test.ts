@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { routeList, texts } from '../../../scripts/route-table.js'
-import { openapi } from '../../../src/http/openapi/document.js'
-import { examples } from '../../../src/http/openapi/examples.js'
+import { examples, openapi } from '../../../src/http/openapi/document.js'
 import { need, npmPackages, run } from '../support/toolchain.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'farthing-openapi-'))

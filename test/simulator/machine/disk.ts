@@ -1,7 +1,5 @@
-import { isCommit, journaled, replay, SharedStrings } from '../../../adapters/storage/file/commit.js'
-import { commitLine } from '../../../adapters/storage/file/journal-part.js'
-import { isTorn, parseLine } from '../../../adapters/storage/file/line.js'
-import { LongFields } from '../../../adapters/storage/file/long-fields.js'
+import { isCommit, journaled, LongFields, replay, SharedStrings } from '../../../adapters/storage/file/commit.js'
+import { isTorn, objectLine, parseLine } from '../../../adapters/storage/file/line.js'
 import { schemaHistory } from '../../../src/core.js'
 import { OutcomeUnknown, type Storage, StorageUnavailable } from '../../../src/storage/storage.js'
 import { type Commit, type CommitLog, serialStorage } from '../../../src/storage/tables/serial.js'
@@ -146,7 +144,7 @@ export class SimulatedDisk {
       append: (commit: Commit) => {
         if (fault) throw fault
         if (!isAlive() || reach('before a commit')) return new Promise<never>(() => {})
-        this.#written = Buffer.concat([this.#written, Buffer.from(commitLine(journaled(++this.#commit, commit, long)))])
+        this.#written = Buffer.concat([this.#written, Buffer.from(objectLine(journaled(++this.#commit, commit, long)))])
         gathering ??= syncInTurn()
         return gathering
       },

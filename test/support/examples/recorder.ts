@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 import { VERSION } from '../../../src/base/version.js'
-import type { Example } from '../../../src/http/openapi/examples.js'
+import type { Example } from '../../../src/http/openapi/document.js'
 import type { Route } from '../../../src/http/route.js'
 import { routeOf } from '../api.js'
 

@@ -86,7 +86,6 @@ const pageWords = [
   'pages/form-flow.ts',
   'pages/form-page.tsx',
   'pages/parts.tsx',
-  'pages/sign-in-forms.tsx',
   'reply.ts',
   'whole-list.ts',
 ].map((name) => `src/http/${name}`)

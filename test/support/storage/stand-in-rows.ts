@@ -1,6 +1,5 @@
-import type { Sender } from '../../../adapters/storage/postgres/groups/gathered-reads.js'
-import { encodeKey } from '../../../adapters/storage/postgres/tables/encoded-key.js'
-import { TableSet } from '../../../adapters/storage/postgres/tables/tables.js'
+import type { Sender } from '../../../adapters/storage/postgres/groups/view.js'
+import { encodeKey, TableSet } from '../../../adapters/storage/postgres/tables/tables.js'
 import { keyOf } from '../../../src/storage/key.js'
 import type { Row } from '../../../src/storage/storage.js'
 import { type Note, notes } from './storage-model.js'

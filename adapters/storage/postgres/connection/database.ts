@@ -2,36 +2,24 @@ import { StorageUnavailable } from '../../../../src/storage/storage.js'
 import { failureOf, isConflict, isUnreachable } from './errors.js'
 import { Session, type SessionListener } from './session.js'
 
-export interface DatabaseOptions {
-  readonly url: string
-  /** How long calls wait for a database that cannot be reached, in ms. */
-  readonly patience: number
-}
-
-/** How often to look whether a database can be reached again, in ms. */
 const RECONNECT_CHECK_MS = 1000
 const LONGEST_WAIT_MS = 500
 
-/** Opens connections, and knows whether the database can be reached. */
 export class Database {
-  readonly #options: DatabaseOptions
-  #fault: StorageUnavailable | undefined
+  /** Why the database cannot be used now. Undefined while all is well. */
+  fault: StorageUnavailable | undefined
   #look: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
-  constructor(options: DatabaseOptions) {
-    this.#options = options
-  }
-
-  /** Why the database cannot be used now. Undefined while all is well. */
-  get fault(): StorageUnavailable | undefined {
-    return this.#fault
-  }
+  /** `patience`: how long calls wait for a database that cannot be reached, in ms. */
+  constructor(
+    readonly url: string,
+    readonly patience: number,
+  ) {}
 
   /** Connects once. Rejects with the error of the driver. */
   connect(listener?: SessionListener): Promise<Session> {
-    const { url, patience } = this.#options
-    return Session.open({ url, connectS: Math.max(1, Math.ceil(patience / 1000)), listener })
+    return Session.open(this.url, Math.max(1, Math.ceil(this.patience / 1000)), listener)
   }
 
   /**
@@ -39,15 +27,14 @@ export class Database {
    * the patience, at once if the last one has given up, and rejects with `StorageUnavailable`.
    */
   async patiently<T>(job: () => Promise<T>): Promise<T> {
-    const until = performance.now() + (this.#fault ? 0 : this.#options.patience)
+    const until = performance.now() + (this.fault ? 0 : this.patience)
     for (let attempt = 0; ; attempt++) {
       try {
         const value = await job()
-        this.#fault = undefined
+        this.fault = undefined
         return value
       } catch (error) {
-        const mayPass = isUnreachable(error) || isConflict(error)
-        if (!mayPass) throw failureOf(error)
+        if (!isUnreachable(error) && !isConflict(error)) throw failureOf(error)
         if (performance.now() >= until || this.#isClosed) throw this.#fail(error)
       }
       await new Promise((resolve) => setTimeout(resolve, waitBefore(attempt)))
@@ -62,7 +49,7 @@ export class Database {
   #fail(cause: unknown): unknown {
     const failure = failureOf(cause)
     if (failure instanceof StorageUnavailable && isUnreachable(cause)) {
-      this.#fault = failure
+      this.fault = failure
       this.#lookLater()
     }
     return failure
@@ -75,10 +62,10 @@ export class Database {
     this.#look = setTimeout(async () => {
       try {
         const session = await this.connect()
-        this.#fault = undefined
+        this.fault = undefined
         await session.close()
       } catch {
-        if (this.#fault) this.#lookLater()
+        if (this.fault) this.#lookLater()
       }
     }, RECONNECT_CHECK_MS)
     this.#look.unref()
@@ -88,20 +75,20 @@ export class Database {
 /** Grows, and differs between processes that were undone for each other. */
 const waitBefore = (attempt: number): number => Math.min(LONGEST_WAIT_MS, 2 ** attempt * 5) * (0.5 + Math.random())
 
-/** Keeps a session open, and opens another one when it is lost. */
+/** Keeps a session open, and opens another one when it is lost. Begins with one that is open, if there is one. */
 export class KeptSession {
-  readonly #database: Database
   #session: Promise<Session> | undefined
 
-  /** Begins with a session that is open, if there is one. */
-  constructor(database: Database, session?: Session) {
-    this.#database = database
+  constructor(
+    readonly database: Database,
+    session?: Session,
+  ) {
     this.#session = session && Promise.resolve(session)
   }
 
   /** Rejects with the error of the driver. */
   async get(): Promise<Session> {
-    const session = await (this.#session ??= this.#database.connect()).catch((error: unknown) => {
+    const session = await (this.#session ??= this.database.connect()).catch((error: unknown) => {
       this.#session = undefined
       throw error
     })

@@ -8,50 +8,33 @@ export interface Hint {
   readonly text: string
 }
 
-/** What others may want to know of a commit. */
 interface Told {
-  /** The process that committed. */
   readonly from: string
-  /** The names of the collections that it changed. */
   readonly changed: readonly string[]
 }
 
-export interface HintOptions {
-  readonly database: Database
-  readonly schema: string
-  /** A name that no other process has. */
-  readonly process: string
-}
-
 type OnCommit = (changed: readonly string[] | undefined) => void
-
-/** How long to wait before it connects again, in ms. Doubles with each try. */
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 1000
 
-/**
- * Tells other processes of commits, and hears of theirs, with `NOTIFY` and `LISTEN`. PostgreSQL drops what nobody hears,
- * so each new connection is told as a loss of hints.
- */
+/** Tells other processes of commits by `NOTIFY`. PostgreSQL drops what nobody hears, so a new connection counts as a loss of hints. */
 export class Hints {
-  readonly #options: HintOptions
-  readonly #channel: string
   readonly #watchers: OnCommit[] = []
   #listening: Promise<Session | undefined> | undefined
   #again: ReturnType<typeof setTimeout> | undefined
-  /** How often it has tried in vain. */
   #tries = 0
   #isClosed = false
 
-  constructor(options: HintOptions) {
-    this.#options = options
-    // The name of a channel has at most 63 bytes, and so has that of a schema.
-    this.#channel = options.schema
-  }
+  /** `process`: a name that no other process has. The channel has the name of the schema: both have at most 63 bytes. */
+  constructor(
+    readonly database: Database,
+    readonly channel: string,
+    readonly process: string,
+  ) {}
 
   of(changed: Iterable<string>): Hint {
-    const told: Told = { from: this.#options.process, changed: [...changed] }
-    return { channel: this.#channel, text: JSON.stringify(told) }
+    const told: Told = { from: this.process, changed: [...changed] }
+    return { channel: this.channel, text: JSON.stringify(told) }
   }
 
   /** Resolves when hints come, or when it cannot connect now: then they come later. */
@@ -63,17 +46,16 @@ export class Hints {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#again)
-    const session = await this.#listening
-    await session?.close()
+    await (await this.#listening)?.close()
   }
 
   async #listen(): Promise<Session | undefined> {
     try {
-      const session = await this.#options.database.connect({
+      const session = await this.database.connect({
         onNotify: (text) => this.#hear(text),
         onLost: () => this.#listenAgain(),
       })
-      await session.run(`listen ${quoted(this.#channel)}`)
+      await session.run(`listen ${quoted(this.channel)}`)
       this.#tries = 0
       return session
     } catch {
@@ -97,7 +79,7 @@ export class Hints {
 
   #hear(text: string): void {
     const { from, changed }: Told = JSON.parse(text)
-    if (from !== this.#options.process) this.#tell(changed)
+    if (from !== this.process) this.#tell(changed)
   }
 
   #tell(changed: readonly string[] | undefined): void {

@@ -11,31 +11,16 @@ export class ConnectionLost extends Error {
   override name = 'ConnectionLost'
 }
 
-/** Who hears of what the database sends by itself. */
 export interface SessionListener {
-  /** Gets what a `NOTIFY` of another session says. */
   onNotify(text: string): void
   /** Called once, when the connection is lost or closed. */
   onLost(): void
 }
 
-export interface SessionOptions {
-  readonly url: string
-  /** How long connecting may take, in seconds. */
-  readonly connectS: number
-  readonly listener?: SessionListener | undefined
-}
-
-/**
- * How long a session may be silent within a transaction, in ms. If this process hangs or its host is cut off, the
- * database ends the session, and other processes go on.
- */
+/** How long a session may be silent within a transaction, in ms. If this process hangs, the database then undoes it. */
 const SILENCE_MS = 10_000
 
-/**
- * Every read is by a key, so a scan of a whole table is never faster, and compiling a plan takes longer than running it.
- * Plans are made once for each statement.
- */
+/** Every read is by a key, so a scan of a table is never faster. Plans are made once for each statement. */
 const SETTINGS = [
   `set idle_in_transaction_session_timeout = ${SILENCE_MS}`,
   'set enable_seqscan = off',
@@ -51,21 +36,19 @@ const PREPARED = { prepare: true, simple: false }
  * belonged to. A session never does: once its connection is lost, every statement rejects with `ConnectionLost`.
  */
 export class Session {
-  readonly #client: postgres.Sql
-  readonly #reserved: postgres.ReservedSql
-  readonly #listener: SessionListener | undefined
+  /** The first statement that failed since `begin`. What follows it in the transaction fails too. */
+  failure: unknown
   readonly #waiting = new Set<(error: ConnectionLost) => void>()
   #lost: ConnectionLost | undefined
-  #failure: unknown
 
-  private constructor(client: postgres.Sql, reserved: postgres.ReservedSql, listener: SessionListener | undefined) {
-    this.#client = client
-    this.#reserved = reserved
-    this.#listener = listener
-  }
+  private constructor(
+    readonly client: postgres.Sql,
+    readonly reserved: postgres.ReservedSql,
+    readonly listener: SessionListener | undefined,
+  ) {}
 
-  /** Connects. Rejects with the error of the driver. */
-  static async open({ url, connectS, listener }: SessionOptions): Promise<Session> {
+  /** Connects in `connectS` seconds. Rejects with the error of the driver. */
+  static async open(url: string, connectS: number, listener?: SessionListener): Promise<Session> {
     let session: Session | undefined
     let isLost = false
     // The types of postgres.js lack `onnotify`, because its own `listen` sets it.
@@ -100,14 +83,8 @@ export class Session {
     return this.#lost !== undefined
   }
 
-  /** The first statement that failed since `begin`. What follows it in the transaction fails too. */
-  get failure(): unknown {
-    return this.#failure
-  }
-
-  /** Sends a transaction's first statement. */
   begin(mode = ''): Promise<string> {
-    this.#failure = undefined
+    this.failure = undefined
     return this.run(`begin ${mode}`)
   }
 
@@ -124,40 +101,32 @@ export class Session {
     return (await this.#send((sql) => sql.unsafe(text, [...parameters], PREPARED))) as unknown as readonly R[]
   }
 
-  #send(
-    send: (sql: postgres.ReservedSql) => postgres.PendingQuery<postgres.Row[]>,
-  ): Promise<postgres.RowList<postgres.Row[]>> {
+  #send(send: (sql: postgres.ReservedSql) => postgres.PendingQuery<postgres.Row[]>) {
     if (this.#lost) return Promise.reject(this.#lost)
-    return new Promise((resolve, reject) => {
+    return new Promise<postgres.RowList<postgres.Row[]>>((resolve, reject) => {
       this.#waiting.add(reject)
-      send(this.#reserved).then(
-        (rows) => {
-          this.#waiting.delete(reject)
-          resolve(rows)
-        },
-        (error: unknown) => {
-          this.#waiting.delete(reject)
-          this.#failure ??= error
-          reject(error)
-        },
-      )
+      const done = () => this.#waiting.delete(reject)
+      const fail = (error: unknown) => {
+        this.failure ??= error
+        reject(error)
+      }
+      send(this.reserved).then(resolve, fail).finally(done)
     })
   }
 
-  /** The connection is closed. */
   lose(): void {
     const wasLost = this.isLost
     this.#lost ??= new ConnectionLost('the connection to the database was lost')
-    this.#failure ??= this.#lost
+    this.failure ??= this.#lost
     for (const reject of this.#waiting) reject(this.#lost)
     this.#waiting.clear()
-    if (!wasLost) this.#listener?.onLost()
+    if (!wasLost) this.listener?.onLost()
   }
 
   /** Ends the connection. An open transaction is undone. */
   async close(): Promise<void> {
     this.lose()
-    await this.#client.end({ timeout: 0 }).catch(() => {})
+    await this.client.end({ timeout: 0 }).catch(() => {})
   }
 }
 

@@ -5,22 +5,17 @@ import { type Database, KeptSession } from '../connection/database.js'
 import { isUnreachable, REFUSED } from '../connection/errors.js'
 import type { Hints } from '../connection/hints.js'
 import type { Session } from '../connection/session.js'
-import { Counters, DrawnIds, readCounters } from '../tables/counters.js'
-import type { CommitWatch } from './commit-watch.js'
-import { GatheredReads } from './gathered-reads.js'
-import { GroupChanges, KnownCommits } from './group-changes.js'
-import { commitGroup, hasLanded, type LandingOptions, lockCommits } from './landing.js'
-import { checkUnique, isViolation, RetryOneByOne, UniqueKeys } from './unique.js'
-import { View } from './view.js'
+import { Counters, DrawnIds, readCounters } from '../tables/content.js'
+import { checkUnique, isViolation, KnownCommits, RetryOneByOne, UniqueKeys } from './group-changes.js'
+import { type CommitWatch, commitGroup, hasLanded, type LandingOptions, lockCommits } from './landing.js'
+import { GatheredReads, GroupChanges, View } from './view.js'
 
 export interface GroupCommitOptions extends LandingOptions {
   readonly database: Database
   readonly watch: CommitWatch
-  /** Undefined if nobody is told of commits. */
   readonly hints: Hints | undefined
 }
 
-/** How many writes land together at most. */
 const MOST_WRITES = 128
 
 interface Write {
@@ -36,6 +31,15 @@ interface Outcome {
   fail(error: unknown): void
 }
 
+interface Run {
+  readonly changes: readonly Changes[]
+  /** What they replace, if someone watches. */
+  readonly replaced: readonly ReplacedRow[]
+  readonly counters: Counters
+  readonly drawn: DrawnIds
+  readonly outcome: Outcome
+}
+
 /** Writes whose reads were gathered together, in one view of the stored rows. */
 interface Part {
   readonly writes: readonly Write[]
@@ -46,7 +50,6 @@ interface Part {
   readonly ran?: Run | undefined
 }
 
-/** What lands together. */
 interface Group {
   readonly parts: Part[]
   /** Whether parts that were gathered while it waited for the head join it. */
@@ -55,25 +58,12 @@ interface Group {
   readonly isOneByOne: boolean
 }
 
-/** How a body ran, before its changes are part of a group. */
-interface Run {
-  readonly changes: readonly Changes[]
-  /** What they replace, if someone watches. */
-  readonly replaced: readonly ReplacedRow[]
-  readonly counters: Counters
-  /** The ids that it drew from the counters. */
-  readonly drawn: DrawnIds
-  readonly outcome: Outcome
-}
-
-/** A group that lands now. */
+/** A group that lands now. `unique`: undefined if each body checks its own. `same`: the first part, if nobody has committed since. */
 interface Landing {
   readonly session: Session
   readonly changes: GroupChanges
-  /** Undefined if each body checks its own. */
   readonly unique: UniqueKeys | undefined
   readonly commit: number
-  /** The first part, if nobody has committed since it was read. */
   readonly same: Part | undefined
 }
 
@@ -85,7 +75,6 @@ interface Landing {
  * While another process holds the head, a group waits for it and grows.
  */
 export class GroupCommit {
-  readonly #options: GroupCommitOptions
   /** For the first run. */
   readonly #reading: KeptSession
   /** For the second run, and the changes. */
@@ -94,20 +83,18 @@ export class GroupCommit {
   #counters = new Counters()
   #waiting: Write[] = []
   #isGathering = false
-  /** What was gathered for the next group. */
   readonly #gathered: Part[] = []
-  /** Whether a group of this process holds the head now. */
   #holdsHead = false
   /** Whether someone else committed before the last group of this process. */
   #othersCommitted = false
   /** Resolves when the last group, or other use of the head, has ended. */
   #turn: Promise<unknown> = Promise.resolve()
-  /** The number of the last group of this process. */
   #group = 0
 
-  /** Uses a connection that is open. */
-  constructor(options: GroupCommitOptions, session: Session) {
-    this.#options = options
+  constructor(
+    readonly options: GroupCommitOptions,
+    session: Session,
+  ) {
     this.#reading = new KeptSession(options.database)
     this.#landing = new KeptSession(options.database, session)
   }
@@ -129,10 +116,10 @@ export class GroupCommit {
       this.#withHead(undefined, async (session, commit) => {
         this.#known.forget()
         await job(session, commit)
-        const hint = this.#options.hints?.of(this.#options.tables.all.map(({ collection }) => collection.name))
-        return (own) => commitGroup(session, [], { ...this.#options, own, counters: {}, hint })
+        const hint = this.options.hints?.of(this.options.tables.all.map(({ collection }) => collection.name))
+        return (own) => commitGroup(session, [], { ...this.options, own, counters: {}, hint })
       })
-    const done = this.#turn.then(() => this.#options.database.patiently(land))
+    const done = this.#turn.then(() => this.options.database.patiently(land))
     this.#turn = done.catch(() => {})
     return done
   }
@@ -165,7 +152,7 @@ export class GroupCommit {
 
   /** Runs all bodies at once, only to learn what they read. */
   async #gather(writes: readonly Write[]): Promise<Part> {
-    const { tables } = this.#options
+    const { tables } = this.options
     const base = this.#known.last
     const session = await this.#reading.get().catch(() => undefined)
     // Without a connection, landing says so.
@@ -184,7 +171,7 @@ export class GroupCommit {
   async #land(group: Group): Promise<void> {
     const outcomes: Outcome[] = []
     try {
-      await this.#options.database.patiently(() => this.#try(group, outcomes))
+      await this.options.database.patiently(() => this.#try(group, outcomes))
       for (const outcome of outcomes) outcome.settle()
     } catch (error) {
       this.#known.forget()
@@ -192,18 +179,17 @@ export class GroupCommit {
       if (error instanceof RetryOneByOne) await this.#land({ ...group, isOneByOne: true })
       else if (error instanceof OutcomeUnknown)
         for (const { hasChanged, fail } of outcomes) fail(hasChanged ? error : notStored(error))
-      else if (countWrites(parts) === 1 || isOfAll(error)) for (const { writes } of parts) failAll(writes, error)
-      // One of them has a row that the database refuses.
       else
         for (const part of parts)
           for (const write of part.writes)
-            await this.#land({ ...group, parts: [{ ...part, writes: [write] }], isOpen: false })
+            if (countWrites(parts) === 1 || isOfAll(error)) write.fail(error)
+            // One of them has a row that the database refuses.
+            else await this.#land({ ...group, parts: [{ ...part, writes: [write] }], isOpen: false })
     }
   }
 
-  /** Fills in the outcomes. */
   #try(group: Group, outcomes: Outcome[]): Promise<void> {
-    const { tables, hints } = this.#options
+    const { tables, hints } = this.options
     outcomes.length = 0
     let refreshed: readonly Part[] = []
     const meanwhile = (session: Session) => {
@@ -213,17 +199,17 @@ export class GroupCommit {
     }
     return this.#withHead(meanwhile, async (session, commit) => {
       if (group.isOpen) this.#join(group)
-      await this.#catchUp(group, { session, commit, refreshed })
+      await this.#catchUp(group, session, commit, refreshed)
       const changes = new GroupChanges()
       const unique = group.isOneByOne ? undefined : new UniqueKeys(tables)
       const [first] = group.parts
       const same = first?.base === commit - 1 ? first : undefined
-      const landing = { session, changes, unique, commit, same }
-      for (const part of group.parts) for (const outcome of await this.#runPart(part, landing)) outcomes.push(outcome)
+      for (const part of group.parts)
+        outcomes.push(...(await this.#runPart(part, { session, changes, unique, commit, same })))
       const counters = this.#counters
       if (changes.isEmpty && !counters.haveMoved) return undefined
       return async (own) => {
-        const last = { ...this.#options, own, counters: counters.moved, hint: hints?.of(changes.names) }
+        const last = { ...this.options, own, counters: counters.moved, hint: hints?.of(changes.names) }
         await commitGroup(session, [...changes.statements(tables), ...(unique?.statements() ?? [])], last)
         counters.kept()
         this.#known.add({ commit, changes: changes.all })
@@ -231,7 +217,6 @@ export class GroupCommit {
     })
   }
 
-  /** Adds what was gathered while a group waited for the head. */
   #join({ parts }: Group): void {
     for (const part of [...this.#gathered]) {
       if (countWrites(parts) + part.writes.length > MOST_WRITES) break
@@ -242,39 +227,32 @@ export class GroupCommit {
   }
 
   /** Lets a group see what is stored now, with the head in hand. */
-  async #catchUp(
-    { parts }: Group,
-    { session, commit, refreshed }: { session: Session; commit: number; refreshed: readonly Part[] },
-  ): Promise<void> {
+  async #catchUp({ parts }: Group, session: Session, commit: number, refreshed: readonly Part[]): Promise<void> {
     this.#othersCommitted = this.#known.last !== commit - 1
-    const reads = new GatheredReads(this.#options.tables, session)
+    const reads = new GatheredReads(this.options.tables, session)
     const outdated: Part[] = []
     for (const part of parts) {
       if (refreshed.includes(part)) continue
       const since = this.#known.since(part.base, commit - 1)
-      if (!since) {
-        outdated.push(part)
-        continue
-      }
-      part.view.readFrom(reads)
-      for (const own of since) part.view.apply(own)
+      if (since) {
+        part.view.reads = reads
+        for (const own of since) part.view.apply(own)
+      } else outdated.push(part)
     }
     if (outdated.length > 0) await this.#refresh(outdated, session)
     if (this.#othersCommitted) this.#known.learn(commit - 1)
   }
 
-  /** Reads again whatever was read, and the counters. */
   async #refresh(parts: readonly Part[], session: Session): Promise<void> {
-    const reads = new GatheredReads(this.#options.tables, session)
-    for (const { view } of parts) view.readFrom(reads)
+    const reads = new GatheredReads(this.options.tables, session)
+    for (const { view } of parts) view.reads = reads
     const refreshing = parts.map(({ view }) => view.refresh())
-    const [counters] = await Promise.all([readCounters(this.#options.tables, session), ...refreshing])
+    const [counters] = await Promise.all([readCounters(this.options.tables, session), ...refreshing])
     this.#counters = new Counters(counters)
   }
 
   /** Runs the bodies of a part, after what the group has changed before. */
-  async #runPart(part: Part, landing: Landing): Promise<readonly Outcome[]> {
-    const { session, changes, unique, commit, same } = landing
+  async #runPart(part: Part, { session, changes, unique, commit, same }: Landing): Promise<readonly Outcome[]> {
     const { writes, view } = part
     const kept = part === same && unique ? part.ran : undefined
     view.apply(changes.all)
@@ -283,7 +261,7 @@ export class GroupCommit {
       const run = kept ?? (await this.#run(write, view, this.#counters, !unique))
       if (session.failure) throw session.failure
       unique?.add(run.changes, { view, drawn: run.drawn })
-      this.#options.watch.tell(run.replaced, commit)
+      this.options.watch.tell(run.replaced, commit)
       this.#counters = run.counters
       view.apply(run.changes)
       changes.add(run.changes)
@@ -302,14 +280,14 @@ export class GroupCommit {
     meanwhile: ((session: Session) => Promise<void> | undefined) | undefined,
     work: (session: Session, commit: number) => Promise<((own: number) => Promise<void>) | undefined>,
   ): Promise<void> {
-    const { watch } = this.#options
+    const { watch } = this.options
     const session = await this.#landing.get()
     const own = ++this.#group
     let commit = 0
     let hasLanded = false
     let isSent = false
     try {
-      const taken = lockCommits(session, this.#options)
+      const taken = lockCommits(session, this.options)
       const read = meanwhile?.(session)
       // A failure of both is one of the session.
       ;[commit] = await Promise.all([taken, read])
@@ -335,11 +313,11 @@ export class GroupCommit {
   async #run({ run, fail }: Write, view: View, counters: Counters, isOneByOne = false): Promise<Run> {
     const drawn = new DrawnIds()
     const tx = new Transaction(committed(view, counters, drawn))
-    const { isUsed: isWatched } = this.#options.watch
+    const { isUsed: isWatched } = this.options.watch
     if (isWatched) tx.rememberStored()
     try {
       const settle = await run(tx)
-      if (isOneByOne) await checkUnique(tx, view, this.#options.tables)
+      if (isOneByOne) await checkUnique(tx, view, this.options.tables)
       const replaced = isWatched ? await tx.replaced() : []
       const changes = [...tx.changes()]
       return { changes, replaced, counters, drawn, outcome: { hasChanged: changes.length > 0, settle, fail } }
@@ -351,9 +329,9 @@ export class GroupCommit {
 
   /** Asks whether a group landed whose answer was lost. Throws `OutcomeUnknown` if the database does not answer. */
   async #hasLanded(group: number, lost: unknown): Promise<boolean> {
-    const { database } = this.#options
+    const { database } = this.options
     try {
-      return await database.patiently(async () => hasLanded(await this.#landing.get(), group, this.#options))
+      return await database.patiently(async () => hasLanded(await this.#landing.get(), group, this.options))
     } catch (cause) {
       throw new OutcomeUnknown(
         `The connection to the database was lost during a commit (${messageOf(lost)}), and nobody can tell whether it was stored.`,
@@ -372,10 +350,6 @@ const committed = (view: View, counters: Counters, drawn: DrawnIds): CommittedRe
 })
 
 const countWrites = (parts: readonly Part[]): number => parts.reduce((sum, { writes }) => sum + writes.length, 0)
-
-function failAll(writes: readonly Write[], error: unknown): void {
-  for (const { fail } of writes) fail(error)
-}
 
 /** Whoever only read a write whose outcome is unknown has changed nothing. */
 const notStored = (cause: OutcomeUnknown): StorageUnavailable =>

@@ -1,21 +1,17 @@
+import type { Replaced } from '../../../../src/storage/storage.js'
 import type { Hint } from '../connection/hints.js'
-import type { Statement } from '../connection/session.js'
-import { ConnectionLost, type Session } from '../connection/session.js'
-import { puttingCounters } from '../tables/counters.js'
+import { ConnectionLost, type Session, type Statement } from '../connection/session.js'
+import { puttingCounters } from '../tables/content.js'
 import type { Head, TableSet } from '../tables/tables.js'
 
 export interface LandingOptions {
   readonly tables: TableSet
-  /** The schema that rows must have. */
   readonly schema: number
   /** A name that no other process has. */
   readonly process: string
 }
 
-/**
- * Begins a transaction that holds the head, and returns its number. Until it ends, no other process takes the head, so
- * what it reads stays as it is. Throws `StorageUnavailable` if the tables are for a different release.
- */
+/** Begins a transaction with the head, so that no other process commits, and returns its number. Throws `StorageUnavailable`. */
 export async function lockCommits(session: Session, { tables, schema }: LandingOptions): Promise<number> {
   const text = `update ${tables.head} set commit = commit + 1 returning commit, schema, layout`
   const [, [head]] = await Promise.all([session.begin(), session.query<Head>({ text })])
@@ -23,12 +19,9 @@ export async function lockCommits(session: Session, { tables, schema }: LandingO
   return Number(head?.commit)
 }
 
-/** What lands besides rows. */
-export interface LastOfGroup extends LandingOptions {
-  /** The number of the group among those of this process. */
+interface LastOfGroup extends LandingOptions {
   readonly own: number
   readonly counters: Readonly<Record<string, number>>
-  /** Undefined if nobody is told. */
   readonly hint: Hint | undefined
 }
 
@@ -55,11 +48,7 @@ export async function commitGroup(
 }
 
 /** Whether a group of this process has landed. Waits until the transaction of a lost connection has ended. */
-export async function hasLanded(
-  session: Session,
-  group: number,
-  { tables, process }: LandingOptions,
-): Promise<boolean> {
+export async function hasLanded(session: Session, group: number, { tables, process }: LandingOptions) {
   const text = `select last_group from ${tables.processes} where name = $1`
   const [, , [row]] = await Promise.all([
     session.begin(),
@@ -68,4 +57,46 @@ export async function hasLanded(
   ])
   await session.run('rollback')
   return Number(row?.last_group ?? 0) >= group
+}
+
+/** Tells what the commits of this process replaced, and notices that others have committed. */
+export class CommitWatch {
+  readonly #watchers: ((replaced: Replaced) => void)[] = []
+  #told: number | undefined
+  #landing: number | undefined
+
+  get isUsed(): boolean {
+    return this.#watchers.length > 0
+  }
+
+  add(onCommit: (replaced: Replaced) => void): void {
+    this.#watchers.push(onCommit)
+  }
+
+  /** Call it before anything is read of the state after a commit. */
+  notice(commit: number): void {
+    if (commit <= (this.#told ?? -1) || commit === this.#landing) return
+    if (this.#told !== undefined) this.#tell({ rows: [], isUnknown: true })
+    this.#told = commit
+  }
+
+  tell(rows: Replaced['rows'], commit: number): void {
+    this.#landing = commit
+    if (rows.length > 0) this.#tell({ rows })
+  }
+
+  tellImport(former: Replaced['former'], commit: number): void {
+    this.#landing = commit
+    this.#tell({ rows: [], ...(former ? { former } : { isUnknown: true }) })
+  }
+
+  /** The commit that was about to land has landed, or it has not. */
+  settle(commit: number, hasLanded: boolean): void {
+    if (hasLanded) this.#told = Math.max(commit, this.#told ?? 0)
+    this.#landing = undefined
+  }
+
+  #tell(replaced: Replaced): void {
+    for (const onCommit of this.#watchers) onCommit(replaced)
+  }
 }

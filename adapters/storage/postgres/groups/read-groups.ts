@@ -2,9 +2,8 @@ import type { Reader } from '../../../../src/storage/storage.js'
 import { KeptSession } from '../connection/database.js'
 import type { Session } from '../connection/session.js'
 import type { Head } from '../tables/tables.js'
-import { GatheredReads } from './gathered-reads.js'
 import type { GroupCommitOptions } from './group-commit.js'
-import { View } from './view.js'
+import { GatheredReads, View } from './view.js'
 
 type ReadGroupsOptions = Pick<GroupCommitOptions, 'database' | 'tables' | 'schema' | 'watch'>
 
@@ -17,26 +16,20 @@ interface Reading {
   fail(error: unknown): void
 }
 
-/**
- * Runs bodies that only read. Those that wait share a snapshot of the database, taken after they were called, and what
- * they read of it is gathered.
- */
+/** Runs bodies that only read. Those that wait share a snapshot, taken after their calls, and gathered reads. */
 export class ReadGroups {
-  readonly #options: ReadGroupsOptions
-  readonly #free: KeptSession[]
   readonly #all: readonly KeptSession[]
-  /** Of the groups that begin. */
+  readonly #free: KeptSession[]
   readonly #heads = new Set<Promise<void>>()
   #waiting: Reading[] = []
 
-  constructor(options: ReadGroupsOptions) {
-    this.#options = options
+  constructor(readonly options: ReadGroupsOptions) {
     this.#all = Array.from({ length: MOST_GROUPS }, () => new KeptSession(options.database))
     this.#free = [...this.#all]
   }
 
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T> {
-    return this.#options.database.patiently(() => this.#once(body))
+    return this.options.database.patiently(() => this.#once(body))
   }
 
   async close(): Promise<void> {
@@ -88,7 +81,7 @@ export class ReadGroups {
         await head
         if (session.failure) throw session.failure
       }
-      const view = new View(new GatheredReads(this.#options.tables, session))
+      const view = new View(new GatheredReads(this.options.tables, session))
       await Promise.all(group.map(({ run }) => run(view, checkWhole)))
       // What follows on this session is sent behind it.
       session.run('rollback').catch(() => {})
@@ -99,7 +92,7 @@ export class ReadGroups {
 
   /** Takes a snapshot. Rejects with the error of the driver, and with `StorageUnavailable` if it is of another release. */
   #begin(session: Session): Promise<void> {
-    const { tables, schema, watch } = this.#options
+    const { tables, schema, watch } = this.options
     const begun = Promise.all([
       session.begin('isolation level repeatable read read only'),
       session.query<Head>({ text: `select commit, schema, layout from ${tables.head}` }),

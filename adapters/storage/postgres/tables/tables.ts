@@ -8,17 +8,11 @@ import {
   StorageUnavailable,
 } from '../../../../src/storage/storage.js'
 import type { Statement } from '../connection/session.js'
-import { type EncodedKey, encodeKey, justAfter, PAST_PARTS, pastKeys } from './encoded-key.js'
 
-/** The tables of the storage in one schema of a database. */
 export class TableSet {
   readonly all: readonly Table[]
-  /**
-   * One row: the number of the last commit, and which release the tables are for. A group of writes takes its number
-   * here first, so the row is also the lock that lets groups of all processes land one after another.
-   */
+  /** One row: the last commit, and the release of the tables. Groups of all processes take their number here, one after another. */
   readonly head: string
-  /** The last number of each counter. */
   readonly counters: string
   /** The last group of each process. Whoever lost the answer to a COMMIT asks here whether its group landed. */
   readonly processes: string
@@ -59,7 +53,6 @@ export class TableSet {
   }
 }
 
-/** Tables that hold no collection. */
 export const OWN = { head: '_head', counters: '_counters', processes: '_processes' } as const
 
 /** The row of the head. Numbers are texts, because they have 64 bits. */
@@ -80,14 +73,11 @@ const LONGEST_NAME = 63
 
 /** The table of one collection: its rows as JSON, by their encoded ids, with a column for each index. */
 export class Table {
-  /** With the schema, in quotes. */
   readonly name: string
   readonly columns: readonly KeyColumn[]
-  /** Indexes that hold each key once. */
-  readonly unique: readonly string[]
-  readonly #getMany: string
+  /** Indexes that hold each key once, with their names. */
+  readonly unique: readonly (readonly [name: string, index: Index<Row>])[]
   readonly #put: string
-  readonly #remove: string
   readonly #finds = new Map<string, string>()
 
   /** Throws a TypeError if PostgreSQL would cut off a name. */
@@ -103,36 +93,35 @@ export class Table {
     for (const name of [collection.name, ...columns.keys()])
       if (Buffer.byteLength(name) > LONGEST_NAME)
         throw new TypeError(`PostgreSQL allows no name of more than ${LONGEST_NAME} bytes: ${name}`)
-    this.unique = Object.entries(collection.indexes).flatMap(([name, { unique }]) => (unique ? [name] : []))
+    this.unique = Object.entries(collection.indexes).filter(([, { unique }]) => unique)
     const keys = this.columns.map(({ name }) => quoted(name))
     const names = ['id', 'row', ...keys]
     const arrays = names.map((name, i) => `$${i + 1}::${name === 'row' ? 'json' : 'bytea'}[]`)
     const changed = names.slice(1).map((name) => `${name} = excluded.${name}`)
-    this.#getMany = `select row from ${this.name} where id = any($1::bytea[])`
     this.#put =
       `insert into ${this.name} (${names.join(', ')}) select * from unnest(${arrays.join(', ')}) ` +
       `on conflict (id) do update set ${changed.join(', ')}`
-    this.#remove = `delete from ${this.name} where id = any($1::bytea[])`
   }
 
   getMany(ids: Iterable<Key>): Statement {
-    return { text: this.#getMany, parameters: [keyArray([...ids].map((id) => encodeKey([id])))] }
+    const text = `select row from ${this.name} where id = any($1::bytea[])`
+    return { text, parameters: [keyArray([...ids].map((id) => encodeKey([id])))] }
   }
 
   put(rows: readonly Row[]): Statement {
-    const keys = this.columns.map(({ index }) => keyArray(rows.map((row) => encodedKeyOf(index, row))))
+    const keys = this.columns.map(({ index }) =>
+      keyArray(rows.map((row) => keyOf(index, row)).map((key) => key && encodeKey(key))),
+    )
     const ids = rows.map(({ id }) => encodeKey([id]))
     return { text: this.#put, parameters: [keyArray(ids), textArray(rows.map((row) => JSON.stringify(row))), ...keys] }
   }
 
   remove(ids: readonly Key[]): Statement {
-    return { text: this.#remove, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
+    const text = `delete from ${this.name} where id = any($1::bytea[])`
+    return { text, parameters: [keyArray(ids.map((id) => encodeKey([id])))] }
   }
 
-  /**
-   * Runs several queries of one index and direction. Answers with each row and `n`, the number of its query from 1 up:
-   * in the order of the queries, and in key order within each.
-   */
+  /** Runs queries of one index and direction. Answers rows with `n`, the number of their query from 1 up, in key order in each. */
   find(queries: readonly Query[], { index, reverse = false }: Pick<Query, 'index' | 'reverse'>): Statement {
     const ranges = queries.map(rangeOf)
     return {
@@ -147,8 +136,7 @@ export class Table {
 
   /** Fails with `division_by_zero` if two rows have one of these keys of a unique index, without their ids. */
   checkUnique(indexName: string, keys: readonly EncodedKey[]): Statement {
-    const index = indexNamed(this.collection, indexName)
-    const key = index ? quoted(columnName(index)) : 'id'
+    const key = this.#columnOf(indexName)
     return {
       text:
         `select 1 / (not exists (select from unnest($1::bytea[], $2::bytea[]) as q (low, high), ` +
@@ -157,44 +145,36 @@ export class Table {
     }
   }
 
-  #findText(indexName: string, reverse: boolean): string {
+  #columnOf(indexName: string): string {
     const index = indexNamed(this.collection, indexName)
-    const key = index ? quoted(columnName(index)) : 'id'
+    return index ? quoted(columnName(index)) : 'id'
+  }
+
+  #findText(indexName: string, reverse: boolean): string {
+    const key = this.#columnOf(indexName)
     const order = reverse ? 'desc' : 'asc'
-    const known = this.#finds.get(`${key} ${order}`)
+    const name = `${key} ${order}`
     const text =
-      known ??
+      this.#finds.get(name) ??
       `select q.n, r.row from unnest($1::bytea[], $2::bytea[], $3::int8[]) with ordinality as q (low, high, most, n), ` +
         `lateral (select row, ${key} as key from ${this.name} where ${key} >= q.low and ${key} < q.high ` +
         `order by ${key} ${order} limit q.most) as r order by q.n, r.key ${order}`
-    if (!known) this.#finds.set(`${key} ${order}`, text)
+    this.#finds.set(name, text)
     return text
   }
 }
 
 const columnName = ({ fields }: Index<Row>): string => `by ${fields.join(', ')}`
-
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
-/** A name with its schema, in quotes. */
 export const qualified = (schema: string, name: string): string => `${quoted(schema)}.${quoted(name)}`
 
 /** The keys that a query covers, from the first up to the place past the last. */
 function rangeOf({ prefix, after, reverse }: Query): { from: EncodedKey; to: EncodedKey } {
   const from = encodeKey(prefix)
   const to = pastKeys(prefix)
-  if (!after) return { from, to }
-  if (reverse) {
-    const last = encodeKey(after)
-    return { from, to: last < to ? last : to }
-  }
-  const first = justAfter(after)
-  return { from: first > from ? first : from, to }
-}
-
-function encodedKeyOf(index: Index<Row>, row: Row): EncodedKey | undefined {
-  const key = keyOf(index, row)
-  return key && encodeKey(key)
+  const last = after && reverse ? encodeKey(after) : to
+  const first = after && !reverse ? justAfter(after) : from
+  return { from: first > from ? first : from, to: last < to ? last : to }
 }
 
 /** An array of `bytea`, with NULL for each key that is missing. */
@@ -203,3 +183,58 @@ const keyArray = (keys: readonly (EncodedKey | undefined)[]): string =>
 
 const textArray = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+
+/**
+ * A key as bytes, in hexadecimal digits. Encoded keys, and the bytes that they stand for, are in the order of the keys:
+ * numbers by value, then strings by UTF-16 code unit, and a key before its extensions.
+ */
+export type EncodedKey = string
+
+// Each part begins with what it is.
+const NUMBER = '01'
+const STRING = '02'
+/** No part begins with a byte from this on. */
+const PAST_PARTS = '03'
+/** Ends a string. The code unit 0 is `ESCAPED`, so a string comes before its extensions. */
+const END = '00'
+const ESCAPED = '00ff'
+
+export const encodeKey = (parts: readonly Key[]): EncodedKey => parts.map(encodePart).join('')
+/** The first place past all keys that begin with these parts. */
+export const pastKeys = (parts: readonly Key[]): EncodedKey => encodeKey(parts) + PAST_PARTS
+/** The first place after a key. */
+export const justAfter = (parts: readonly Key[]): EncodedKey => `${encodeKey(parts)}00`
+
+const encodePart = (part: Key): EncodedKey =>
+  typeof part === 'number' ? NUMBER + encodeNumber(part) : STRING + encodeString(part) + END
+
+const bits = new DataView(new ArrayBuffer(8))
+
+/** The bits of a double are in the order of positive numbers. Those of negative ones are in reverse. */
+function encodeNumber(number: number): EncodedKey {
+  bits.setFloat64(0, number + 0) // -0 is the same key as 0.
+  const [high, low] = [bits.getUint32(0), bits.getUint32(4)]
+  const isNegative = high >>> 31 === 1
+  return hex32(isNegative ? ~high : high ^ 0x80000000) + hex32(isNegative ? ~low : low)
+}
+
+const hex32 = (word: number): string => (word >>> 0).toString(16).padStart(8, '0')
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are one byte each.
+const ASCII = /^[\x01-\x7f]*$/
+
+/** Code unit by code unit in the pattern of UTF-8: whole characters beyond U+FFFF would come after U+E000 to U+FFFF. */
+function encodeString(text: string): EncodedKey {
+  if (ASCII.test(text)) return Buffer.from(text, 'latin1').toString('hex')
+  let encoded = ''
+  for (let i = 0; i < text.length; i++) encoded += encodeUnit(text.charCodeAt(i))
+  return encoded
+}
+
+function encodeUnit(unit: number): EncodedKey {
+  if (unit === 0) return ESCAPED
+  if (unit < 0x80) return unit.toString(16).padStart(2, '0')
+  const last = 0x80 | (unit & 0x3f)
+  if (unit < 0x800) return ((0xc0 | (unit >> 6)) * 0x100 + last).toString(16)
+  return ((0xe0 | (unit >> 12)) * 0x10000 + (0x80 | ((unit >> 6) & 0x3f)) * 0x100 + last).toString(16)
+}
