@@ -25,7 +25,6 @@ import { checkPrice, purchaseTerms, quoteItem } from '../../market/purchases/pur
 import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/create-transfer.js'
 import { allRows } from '../../storage/page.js'
-import { transferTerms } from '../../payments/transfers/create-transfer.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { accountChangeTerms } from './changes/change.js'
 
