@@ -78,7 +78,7 @@ export function principalName(principal: Principal | undefined): string | null {
       return null
     case 'account':
     case 'user':
-      return `${principal.kind}:${principal.id}`
+      return principal.owner
     case 'agent':
       return `agent:${principal.connection_id}`
     case 'page':

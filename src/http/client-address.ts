@@ -15,14 +15,20 @@ export function clientAddress(
 ): string | undefined {
   if (!peerAddress) return undefined
   const added = trustsProxy ? headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined
-  return plainAddress(added) ?? plainAddress(peerAddress)
+  const address = added === undefined ? undefined : plainAddress(added)
+  if (address !== undefined) return address
+  if (peerAddress !== lastPeer.text) lastPeer = { text: peerAddress, address: plainAddress(peerAddress) }
+  return lastPeer.address
 }
+
+/** Most requests come on a connection that has brought others. */
+let lastPeer: { readonly text: string; readonly address: string | undefined } = { text: '', address: undefined }
 
 /** An IPv6 address with an IPv4 part, in brackets, and a port. */
 const LONGEST_ADDRESS = 53
 
 /** Without its port, and an IPv4 address as itself. */
-function plainAddress(text = ''): string | undefined {
+function plainAddress(text: string): string | undefined {
   const [, v4, v6] = text.length > LONGEST_ADDRESS ? [] : (ADDRESS.exec(text) ?? [])
   return v4 ?? v6?.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '')
 }

@@ -1,6 +1,4 @@
 import { problem } from '../base/problem.js'
-import type { ServiceContext } from './context.js'
-import type { Route } from './route.js'
 
 /** Counts the requests of a service that wait for their first transaction, in the service and in the server that reads them. */
 export class WaitingRequests {
@@ -28,7 +26,16 @@ export class WaitingRequests {
     return true
   }
 
-  /** Counts one less. Call it once for each `enter` that returned true. */
+  /** Counts one more. Throws `overloaded` if as many wait as may. */
+  admit(): void {
+    if (this.enter()) return
+    throw problem('overloaded', {
+      headers: { 'retry-after': String(RETRY_AFTER_S) },
+      fields: { waiting: this.#count, queue: this.most },
+    })
+  }
+
+  /** Counts one less. Call it once for each that was let in. */
   leave(): void {
     this.#count--
   }
@@ -39,22 +46,3 @@ export class WaitingRequests {
  * answers those beyond the queue a few at a time, so they come back a few at a time.
  */
 const RETRY_AFTER_S = 1
-
-/**
- * Lets a request wait for its first transaction, and returns a function that ends its waiting. It may be called twice.
- * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
- * A request that was let in is never turned away later.
- */
-export function admit({ scope }: Route, { intake: { waiting } }: ServiceContext): () => void {
-  if (scope === 'sandbox' || scope === 'meta') return () => {}
-  if (!waiting.enter())
-    throw problem('overloaded', {
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-      fields: { waiting: waiting.count, queue: waiting.most },
-    })
-  let isWaiting = true
-  return () => {
-    if (isWaiting) waiting.leave()
-    isWaiting = false
-  }
-}

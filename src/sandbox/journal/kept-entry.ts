@@ -1,4 +1,3 @@
-import { milliseconds } from '../../base/ports.js'
 import type { Origin } from '../../http/incoming.js'
 import type { Route } from '../../http/route.js'
 import type { Effect, EffectKind, Entry, JournalMessage, StorageCalls } from '../onion/entry.js'
@@ -11,71 +10,89 @@ const ENTRY_BYTES = 600
 
 const NOTHING: JournalMessage = { headers: {}, body: null }
 
+const NO_EFFECTS: (EffectKind | Effect['id'])[] = []
+
 /**
  * An entry of the journal, which fills while its work runs. A journal has thousands, so each is few objects: what is
  * shown is made when it is read.
  */
 export class KeptEntry implements Entry {
-  readonly #atMs: number
-  readonly #began = milliseconds()
-  #transactions = 0
-  #reads = 0
-  #writes = 0
-  #retries = 0
+  // Declared, because fields with a value of their own cost each entry a call more.
+  declare readonly id: string
+  /** It grows by one with each entry. */
+  declare readonly number: number
+  /** The last commit when it began. */
+  declare readonly before: number | undefined
+  declare private readonly atMs: number
+  declare private transactions: number
+  declare private reads: number
+  declare private writes: number
+  declare private retries: number
   /** The kind and the id of each effect, in turn. */
-  #effects: (EffectKind | Effect['id'])[] = []
-  ms: number | null = null
-  origin: Origin = 'in_process'
-  operation_id: string | null = null
-  method = ''
-  status: number | null = null
-  code?: string
-  principal: string | null = null
-  client_address?: string
+  declare private effects: (EffectKind | Effect['id'])[]
+  declare ms: number | null
+  declare origin: Origin
+  declare operation_id: string | null
+  declare method: string
+  declare status: number | null
+  declare code?: string
+  declare principal: string | null
+  declare client_address?: string
   /** The operation that it called. */
-  route: Route | undefined
-  sent: KeptMessage | undefined
-  answered: KeptMessage | undefined
-  caused_by?: string
-  trace?: string
-  fault?: string
+  declare route: Route | undefined
+  declare sent: KeptMessage | undefined
+  declare answered: KeptMessage | undefined
+  declare caused_by?: string
+  declare trace?: string
+  declare fault?: string
   /** The digest of the token in the path, by which the state knows what it names. Never shown. */
-  tokenDigest?: string
+  declare tokenDigest?: string
   /** The hash of a delegate in the path. Never shown. */
-  delegateInPath?: string
+  declare delegateInPath?: string
   /** The path as it was sent. Undefined once its secrets are hidden. */
-  #sentPath: string | undefined
-  #path = ''
+  declare sentPath: string | undefined
+  declare private shownPath: string
   /** What decided about a refusal, as JSON. */
-  #facts: string | undefined
-  bytes = 0
+  declare private factsText: string | undefined
+  declare bytes: number
   /** The last commit when it ended. Undefined while it runs, and without a history. */
-  after: number | undefined
+  declare after: number | undefined
 
-  constructor(
-    readonly id: string,
-    /** It grows by one with each entry. */
-    readonly number: number,
-    atMs: number,
-    /** The last commit when it began. */
-    readonly before: number | undefined,
-  ) {
-    this.#atMs = atMs
+  constructor(id: string, number: number, atMs: number, before: number | undefined) {
+    this.id = id
+    this.number = number
+    this.before = before
+    this.atMs = atMs
+    this.transactions = 0
+    this.reads = 0
+    this.writes = 0
+    this.retries = 0
+    this.effects = NO_EFFECTS
+    this.ms = null
+    this.origin = 'in_process'
+    this.operation_id = null
+    this.method = ''
+    this.status = null
+    this.principal = null
+    this.route = undefined
+    this.sent = undefined
+    this.answered = undefined
+    this.sentPath = undefined
+    this.shownPath = ''
+    this.factsText = undefined
+    this.bytes = 0
+    this.after = undefined
   }
 
   get at(): string {
-    return new Date(this.#atMs).toISOString()
+    return new Date(this.atMs).toISOString()
   }
 
   /** The path and the query without their secrets, which are hidden when they are first read. */
   get path(): string {
-    if (this.#sentPath !== undefined) this.#path = redact(this.#sentPath, queryPlace(this.route))
-    this.#sentPath = undefined
-    return this.#path
-  }
-
-  set path(sent: string) {
-    this.#sentPath = sent
+    if (this.sentPath !== undefined) this.shownPath = redact(this.sentPath, queryPlace(this.route))
+    this.sentPath = undefined
+    return this.shownPath
   }
 
   get request(): JournalMessage {
@@ -92,57 +109,58 @@ export class KeptEntry implements Entry {
   }
 
   keepFacts(facts: object): void {
-    this.#facts = JSON.stringify(facts)
+    this.factsText = JSON.stringify(facts)
   }
 
   /** What decided about a refusal, without its secrets, for its explanation. */
   get facts(): Readonly<Record<string, unknown>> {
-    return JSON.parse(redact(this.#facts ?? '{}'))
+    return JSON.parse(redact(this.factsText ?? '{}'))
   }
 
   get storage(): StorageCalls {
-    return { transactions: this.#transactions, reads: this.#reads, writes: this.#writes, retries: this.#retries }
+    return { transactions: this.transactions, reads: this.reads, writes: this.writes, retries: this.retries }
   }
 
   get caused(): readonly Effect[] {
     const effects: Effect[] = []
     // Kinds are at even places.
-    for (let at = 0; at < this.#effects.length; at += 2)
-      effects.push({ kind: this.#effects[at] as EffectKind, id: this.#effects[at + 1] ?? '' })
+    for (let at = 0; at < this.effects.length; at += 2)
+      effects.push({ kind: this.effects[at] as EffectKind, id: this.effects[at + 1] ?? '' })
     return effects
   }
 
   hasCaused({ kind, id }: Effect): boolean {
-    for (let at = 0; at < this.#effects.length; at += 2)
-      if (this.#effects[at] === kind && this.#effects[at + 1] === id) return true
+    for (let at = 0; at < this.effects.length; at += 2)
+      if (this.effects[at] === kind && this.effects[at + 1] === id) return true
     return false
   }
 
   cause({ kind, id }: Effect): void {
-    this.#effects.push(kind, id)
+    if (this.effects === NO_EFFECTS) this.effects = [kind, id]
+    else this.effects.push(kind, id)
   }
 
-  /** Its work has ended. What stays in memory is as small as it can be: a list that grew has spare places. */
-  stop(): void {
-    this.#effects = this.#effects.slice()
-    this.ms = Math.round((milliseconds() - this.#began) * 1000) / 1000
+  /** Its work has ended, after so many milliseconds. What stays in memory is as small as it can be: a list that grew has spare places. */
+  stop(ms: number): void {
+    if (this.effects.length > 2) this.effects = this.effects.slice()
+    this.ms = Math.round(ms * 1000) / 1000
   }
 
   /** Counts a transaction. */
   count({ reads, writes, retries }: Omit<StorageCalls, 'transactions'>): void {
-    this.#transactions++
-    this.#reads += reads
-    this.#writes += writes
-    this.#retries += retries
+    this.transactions++
+    this.reads += reads
+    this.writes += writes
+    this.retries += retries
   }
 
   /** Its size in bytes, roughly, now that it has ended. */
   measure(): number {
-    const named = [this.method, this.principal, this.client_address, this.code, this.caused_by]
-    let characters = (this.#sentPath ?? this.#path).length + (this.sent?.length ?? 0) + (this.answered?.length ?? 0)
-    characters += this.#facts?.length ?? 0
-    for (const text of named) characters += text?.length ?? 0
-    this.bytes = ENTRY_BYTES + 2 * characters + 16 * this.#effects.length
+    const { sent, answered, method, principal, client_address, code, caused_by, effects } = this
+    let characters = (this.sentPath ?? this.shownPath).length + (sent?.length ?? 0) + (answered?.length ?? 0)
+    characters += (this.factsText?.length ?? 0) + method.length + (principal?.length ?? 0)
+    characters += (client_address?.length ?? 0) + (code?.length ?? 0) + (caused_by?.length ?? 0)
+    this.bytes = ENTRY_BYTES + 2 * characters + 16 * effects.length
     return this.bytes
   }
 }

@@ -1,7 +1,7 @@
 import { PAGE_CALL } from '../../base/page-call.js'
 import { digest } from '../../base/secrets.js'
 import { principalName } from '../../http/caller.js'
-import type { Incoming, Origin, RequestHeaders } from '../../http/incoming.js'
+import type { Incoming, Origin } from '../../http/incoming.js'
 import type { RequestRecording } from '../../http/recorder.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { Journal } from './journal.js'
@@ -11,23 +11,25 @@ import { EntryRecording } from './recording.js'
 
 /** Fills the entry of a request. */
 export class RecordedRequest extends EntryRecording implements RequestRecording {
-  #body: Uint8Array | undefined
+  declare private body: Uint8Array | string | undefined
 
   constructor(entry: KeptEntry, incoming: Incoming, journal: Journal) {
     super(entry, journal)
+    this.body = undefined
     const { request, path, url, source, headers } = incoming
     entry.origin = originOf(incoming)
     if (incoming.clientAddress !== undefined) entry.client_address = incoming.clientAddress
     if (source.causedBy !== undefined) entry.caused_by = source.causedBy
     entry.method = request.method
     const query = url.indexOf('?')
-    entry.path = query < 0 ? path : path + url.slice(query).replace(/#.*/, '')
-    const [, trace] = TRACEPARENT.exec(headers.get('traceparent') ?? '') ?? []
+    entry.sentPath = query < 0 ? path : path + url.slice(query).replace(/#.*/, '')
+    const parent = headers.get('traceparent')
+    const trace = parent === null ? undefined : TRACEPARENT.exec(parent)?.[1]
     if (trace !== undefined) entry.trace = trace
   }
 
-  takeBody(bytes: Uint8Array): void {
-    this.#body = bytes
+  takeBody(body: Uint8Array | string): void {
+    this.body = body
   }
 
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
@@ -36,14 +38,16 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     entry.route = endpoint?.route
     entry.operation_id = endpoint?.route.id ?? null
     if (params.token !== undefined) entry.tokenDigest = digest(params.token)
-    if (/^41[0-9a-f]{64}$/.test(params.delegate ?? '')) entry.delegateInPath = params.delegate as string
+    if (params.delegate !== undefined && /^41[0-9a-f]{64}$/.test(params.delegate))
+      entry.delegateInPath = params.delegate
     entry.principal = principalName(incoming.principal)
-    entry.sent = new KeptMessage(headerLines(sentHeaders(headers)), this.#body)
+    // Who sent a `Request` may change its headers later.
+    entry.sent = new KeptMessage(headers instanceof Headers ? headerLines(headers) : headers, this.body)
     if (answer) this.#keepAnswer(answer)
     if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
     const key = headers.get('idempotency-key')
     if (key !== null) this.#linkRetry(key, incoming.path, answer)
-    entry.stop()
+    entry.stop(incoming.ms)
     this.journal.ended(entry)
   }
 
@@ -53,7 +57,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
     if (facts) entry.keepFacts(facts)
     // Pages, files and streams are not kept.
     const isKept = headers['content-type']?.includes('json') ?? true
-    entry.answered = new KeptMessage(headerLines(Object.entries(headers)), isKept ? body : null)
+    entry.answered = new KeptMessage(headers, isKept ? body : null)
     if (status < 400 || typeof body !== 'string') return
     const [, code] = /"code":"(\w+)"/.exec(body) ?? []
     if (code !== undefined) entry.code = code
@@ -81,7 +85,3 @@ function originOf({ source, path, headers }: Incoming): Origin {
   if (path.includes('/mcp') && /^(\/_sandbox)?\/mcp(\/|$)/.test(path)) return 'mcp'
   return source.origin ?? (source.peerAddress === undefined ? 'in_process' : 'http')
 }
-
-/** Reading them one by one takes four times as long. */
-const sentHeaders = (headers: RequestHeaders): Iterable<readonly [string, string | null]> =>
-  headers instanceof Headers ? headers : Array.from(headers.keys(), (name) => [name, headers.get(name)] as const)

@@ -1,3 +1,4 @@
+import { milliseconds } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { BackgroundWork, WorkRecording } from '../../http/recorder.js'
 import { messageOf } from '../../storage/unknown.js'
@@ -9,6 +10,8 @@ import { EntryRecording } from './recording.js'
 
 /** Fills the entry of a timer or a delivery. */
 export class RecordedWork extends EntryRecording implements WorkRecording {
+  readonly #began = milliseconds()
+
   constructor(
     entry: KeptEntry,
     readonly work: BackgroundWork,
@@ -19,7 +22,7 @@ export class RecordedWork extends EntryRecording implements WorkRecording {
     entry.origin = origin
     entry.operation_id = kind
     entry.method = origin === 'timer' ? 'RUN' : 'SEND'
-    entry.path = `${origin === 'timer' ? 'timers' : 'outbox'}/${id}`
+    entry.sentPath = `${origin === 'timer' ? 'timers' : 'outbox'}/${id}`
     const cause = journal.causes.of(`${origin}:${id}`)
     if (cause === undefined) return
     entry.caused_by = cause
@@ -62,7 +65,7 @@ export class RecordedWork extends EntryRecording implements WorkRecording {
       entry.code = 'failed'
       entry.answered = new KeptMessage('', messageOf(failure))
     }
-    entry.stop()
+    entry.stop(milliseconds() - this.#began)
     this.journal.ended(entry)
   }
 }

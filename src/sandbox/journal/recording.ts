@@ -21,13 +21,16 @@ import type { KeptEntry } from './kept-entry.js'
 
 /** Fills an entry while its work runs. */
 export class EntryRecording implements Recording, StorageObserver {
-  constructor(
-    readonly entry: KeptEntry,
-    readonly journal: Journal,
-  ) {}
+  declare readonly id: string
+  declare readonly observer: StorageObserver
+  declare readonly entry: KeptEntry
+  declare readonly journal: Journal
 
-  get id(): string {
-    return this.entry.id
+  constructor(entry: KeptEntry, journal: Journal) {
+    this.id = entry.id
+    this.observer = this
+    this.entry = entry
+    this.journal = journal
   }
 
   cause(effect: Effect): void {
