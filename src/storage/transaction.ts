@@ -1,7 +1,6 @@
 import type { Keyring } from '../base/secrets.js'
-import { assertKeys, indexNamed, mergeRows } from './key.js'
+import { assertKeys, freezeRow, indexNamed, mergeRows } from './key.js'
 import { Sealer } from './sealing.js'
-import { freezeRow } from './state.js'
 import type { AnyCollection, Collection, Key, Query, Reader, ReplacedRow, Row, Writer } from './storage.js'
 
 /** The committed state and the counters, which a transaction reads through its own writes. */

@@ -5,7 +5,7 @@ import { redactLinks } from '../../src/base/text/redacted.js'
 import { collections } from '../../src/collections.js'
 import { markOf } from '../../src/http/fields/marks.js'
 import { createService } from '../../src/index.js'
-import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
+import { KeptMessage } from '../../src/sandbox/journal/kept-entry.js'
 import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
 

@@ -3,7 +3,6 @@ import { Problem, problem } from '../../base/problem.js'
 import { ROW_DEPTH } from '../../storage/state.js'
 import { parseState } from '../../storage/state-text.js'
 import { StorageUnavailable } from '../../storage/storage.js'
-import { isObject } from '../../storage/unknown.js'
 import { checkShape, fieldRefused } from './field.js'
 import type { HeldBody } from './held-bodies.js'
 
@@ -181,9 +180,10 @@ function jsonFields(text: string, depth: number): Readonly<Fields> {
   } catch (cause) {
     throw problem('body_malformed', { detail: 'It is not JSON.', cause })
   }
-  if (!isObject(value)) throw problem('body_malformed', { detail: 'It must be a JSON object.' })
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw problem('body_malformed', { detail: 'It must be a JSON object.' })
   for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name, depth)
-  return value
+  return value as Readonly<Fields>
 }
 
 /** How deep the fields of a body may nest. */

@@ -116,23 +116,26 @@ class Holder {
 
 /** The body of one request, as far as it is in memory. */
 export class HeldBody {
-  bytes = 0
-  hasArrived = false
-  readonly #all: HeldBodies
-  #onCut: ((refusal: Problem) => void) | undefined
-  #refusal: Problem | undefined
+  declare bytes: number
+  declare hasArrived: boolean
+  /** Undefined if it came over none. */
+  declare readonly network: string | undefined
+  declare private readonly all: HeldBodies
+  declare private onCut: ((refusal: Problem) => void) | undefined
+  declare private refusal: Problem | undefined
 
-  constructor(
-    all: HeldBodies,
-    /** Undefined if it came over none. */
-    readonly network: string | undefined,
-  ) {
-    this.#all = all
+  constructor(all: HeldBodies, network: string | undefined) {
+    this.bytes = 0
+    this.hasArrived = false
+    this.network = network
+    this.all = all
+    this.onCut = undefined
+    this.refusal = undefined
   }
 
   /** Counts more bytes of it. Throws `overloaded`. */
   take(bytes: number): void {
-    this.#all.take(this, bytes)
+    this.all.take(this, bytes)
   }
 
   /** Resolves with what `reading` does. The part that it waits for rejects when the body is cut. */
@@ -140,25 +143,25 @@ export class HeldBody {
     const read = await reading(
       (part) =>
         new Promise((resolve, reject) => {
-          if (this.#refusal) throw this.#refusal
-          this.#onCut = reject
+          if (this.refusal) throw this.refusal
+          this.onCut = reject
           part.then(resolve, reject)
         }),
     )
     this.hasArrived = true
-    this.#all.arrived(this)
+    this.all.arrived(this)
     return read
   }
 
   /** Ends it while it arrives. Its memory is free at once. */
   cut(refusal: Problem): void {
     this.release()
-    this.#refusal = refusal
-    this.#onCut?.(refusal)
+    this.refusal = refusal
+    this.onCut?.(refusal)
   }
 
   /** Its request was answered. It may be called twice. */
   release(): void {
-    this.#all.release(this)
+    this.all.release(this)
   }
 }

@@ -88,7 +88,7 @@ class SerialStorage {
   readonly #history: SchemaHistory
   readonly #rerun: boolean
   readonly #landings: Landings
-  readonly #turns = new Turns()
+  readonly #lock = new ReadWriteLock()
   readonly #watchers: ((replaced: Replaced) => void)[] = []
   #closing: Promise<void> | undefined
 
@@ -104,7 +104,7 @@ class SerialStorage {
     // Only a log can fail, and what failed may not leave the tables while another one reads.
     const isShared = !this.#log
     if (this.#closing) throw new StorageClosed()
-    const turn = this.#turns.enter(isShared)
+    const turn = this.#lock.take(isShared)
     if (turn) await turn
     let value: T
     let durable: Promise<void> | undefined
@@ -113,7 +113,7 @@ class SerialStorage {
       value = await body(this.#tables)
       if (this.#log) durable = this.#landings.durable
     } finally {
-      this.#turns.leave(isShared)
+      this.#lock.release(isShared)
     }
     if (durable) await durable.catch(refuseReader)
     return value
@@ -123,7 +123,7 @@ class SerialStorage {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
     if (this.#closing) throw new StorageClosed()
-    const turn = this.#turns.enter(false)
+    const turn = this.#lock.take(false)
     if (turn) await turn
     let value: T
     let isSent = false
@@ -137,7 +137,7 @@ class SerialStorage {
       isSent = this.#land([...tx.changes()])
       if (this.#log) durable = this.#landings.durable
     } finally {
-      this.#turns.leave(false)
+      this.#lock.release(false)
     }
     if (durable) await (isSent ? durable : durable.catch(refuseReader))
     return value
@@ -186,12 +186,12 @@ class SerialStorage {
   /** Runs a job while no transaction runs. */
   async #alone<T>(job: () => T | Promise<T>): Promise<T> {
     if (this.#closing) throw new StorageClosed()
-    await this.#turns.enter(false)
+    await this.#lock.take(false)
     try {
       this.#landings.undoFailed(this.#log?.fault !== undefined)
       return await job()
     } finally {
-      this.#turns.leave(false)
+      this.#lock.release(false)
     }
   }
 
@@ -220,21 +220,21 @@ class SerialStorage {
   }
 
   async #shut(): Promise<void> {
-    await this.#turns.enter(false)
+    await this.#lock.take(false)
     await this.#landings.durable?.catch(ignore)
     await this.#log?.close()
   }
 }
 
 /** Lets transactions in, in their order: one at a time, or some that only read together. */
-class Turns {
+class ReadWriteLock {
   readonly #waiting: { readonly isShared: boolean; begin(): void }[] = []
   /** How many are in that share it. */
   #sharing = 0
   #isTaken = false
 
   /** Undefined: it is in at once. */
-  enter(isShared: boolean): Promise<void> | undefined {
+  take(isShared: boolean): Promise<void> | undefined {
     if (this.#waiting.length === 0 && !this.#isTaken && (isShared || this.#sharing === 0)) {
       if (isShared) this.#sharing++
       else this.#isTaken = true
@@ -243,7 +243,7 @@ class Turns {
     return new Promise((begin) => this.#waiting.push({ isShared, begin }))
   }
 
-  leave(isShared: boolean): void {
+  release(isShared: boolean): void {
     if (isShared) this.#sharing--
     else this.#isTaken = false
     for (let [next] = this.#waiting; next && !this.#isTaken; [next] = this.#waiting) {

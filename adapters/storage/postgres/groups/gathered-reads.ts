@@ -1,4 +1,4 @@
-import { freezeRow } from '../../../../src/storage/state.js'
+import { freezeRow } from '../../../../src/storage/key.js'
 import type { AnyCollection, Key, Query, Row } from '../../../../src/storage/storage.js'
 import type { Statement } from '../connection/session.js'
 import type { TableSet } from '../tables/tables.js'
