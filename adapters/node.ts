@@ -10,12 +10,9 @@ import {
   Problem,
   type WaitingRequests,
 } from '../src/core.js'
-import { NodeAnswer } from './node/answer.js'
 import { Arrivals } from './node/arrivals.js'
-import { closeServer } from './node/closing.js'
-import { lingerAfterRefusals } from './node/lingering.js'
-import { Pipelines } from './node/pipelines.js'
-import { NodeHeaders, requestOf } from './node/request.js'
+import { closeServer, lingerAfterRefusals, Pipelines } from './node/closing.js'
+import { NodeAnswer, NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
 import { UnreadAnswers } from './node/unread-answers.js'
 

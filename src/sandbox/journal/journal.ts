@@ -48,6 +48,7 @@ export class Journal implements Recorder {
   readonly causes: CauseIndex
   readonly faults: Faults | undefined
   readonly #service: JournalService
+  readonly #prefix: string
   /** In the order in which they began, which is that of their numbers. Places before `#first` are empty. */
   #kept: (KeptEntry | undefined)[] = []
   #first = 0
@@ -59,6 +60,7 @@ export class Journal implements Recorder {
 
   constructor(service: JournalService, { entries, bytes }: Partial<JournalLimits> = {}) {
     this.#service = service
+    this.#prefix = `req_${service.instance}_`
     this.faults = service.faults
     this.limits = { entries: entries ?? DEFAULT_LIMITS.entries, bytes: bytes ?? DEFAULT_LIMITS.bytes }
     this.causes = new CauseIndex(this.limits.entries)
@@ -90,10 +92,8 @@ export class Journal implements Recorder {
   }
 
   #begin(): KeptEntry {
-    const { clock, instance, history } = this.#service
-    const number = ++this.#last
-    const id = `req_${instance}_${String(number).padStart(7, '0')}`
-    const entry = new KeptEntry(id, number, clock.now(), history?.last)
+    const { clock, history } = this.#service
+    const entry = new KeptEntry(this.#prefix, ++this.#last, clock.now(), history?.last)
     this.#kept.push(entry)
     if (this.#kept.length - this.#first === 1) this.#forgetStates()
     this.#shrink()

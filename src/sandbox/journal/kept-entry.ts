@@ -19,7 +19,8 @@ const NO_EFFECTS: (EffectKind | Effect['id'])[] = []
  */
 export class KeptEntry implements Entry {
   // Declared, because fields with a value of their own cost each entry a call more.
-  declare readonly id: string
+  /** What its id begins with. The id is made when it is read, so that it stays in no memory. */
+  declare private readonly prefix: string
   /** It grows by one with each entry. */
   declare readonly number: number
   /** The last commit when it began. */
@@ -59,8 +60,8 @@ export class KeptEntry implements Entry {
   /** The last commit when it ended. Undefined while it runs, and without a history. */
   declare after: number | undefined
 
-  constructor(id: string, number: number, atMs: number, before: number | undefined) {
-    this.id = id
+  constructor(prefix: string, number: number, atMs: number, before: number | undefined) {
+    this.prefix = prefix
     this.number = number
     this.before = before
     this.atMs = atMs
@@ -83,6 +84,10 @@ export class KeptEntry implements Entry {
     this.factsText = undefined
     this.bytes = 0
     this.after = undefined
+  }
+
+  get id(): string {
+    return this.prefix + String(this.number).padStart(7, '0')
   }
 
   get at(): string {

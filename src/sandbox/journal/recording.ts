@@ -29,16 +29,18 @@ import { headerLines, type KeptEntry, KeptMessage } from './kept-entry.js'
 
 /** Fills an entry while its work runs. */
 export class EntryRecording implements Recording, StorageObserver {
-  declare readonly id: string
   declare readonly observer: StorageObserver
   declare readonly entry: KeptEntry
   declare readonly journal: Journal
 
   constructor(entry: KeptEntry, journal: Journal) {
-    this.id = entry.id
     this.observer = this
     this.entry = entry
     this.journal = journal
+  }
+
+  get id(): string {
+    return this.entry.id
   }
 
   cause(effect: Effect): void {
