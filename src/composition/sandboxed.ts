@@ -62,7 +62,7 @@ export interface SandboxLayers {
   readonly ports: OutwardPorts
   /** Tells what its commits replace, if there is a journal. */
   readonly storage: Storage
-  readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'>
+  readonly faults: Pick<SandboxFaults, 'engine' | 'aroundWrites' | 'storageFault'>
   readonly recorder: Recorder | undefined
   controls(): Service['sandbox']
   /** Takes over what a fork needs and its state does not hold. */

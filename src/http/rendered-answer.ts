@@ -131,7 +131,10 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
   const { baseUrl } = service
   const { source, endpoint } = incoming
   const own = incoming.isWithheld && outcome.status >= 400 ? undefined : incoming.session
-  const session = own === undefined ? repeatedSession(incoming, baseUrl) : own
+  const isUnknown = own === undefined && endpoint?.takesSession && incoming.headers.get('authorization') === null
+  const session = isUnknown
+    ? repeatedSession({ ...incoming, takesBareCookie: endpoint.route.takesBareCookie }, baseUrl)
+    : own
   const headers = { ...outcome.headers }
   setCorsHeaders(headers, incoming, service)
   headers['x-content-type-options'] = 'nosniff'

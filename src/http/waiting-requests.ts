@@ -1,4 +1,4 @@
-import { problem } from '../base/problem.js'
+import { type Problem, problem } from '../base/problem.js'
 
 /** Counts the requests of a service that wait for their first transaction, in the service and in the server that reads them. */
 export class WaitingRequests {
@@ -26,23 +26,17 @@ export class WaitingRequests {
     return true
   }
 
-  /** Counts one more. Throws `overloaded` if as many wait as may. */
-  admit(): void {
-    if (this.enter()) return
-    throw problem('overloaded', {
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-      fields: { waiting: this.#count, queue: this.most },
-    })
-  }
-
-  /** Counts one less. Call it once for each that was let in. */
+  /** Counts one less. Call it once for each `enter` that returned true. */
   leave(): void {
     this.#count--
   }
 }
 
-/**
- * When to come back. The queue is far shorter than this. It need not grow or vary with the number of callers: a server
- * answers those beyond the queue a few at a time, so they come back a few at a time.
- */
-const RETRY_AFTER_S = 1
+/** The refusal of a request beyond those that may wait. */
+export const tooManyWait = ({ count, most }: WaitingRequests): Problem =>
+  problem('overloaded', {
+    // The queue is far shorter than this. It need not grow or vary with the number of callers: a server answers those beyond
+    // the queue a few at a time, so they come back a few at a time.
+    headers: { 'retry-after': '1' },
+    fields: { waiting: count, queue: most },
+  })

@@ -20,6 +20,7 @@ import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
 import { storeNothing } from '../stored-answer.js'
+import { tooManyWait } from '../waiting-requests.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
@@ -92,15 +93,11 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.service = service
     this.key = endpoint.route.idempotent ? incoming.headers.get('idempotency-key') : null
     this.observer = incoming.recording?.observer
-    this.held = undefined
-    this.principal = undefined
     this.params = NO_TEXTS
     this.query = NONE
     this.body = NONE
     this.text = NO_TEXT
-    this.sent = undefined
     this.isWaiting = false
-    this.over = undefined
   }
 
   /** The service whose every call is recorded. */
@@ -161,7 +158,8 @@ class RequestRun implements KeyedRun, DecodedRequest {
   #beginWaiting(): void {
     const { scope } = this.endpoint.route
     if (scope === 'sandbox' || scope === 'meta') return
-    this.service.intake.waiting.admit()
+    const { waiting } = this.service.intake
+    if (!waiting.enter()) throw tooManyWait(waiting)
     this.isWaiting = true
   }
 

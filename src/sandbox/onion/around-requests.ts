@@ -33,7 +33,7 @@ export class SandboxRequests implements AroundRequests {
       guardCaller(incoming, this.#guarded)
     }
     if (started) return started().then(() => this.enter(incoming, service, undefined))
-    const fork = this.#sandbox.forks.find(incoming.path)
+    const fork = incoming.path.startsWith('/_sandbox/') ? this.#sandbox.forks.find(incoming.path) : undefined
     if (fork !== undefined) return this.#passOn(fork, incoming, service.options)
     // The order of entries must not depend on how fast the work of earlier ones is.
     const isStopped = this.#sandbox.clock.mode === 'manual'
