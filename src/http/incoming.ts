@@ -52,9 +52,6 @@ export interface AbortableSource extends FetchSource {
   readonly signal?: AbortSignal
 }
 
-/** The query of a URL without one. */
-export const NO_QUERY: Incoming['query'] = Object.freeze({})
-
 /** A request in progress. The router sets `params`, and authentication sets the session. */
 export interface Incoming {
   /** The method for routing: GET for a HEAD request. */
@@ -68,7 +65,8 @@ export interface Incoming {
   /** The address that called. Undefined: unknown, or not from a network. */
   readonly clientAddress: string | undefined
   params: Record<string, string>
-  readonly query: Readonly<Record<string, string | string[]>>
+  /** With its question mark. Empty if there is none. */
+  readonly query: string
   endpoint: Endpoint | undefined
   /** Who calls. Undefined before authentication. */
   principal: Principal | undefined

@@ -88,21 +88,16 @@ async function readBytes(
     if (bytes && bytes.byteLength > announced) held?.take(bytes.byteLength - announced)
     return bytes
   }
-  if (!source.chunks && request.body === null) return new Uint8Array()
   let isKnown = declared > SMALL
   if (isKnown) await beforeMore?.()
-  // Reads the stream itself, because a generator over it takes two turns more for each piece.
-  const reader = source.chunks ? undefined : request.body?.getReader()
-  const chunks = reader ? undefined : (source.chunks ? source.chunks() : chunksOf(request))[Symbol.asyncIterator]()
+  const chunks = (source.chunks ? source.chunks() : chunksOf(request))[Symbol.asyncIterator]()
   const pieces: Uint8Array[] = []
   let size = 0
   let isWhole = false
   try {
     for (;;) {
-      const { done, value } = await untilCut<ReadableStreamReadResult<Uint8Array>>(
-        reader ? reader.read() : (chunks as AsyncIterator<Uint8Array, undefined>).next(),
-      )
-      isWhole = done
+      const { done, value } = await untilCut(chunks.next())
+      isWhole = done ?? false
       if (done) return pieces.length === 1 ? pieces[0] : joined(pieces, size)
       size += value.byteLength
       if (size > limit) return undefined
@@ -114,8 +109,8 @@ async function readBytes(
       pieces.push(value)
     }
   } finally {
-    // Not awaited, because it waits for the next piece, or for a clone of the request that is unread.
-    if (!isWhole) (reader ? reader.cancel() : chunks?.return?.())?.catch(() => {})
+    // Not awaited, because it waits for the next piece.
+    if (!isWhole) chunks.return?.()?.catch(() => {})
   }
 }
 

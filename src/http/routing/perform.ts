@@ -15,7 +15,7 @@ import type { HeldBody } from '../fields/held-bodies.js'
 import { readText } from '../fields/text-body.js'
 import { callerKey, checkKey, type KeyedRequest, retrySecretOf } from '../idempotency/idempotency.js'
 import { handleOnce, type KeyedRun, writeOnce } from '../idempotency/once.js'
-import { type Endpoint, type Incoming, NO_QUERY } from '../incoming.js'
+import type { Endpoint, Incoming } from '../incoming.js'
 import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
@@ -93,7 +93,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.service = service
     this.key = endpoint.route.idempotent ? incoming.headers.get('idempotency-key') : null
     this.observer = incoming.recording?.observer
-    this.params = NO_TEXTS
+    this.params = NONE
     this.query = NONE
     this.body = NONE
     this.text = NO_TEXT
@@ -303,7 +303,7 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
   for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
     if (isWeaker(evidence, leastEvidence) && form.test(String(params[name])))
       throw evidenceRefused(`This form of "${name}"`, name, evidence, incoming)
-  const queried = Object.keys(incoming.query).find((name) => route.query && name in route.query.shape)
+  const queried = Object.keys(queryFields(incoming.query)).find((name) => route.query && name in route.query.shape)
   if (route.queryInBody && source.takesGetBody && queried !== undefined)
     throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, queried, 'designed', incoming)
 }
@@ -321,18 +321,13 @@ interface Fields {
   readonly body: Record<string, unknown>
 }
 
-const NONE: Record<string, unknown> = Object.freeze({})
-const NO_TEXTS: Record<string, string> = Object.freeze({})
+const NONE: Record<string, never> = Object.freeze({})
 
 /** Of a route that takes no text. */
 const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
-function queryFields(query: Incoming['query']): Record<string, unknown> {
-  if (query === NO_QUERY) return NONE
-  const pairs: (readonly [string, string])[] = []
-  for (const name in query) for (const value of [query[name] ?? []].flat()) pairs.push([name, value])
-  return pairs.length > 0 ? textFields(pairs) : NONE
-}
+const queryFields = (query: string): Record<string, unknown> =>
+  query === '' ? NONE : textFields(new URLSearchParams(query))
 
 function decodedPath(params: Incoming['params']): Record<string, string> {
   const decoded: Record<string, string> = {}

@@ -4,7 +4,7 @@ import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { AnswerDropped } from '../around.js'
 import type { ServiceContext } from '../context.js'
-import { type Endpoint, type FetchSource, type Incoming, NO_QUERY } from '../incoming.js'
+import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
 import { clientAddress, preflightHeaders } from '../origin.js'
 import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
@@ -201,7 +201,7 @@ function incomingOf(request: Request, { options }: ServiceContext, source: Fetch
     source,
     clientAddress: source.peerAddress === undefined ? undefined : clientAddress(source, headers, options),
     params: {},
-    query: end < 0 || url[start + end] === '#' ? NO_QUERY : queryOf(url.slice(start + end)),
+    query: end < 0 ? '' : url.slice(start + end).replace(/#.*/, ''),
     endpoint: undefined,
     session: undefined,
     issued: false,
@@ -214,16 +214,6 @@ function incomingOf(request: Request, { options }: ServiceContext, source: Fetch
     began: 0,
     ms: 0,
   }
-}
-
-/** The parameters of a query. One that comes more than once has a list. */
-function queryOf(text: string): Incoming['query'] {
-  const query: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(text.replace(/#.*/, ''))) {
-    const before = query[name]
-    query[name] = before === undefined ? value : [before, value].flat()
-  }
-  return query
 }
 
 const endpointOf = (route: Route, version: Version | undefined): Endpoint => ({

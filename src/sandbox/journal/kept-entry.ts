@@ -199,8 +199,8 @@ const LONGEST_BODY = 16_384
 /** A body as it was sent or answered. */
 export type SentBody = string | Uint8Array | ReadableStream<Uint8Array> | null | undefined
 
-/** Headers that nobody changes any more, or the lines of those that their sender may change. */
-export type SentHeaders = string | RequestHeaders | Readonly<Record<string, string>>
+/** Headers that nobody changes any more. */
+type SentHeaders = RequestHeaders | Readonly<Record<string, string>>
 
 /**
  * One side of an exchange, as it was. Few are ever looked at, so they are written down, and their secrets hidden, when they
@@ -220,7 +220,7 @@ export class KeptMessage {
     const text = typeof body === 'string' ? body || null : body ? bodyText(body) : null
     this.text = text !== null && text.length > LONGEST_BODY ? ownCopy(text.slice(0, LONGEST_BODY + 1)) : text
     this.headers = headers
-    this.length = (typeof headers === 'string' ? headers.length : lengthOf(headers)) + (this.text?.length ?? 0)
+    this.length = lengthOf(headers) + (this.text?.length ?? 0)
     this.shown = undefined
     this.delegate = undefined
   }
@@ -230,9 +230,8 @@ export class KeptMessage {
     if (!this.shown) {
       const { headers, text } = this
       this.delegate = DELEGATE.exec(text ?? '')?.[1]
-      const lines = typeof headers === 'string' ? headers : headerLines(pairsOf(headers))
-      this.shown = { headers: shownHeaders(lines), ...shownBody(text, place) }
-      this.headers = ''
+      this.shown = { headers: shownHeaders(headers), ...shownBody(text, place) }
+      this.headers = {}
       this.text = null
     }
     return this.shown
@@ -255,32 +254,21 @@ function wholePart(text: string): string {
   return text.slice(0, end)
 }
 
-/** Headers as one text: no name or value has a line break. */
-export function headerLines(headers: Iterable<readonly [string, string | null]>): string {
-  const lines: string[] = []
-  for (const [name, value] of headers) if (value !== null) lines.push(name, value)
-  return lines.join('\n')
-}
+const isReader = (headers: SentHeaders): headers is RequestHeaders => typeof headers.get === 'function'
 
-const isReader = (headers: Exclude<SentHeaders, string>): headers is RequestHeaders => typeof headers.get === 'function'
-
-const pairsOf = (headers: Exclude<SentHeaders, string>): Iterable<readonly [string, string | null]> =>
-  isReader(headers) ? Array.from(headers.keys(), (name) => [name, headers.get(name)] as const) : Object.entries(headers)
-
-/** The characters of headers, without writing them down. */
-function lengthOf(headers: Exclude<SentHeaders, string>): number {
+/** The characters of headers. */
+function lengthOf(headers: SentHeaders): number {
   let length = 0
   if (isReader(headers)) for (const name of headers.keys()) length += name.length + (headers.get(name)?.length ?? 0)
   else for (const name in headers) length += name.length + (headers[name]?.length ?? 0)
   return length
 }
 
-function shownHeaders(lines: string): JournalMessage['headers'] {
+function shownHeaders(headers: SentHeaders): JournalMessage['headers'] {
   const shown: Record<string, string> = {}
-  const parts = lines === '' ? [] : lines.split('\n')
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const [name = '', value = ''] = parts.slice(at, at + 2)
-    shown[name] = redactHeader(name, value)
+  for (const name of isReader(headers) ? headers.keys() : Object.keys(headers)) {
+    const value = isReader(headers) ? headers.get(name) : headers[name]
+    if (typeof value === 'string') shown[name] = redactHeader(name, value)
   }
   return shown
 }

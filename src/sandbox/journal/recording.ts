@@ -25,7 +25,7 @@ import type { CommitRecord, RowChange } from '../../storage/transaction.js'
 import { messageOf } from '../../storage/unknown.js'
 import type { Effect } from '../onion/entry.js'
 import type { Journal } from './journal.js'
-import { headerLines, type KeptEntry, KeptMessage } from './kept-entry.js'
+import { type KeptEntry, KeptMessage } from './kept-entry.js'
 
 /** Fills an entry while its work runs. */
 export class EntryRecording implements Recording, StorageObserver {
@@ -130,7 +130,7 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
       entry.delegateInPath = params.delegate
     entry.principal = principalName(incoming.principal)
     // Who sent a `Request` may change its headers later.
-    entry.sent = new KeptMessage(headers instanceof Headers ? headerLines(headers) : headers, this.body)
+    entry.sent = new KeptMessage(headers instanceof Headers ? Object.fromEntries(headers) : headers, this.body)
     if (answer) this.#keepAnswer(answer)
     if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
     const key = headers.get('idempotency-key')
@@ -229,7 +229,7 @@ export class RecordedWork extends EntryRecording implements WorkRecording {
     if (written && failure === undefined) this.hasWritten(written)
     if (failure !== undefined) {
       entry.code = 'failed'
-      entry.answered = new KeptMessage('', messageOf(failure))
+      entry.answered = new KeptMessage({}, messageOf(failure))
     }
     entry.stop(milliseconds() - this.#began)
     this.journal.ended(entry)
