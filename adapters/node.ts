@@ -1,8 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
-import type { ReadableStream as WebStream } from 'node:stream/web'
 import { Response as LightResponse, sendNodeResponse } from '@whatwg-node/server'
 import {
   AnswerDropped,
@@ -13,10 +11,8 @@ import {
   type WaitingRequests,
 } from '../src/core.js'
 import { Arrivals } from './node/arrivals.js'
-import { closeServer } from './node/closing.js'
-import { lingerAfterRefusals } from './node/lingering.js'
-import { Pipelines } from './node/pipelines.js'
-import { NodeHeaders, requestOf } from './node/request.js'
+import { closeServer, lingerAfterRefusals, Pipelines } from './node/closing.js'
+import { NodeAnswer, NodeHeaders, requestOf } from './node/request.js'
 import { checkHost } from './node/target.js'
 import { UnreadAnswers } from './node/unread-answers.js'
 
@@ -182,26 +178,6 @@ function refuse(res: ServerResponse, { status, body }: Problem): void {
   res.writeHead(status, headers).end(text)
 }
 
-/** A Response that is cheaper to create than Node's own. It sets Content-Length if its body is complete. */
-class SizedResponse extends LightResponse {
-  readonly fields: Record<string, string>
-  /** The body, if it is complete. */
-  readonly whole: string | Uint8Array | undefined
-  /** The body, if it arrives in pieces. */
-  readonly stream: Readable | undefined
-
-  constructor(body: BodyInit | null | undefined, init: ResponseInit & { headers: Record<string, string> }) {
-    const whole = typeof body === 'string' || body instanceof Uint8Array ? body : undefined
-    if (whole !== undefined) init.headers['content-length'] = String(Buffer.byteLength(whole))
-    const stream = body instanceof ReadableStream ? Readable.fromWeb(body as WebStream) : undefined // Node's type of the same class
-    // The class accepts Node's streams too, but its type does not say so.
-    super((stream as BodyInit | undefined) ?? body, init)
-    this.fields = init.headers
-    this.whole = whole
-    this.stream = stream
-  }
-}
-
 async function answer(handler: Handler, request: Request, source: FetchSource): Promise<Response> {
   try {
     return await ('respond' in handler ? handler.respond(request, source) : handler.fetch(request))
@@ -237,7 +213,7 @@ interface Sending {
 }
 
 async function send(response: Response, { req, res, unread, unreadMs }: Sending): Promise<void> {
-  const { whole, fields, stream }: Partial<SizedResponse> = response instanceof SizedResponse ? response : {}
+  const { whole, fields, stream }: Partial<NodeAnswer> = response instanceof NodeAnswer ? response : {}
   if (whole !== undefined && !res.destroyed) {
     // This writes head and body at once. `sendNodeResponse` needs two writes.
     res.writeHead(response.status, fields).end(whole)
@@ -253,7 +229,7 @@ async function send(response: Response, { req, res, unread, unreadMs }: Sending)
     logFailure(error)
     res.destroy()
   })
-  const sent = sendNodeResponse(response, res, req, true)
+  const sent = sendNodeResponse(response instanceof NodeAnswer ? response.light : response, res, req, true)
   // Sending sets the time limit of the connection too, to none.
   dropIfUnread(res, unreadMs)
   await sent
@@ -271,7 +247,7 @@ const logFailure = (error: unknown): void => consoleLog.error('a request failed'
 
 const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   // The service calls only its constructor, with arguments that it accepts, and no static method.
-  Response: SizedResponse as unknown as typeof Response,
+  Response: NodeAnswer as unknown as typeof Response,
   headers: new NodeHeaders(req),
   // A closed connection has no address any more.
   peerAddress: req.socket.remoteAddress ?? '',

@@ -27,7 +27,7 @@ export interface BackgroundStorages {
   /** The same, which tells what its commits replace, if the service has a history. */
   readonly watched: Storage
   readonly keys: () => Keyring
-  readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'> | undefined
+  readonly faults: Pick<SandboxFaults, 'engine' | 'aroundWrites' | 'storageFault'> | undefined
 }
 
 type Given = Omit<ServiceContext, 'storage' | 'background'>
@@ -109,7 +109,7 @@ class BackgroundWork {
     return serviceStorage(watched, {
       keys,
       check: processes?.check,
-      around: faults && (() => faults.aroundWrites),
+      around: faults && (() => (faults.engine ? faults.aroundWrites : undefined)),
       fault: faults && (() => faults.storageFault),
       parts: {
         ...(processes && { presence: processes }),

@@ -1,6 +1,5 @@
-import type { Server } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { type Socket, Server as TcpServer } from 'node:net'
-import type { Pipelines } from './pipelines.js'
 
 export interface Closing {
   readonly server: Server
@@ -67,4 +66,84 @@ export async function closeServer({ server, sockets, pipelines, closeMs }: Closi
   clearTimeout(late)
   // Stops the server's own checks of its connections.
   server.close()
+}
+
+/** From this many requests under way on, a connection is not read until one of them is answered. */
+const PAUSED_FROM = 16
+
+/** A connection with more is closed: one read of it, which nothing can stop, may bring two thousand. */
+const MOST_PIPELINED = 256
+
+/** Node resumes a connection after each answer. */
+function pauseAgain(this: Socket): void {
+  this.pause()
+}
+
+/** Counts the requests of each connection that are not answered yet: a client may send on without waiting for answers. */
+export class Pipelines {
+  readonly #counts = new WeakMap<Socket, number>()
+
+  /** Counts one more. Returns false, and closes the connection, if it has sent too many. */
+  enter(socket: Socket): boolean {
+    const count = (this.#counts.get(socket) ?? 0) + 1
+    if (count > MOST_PIPELINED) {
+      socket.destroy()
+      return false
+    }
+    this.#counts.set(socket, count)
+    if (count === PAUSED_FROM) socket.pause().on('resume', pauseAgain)
+    return true
+  }
+
+  /** Whether a request of the connection waits for its answer. */
+  isBusy(socket: Socket): boolean {
+    return (this.#counts.get(socket) ?? 0) > 0
+  }
+
+  /** Counts one less: it was answered, or its connection ended. */
+  leave(socket: Socket): void {
+    const count = this.#counts.get(socket) ?? 0
+    this.#counts.set(socket, count - 1)
+    if (count === PAUSED_FROM) socket.off('resume', pauseAgain).resume()
+  }
+}
+
+/** How long a refused connection is read on, in milliseconds, and how many are at a time. */
+const LINGER_MS = 2000
+const MOST_LINGERING = 1000
+
+/** The statuses that Node itself gives to these, and 400 to all others. */
+const STATUSES: Partial<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+}
+
+/** The answer that a connection is at: Node names it so, and asks it the same. */
+type Answering = { _httpMessage?: ServerResponse | null }
+
+/**
+ * Answers what is no request, or does not arrive in time, as Node does, but goes on reading for a while: closing a
+ * connection whose client still sends resets it, and then the client cannot read the answer.
+ */
+export function lingerAfterRefusals(server: Server<typeof IncomingMessage, typeof ServerResponse>): void {
+  let lingering = 0
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket & Answering) => {
+    if (!socket.writable || socket._httpMessage?.headersSent) return socket.destroy(error)
+    const status = STATUSES[error.code ?? ''] ?? 400
+    const answer = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`
+    if (lingering === MOST_LINGERING) return socket.end(answer).destroy(error)
+    lingering++
+    const late = setTimeout(() => socket.destroy(error), LINGER_MS)
+    socket.once('close', () => {
+      clearTimeout(late)
+      lingering--
+    })
+    // What still arrives is no part of a request.
+    socket.removeAllListeners('data').removeAllListeners('end')
+    socket
+      .end(answer)
+      .on('data', () => {})
+      .resume()
+  })
 }

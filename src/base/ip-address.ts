@@ -77,7 +77,7 @@ export function isAlwaysRefused(ip: string): boolean {
 
 /** The network whose addresses one caller may have: an IPv4 address itself, and 64 bits of an IPv6 address. */
 export function networkOf(ip: string): string {
-  const address = parse(ip)
+  const address = ip.includes(':') ? parse(ip) : undefined
   return address?.bits === 128 ? (address.value >> 64n).toString(16) : ip
 }
 

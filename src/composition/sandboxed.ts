@@ -20,14 +20,14 @@ import { Journal } from '../sandbox/journal/journal.js'
 import { sandboxAccess } from '../sandbox/onion/access.js'
 import { SandboxRequests } from '../sandbox/onion/around-requests.js'
 import type { NamedSnapshot, PastMoment, SandboxParts, SeededClient } from '../sandbox/onion/context.js'
+import { knownOperation } from '../sandbox/onion/context.js'
 import type { OutwardPorts } from '../sandbox/onion/fault.js'
-import { knownOperation } from '../sandbox/onion/known-operation.js'
 import { withAgents } from '../sandbox/scripted-agent/controls.js'
 import { CommitHistory } from '../storage/history/history.js'
 import { watchedStorage } from '../storage/history/watched-storage.js'
-import { ReadTransaction } from '../storage/read-transaction.js'
 import type { Storage } from '../storage/storage.js'
 import { forkStorage } from '../storage/tables/serial.js'
+import { ReadTransaction } from '../storage/transaction.js'
 import type { AssemblyOptions } from './assembly-options.js'
 import type { Service } from './service.js'
 
@@ -56,7 +56,7 @@ export interface SandboxLayers {
   readonly ports: OutwardPorts
   /** Tells what its commits replace, if there is a journal. */
   readonly storage: Storage
-  readonly faults: Pick<SandboxFaults, 'aroundWrites' | 'storageFault'>
+  readonly faults: Pick<SandboxFaults, 'engine' | 'aroundWrites' | 'storageFault'>
   readonly recorder: Recorder | undefined
   controls(): Service['sandbox']
   /** Takes over what a fork needs and its state does not hold. */

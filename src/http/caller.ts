@@ -1,6 +1,5 @@
 import type { Reader } from '../storage/storage.js'
 import type { ServiceContext } from './context.js'
-import type { Endpoint } from './incoming.js'
 import { presentedSession } from './origin.js'
 import type { AgentScope, Auth, CallSession, Principal } from './route.js'
 
@@ -46,17 +45,13 @@ export const isSessionId = (text: string): boolean => /^ms_[0-9a-f]{32}$/.test(t
 export const wrongCaller = (auth: readonly Auth[]) =>
   auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
 
-/** The session id that an answer repeats to a caller who was refused before authentication. */
+/** The session id that an answer repeats to a caller who was refused before authentication, and sent no `Authorization`. */
 export function repeatedSession(
-  sent: Pick<SentCredentials, 'method' | 'url' | 'headers'> & {
-    readonly endpoint: Pick<Endpoint, 'route' | 'takesSession'> | undefined
-  },
+  sent: Pick<SentCredentials, 'method' | 'url' | 'headers' | 'takesBareCookie'>,
   baseUrl: string,
 ): string | undefined {
-  if (!sent.endpoint?.takesSession || sent.headers.get('authorization') !== null) return undefined
   try {
-    const { takesBareCookie } = sent.endpoint.route
-    const presented = presentedSession({ ...sent, takesBareCookie }, baseUrl)
+    const presented = presentedSession(sent, baseUrl)
     return presented !== undefined && isSessionId(presented) ? presented : undefined
   } catch {
     return undefined
@@ -78,7 +73,7 @@ export function principalName(principal: Principal | undefined): string | null {
       return null
     case 'account':
     case 'user':
-      return `${principal.kind}:${principal.id}`
+      return principal.owner
     case 'agent':
       return `agent:${principal.connection_id}`
     case 'page':

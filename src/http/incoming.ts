@@ -47,7 +47,12 @@ export interface FetchSource extends BodySource {
   readonly headers?: RequestHeaders
 }
 
-/** A request in progress. itty-router sets `params` and `query`, and authentication sets the session. */
+/** A source whose caller may abort the request: a streamed answer ends with the reason. */
+export interface AbortableSource extends FetchSource {
+  readonly signal?: AbortSignal
+}
+
+/** A request in progress. The router sets `params`, and authentication sets the session. */
 export interface Incoming {
   /** The method for routing: GET for a HEAD request. */
   readonly method: string
@@ -56,11 +61,12 @@ export interface Incoming {
   readonly path: string
   readonly request: Request
   readonly headers: RequestHeaders
-  readonly source: FetchSource
-  /** The address that called, if it is recorded. */
+  readonly source: AbortableSource
+  /** The address that called. Undefined: unknown, or not from a network. */
   readonly clientAddress: string | undefined
   params: Record<string, string>
-  query: Record<string, string | string[]>
+  /** With its question mark. Empty if there is none. */
+  readonly query: string
   endpoint: Endpoint | undefined
   /** Who calls. Undefined before authentication. */
   principal: Principal | undefined
@@ -79,4 +85,6 @@ export interface Incoming {
   leastEvidence: Evidence
   /** When it began, in milliseconds of a clock that only goes forward. 0 if nobody measures it. */
   began: number
+  /** How long it took, in milliseconds, once it has ended. 0 if nobody measures it. */
+  ms: number
 }

@@ -1,3 +1,4 @@
+import type { StorageObserver } from '../storage/service-storage.js'
 import type { CommitRecord } from '../storage/transaction.js'
 import type { ServiceContext } from './context.js'
 import type { Incoming, Origin } from './incoming.js'
@@ -36,6 +37,8 @@ export interface LaterMessage {
 export interface Recording {
   /** What the answer calls the request. Undefined if nobody names it. */
   readonly id: string | undefined
+  /** Records a read or a write of the storage as `over` would. Undefined: only `over` records it. */
+  readonly observer?: StorageObserver | undefined
   /** The service as the recorded work uses it, so that its calls of the storage and of ports are recorded too. */
   over(service: ServiceContext): ServiceContext
   /** Notes a fault that happened to it. The last one counts. */
@@ -43,8 +46,8 @@ export interface Recording {
 }
 
 export interface RequestRecording extends Recording {
-  /** Takes the bytes of the request's body. */
-  takeBody(bytes: Uint8Array): void
+  /** Takes the request's body. */
+  takeBody(body: Uint8Array | string): void
   /** `answer`: undefined if it was dropped. */
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void
 }

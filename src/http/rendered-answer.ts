@@ -17,7 +17,8 @@ type AnsweringService = Pick<ServiceContext, 'baseUrl' | 'sandbox' | 'clock' | '
 /** An answer that is ready to send. */
 export interface RenderedAnswer {
   readonly status: number
-  readonly headers: Record<string, string>
+  /** Nobody changes them. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null
   /** What decided, if it is a refusal. Only the journal takes it. */
   readonly facts?: Readonly<Record<string, unknown>>
@@ -33,19 +34,27 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
   const status = own?.status ?? route.status ?? 200
   const schema = status === 202 && route.waits ? route.waits : route.result
   const { leastEvidence } = incoming
+  const isAll = leastEvidence === 'designed' || !schema
   /** The fields that the caller's evidence mode shows. */
-  const show = (value: unknown) =>
-    leastEvidence === 'designed' || !schema ? value : withoutWeak(schema, value, leastEvidence)
-  const body = own?.text
+  const show = (value: unknown) => (isAll ? value : withoutWeak(schema, value, leastEvidence))
+  if (!own) {
+    const body = JSON.stringify(isAll ? handled : show(handled))
+    return { status, headers: route.shareable ? SHAREABLE : PRIVATE, body }
+  }
+  const body = own.text
     ? textStream(own.text(show))
-    : own?.body === undefined
-      ? JSON.stringify(show(own ? own.value : handled))
+    : own.body === undefined
+      ? JSON.stringify(show(own.value))
       : own.body
-  const headers: Record<string, string> = { 'cache-control': route.shareable ? 'no-cache' : 'private, no-store' }
+  const { 'cache-control': cacheControl } = route.shareable ? SHAREABLE : PRIVATE
+  const headers: Record<string, string> = { 'cache-control': cacheControl }
   if (body !== null) headers['content-type'] = 'application/json'
-  if (own) Object.assign(headers, own.headers)
-  return { status, headers, body }
+  return { status, headers: Object.assign(headers, own.headers), body }
 }
+
+// The journal keeps the headers of each answer, so those of most are the same object.
+const PRIVATE = Object.freeze({ 'cache-control': 'private, no-store', 'content-type': 'application/json' })
+const SHAREABLE = Object.freeze({ 'cache-control': 'no-cache', 'content-type': 'application/json' })
 
 /**
  * The problem `outcome_unknown`: something may have changed, and the answer is lost. `provisional` is the answer that
@@ -122,8 +131,11 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
   const { baseUrl } = service
   const { source, endpoint } = incoming
   const own = incoming.isWithheld && outcome.status >= 400 ? undefined : incoming.session
-  const session = own === undefined ? repeatedSession(incoming, baseUrl) : own
-  const { headers } = outcome
+  const isUnknown = own === undefined && endpoint?.takesSession && incoming.headers.get('authorization') === null
+  const session = isUnknown
+    ? repeatedSession({ ...incoming, takesBareCookie: endpoint.route.takesBareCookie }, baseUrl)
+    : own
+  const headers = { ...outcome.headers }
   setCorsHeaders(headers, incoming, service)
   headers['x-content-type-options'] = 'nosniff'
   if (endpoint) headers['x-evidence'] = endpoint.evidence
@@ -134,7 +146,7 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
   if (session !== undefined && incoming.issued && !isForeign(incoming, baseUrl))
     headers['set-cookie'] = sessionCookieHeader(session, baseUrl)
   else if (incoming.provenUser !== undefined) setDeviceCookie(headers, incoming, service)
-  const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : outcome.body
+  const body = incoming.request.method === 'HEAD' ? dropBody(outcome.body) : abortable(outcome.body, source.signal)
   const ResponseClass = source.Response ?? Response
   return new ResponseClass(body, { status: outcome.status, headers })
 }
@@ -144,7 +156,7 @@ export function toResponse(outcome: RenderedAnswer, incoming: Incoming, service:
  * sets one cookie, because not every runtime takes more: this one comes with the first answer after the sign-in.
  */
 function setDeviceCookie(
-  headers: RenderedAnswer['headers'],
+  headers: Record<string, string>,
   incoming: Incoming,
   { baseUrl, clock, ...service }: AnsweringService,
 ): void {
@@ -155,6 +167,9 @@ function setDeviceCookie(
   if (provenDevice(device, user, service.keys) !== undefined) return
   headers['set-cookie'] = deviceCookieHeader(newProvenDevice(device, user, service), baseUrl)
 }
+
+const abortable = (body: RenderedAnswer['body'], signal: AbortSignal | undefined): RenderedAnswer['body'] =>
+  signal && body instanceof ReadableStream ? body.pipeThrough(new TransformStream(), { signal }) : body
 
 function dropBody(body: RenderedAnswer['body']): null {
   if (body instanceof ReadableStream) void body.cancel()

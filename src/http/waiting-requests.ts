@@ -1,6 +1,4 @@
-import { problem } from '../base/problem.js'
-import type { ServiceContext } from './context.js'
-import type { Route } from './route.js'
+import { type Problem, problem } from '../base/problem.js'
 
 /** Counts the requests of a service that wait for their first transaction, in the service and in the server that reads them. */
 export class WaitingRequests {
@@ -34,27 +32,11 @@ export class WaitingRequests {
   }
 }
 
-/**
- * When to come back. The queue is far shorter than this. It need not grow or vary with the number of callers: a server
- * answers those beyond the queue a few at a time, so they come back a few at a time.
- */
-const RETRY_AFTER_S = 1
-
-/**
- * Lets a request wait for its first transaction, and returns a function that ends its waiting. It may be called twice.
- * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
- * A request that was let in is never turned away later.
- */
-export function admit({ scope }: Route, { intake: { waiting } }: ServiceContext): () => void {
-  if (scope === 'sandbox' || scope === 'meta') return () => {}
-  if (!waiting.enter())
-    throw problem('overloaded', {
-      headers: { 'retry-after': String(RETRY_AFTER_S) },
-      fields: { waiting: waiting.count, queue: waiting.most },
-    })
-  let isWaiting = true
-  return () => {
-    if (isWaiting) waiting.leave()
-    isWaiting = false
-  }
-}
+/** The refusal of a request beyond those that may wait. */
+export const tooManyWait = ({ count, most }: WaitingRequests): Problem =>
+  problem('overloaded', {
+    // The queue is far shorter than this. It need not grow or vary with the number of callers: a server answers those beyond
+    // the queue a few at a time, so they come back a few at a time.
+    headers: { 'retry-after': '1' },
+    fields: { waiting: count, queue: most },
+  })

@@ -1,4 +1,4 @@
-import type { FetchSource } from './incoming.js'
+import type { AbortableSource } from './incoming.js'
 
 /** What the platform's `fetch` takes. */
 export type FetchInput = string | URL | Request
@@ -10,7 +10,7 @@ interface Sent {
   readonly signal: AbortSignal | undefined
 }
 
-type Respond = (request: Request, source: FetchSource) => Promise<Response>
+type Respond = (request: Request, source: AbortableSource) => Promise<Response>
 
 /**
  * Returns a `fetch` over `respond`, with the arguments, rejections and aborts of the platform's own. Relative URLs resolve
@@ -24,7 +24,7 @@ export function webFetch(
     const { request, signal } = sentBy(input, init, `${baseUrl}/`)
     if (!signal) return respond(request, {})
     signal.throwIfAborted()
-    return untilAborted(signal, respond(request, { Response: abortable(signal) }))
+    return untilAborted(signal, respond(request, { signal }))
   }
 }
 
@@ -51,8 +51,8 @@ const changed = (request: Request, init: RequestInit | undefined): Request =>
     ? new Request(request, init)
     : new Request((request as Request).url, { ...requestParts(request), ...init })
 
-/** Members of a `FetchSource` that no `init` has. */
-const RUNTIME_FACTS: readonly (keyof FetchSource)[] = ['peerAddress', 'Response', 'ending', 'url']
+/** Members of a source that no `init` has. */
+const RUNTIME_FACTS: readonly (keyof AbortableSource)[] = ['peerAddress', 'Response', 'ending', 'url']
 
 const BODY_OF_GET =
   'A GET request cannot have a body in fetch. Send its fields as query parameters, such as ?twin_id=1.'
@@ -71,13 +71,4 @@ function untilAborted<T>(signal: AbortSignal, answered: Promise<T>): Promise<T> 
     signal.addEventListener('abort', abort, { once: true })
     answered.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
-}
-
-/** A class of answers whose streamed bodies end with the reason of the signal when it fires. */
-function abortable(signal: AbortSignal): typeof Response {
-  return class extends Response {
-    constructor(body?: BodyInit | null, init?: ResponseInit) {
-      super(body instanceof ReadableStream ? body.pipeThrough(new TransformStream(), { signal }) : body, init)
-    }
-  }
 }

@@ -119,3 +119,13 @@ export const isRow = (value: unknown): value is Row => isObject(value) && isKey(
 export function isKey(part: unknown): part is Key {
   return typeof part === 'string' || (typeof part === 'number' && Number.isFinite(part))
 }
+
+/** Freezes a row deeply. */
+export function freezeRow<R extends object>(row: R): R {
+  // A frozen object may hold objects that are not frozen, so every level is checked. Parts of arrays have names too.
+  for (const name in row) {
+    const part = row[name]
+    if (typeof part === 'object' && part !== null) freezeRow(part)
+  }
+  return Object.freeze(row)
+}

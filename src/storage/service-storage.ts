@@ -1,5 +1,4 @@
 import type { Keyring } from '../base/secrets.js'
-import { ReadTransaction } from './read-transaction.js'
 import {
   type ImportOptions,
   OutcomeUnknown,
@@ -7,10 +6,9 @@ import {
   type State,
   type Storage,
   type StorageUnavailable,
-  type Writer,
 } from './storage.js'
 import { OverStorage } from './storage-over.js'
-import { type CommitRecord, Transaction } from './transaction.js'
+import { type CommitRecord, ReadTransaction, Transaction } from './transaction.js'
 
 /** Learns what one piece of work does with the storage. */
 export interface StorageObserver {
@@ -92,14 +90,23 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
   }
 
   async #commit<T>(body: (tx: Transaction) => Promise<T>, observer: StorageObserver | undefined): Promise<T> {
-    const { onCommit } = this.#options
+    const { onCommit, keys, check } = this.#options
     let last: Transaction | undefined
     let runs = 0
     try {
-      const value = await this.#storage.write((given) => {
-        last = Transaction.over(given)
-        last.retries = runs++
-        return this.#run(observer?.before ? checked(body, observer) : body, last, given)
+      const value = await this.#storage.write(async (given) => {
+        const tx = Transaction.over(given)
+        last = tx
+        tx.retries = runs++
+        if (check) await check(given)
+        tx.reads = 0
+        tx.openWith(keys())
+        if (observer?.before) await observer.before(tx)
+        const result = await body(tx)
+        const sealing = tx.seal()
+        if (sealing) await sealing
+        if (tx !== given) tx.into(given)
+        return result
       })
       if (last) onCommit?.(last)
       if (last) observer?.hasWritten?.(last)
@@ -108,18 +115,6 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
       if (last && error instanceof OutcomeUnknown) observer?.hasWritten?.(last)
       throw error
     }
-  }
-
-  async #run<T>(body: (tx: Transaction) => Promise<T>, tx: Transaction, given: Writer): Promise<T> {
-    const { keys, check } = this.#options
-    if (check) await check(given)
-    tx.reads = 0
-    tx.openWith(keys())
-    const value = await body(tx)
-    const sealing = tx.seal()
-    if (sealing) await sealing
-    if (tx !== given) tx.into(given)
-    return value
   }
 
   override async import(state: State, options?: ImportOptions, observer?: StorageObserver): Promise<void> {
@@ -132,13 +127,6 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
     }
   }
 }
-
-const checked =
-  <T>(body: (tx: Transaction) => Promise<T>, observer: StorageObserver) =>
-  async (tx: Transaction): Promise<T> => {
-    await observer.before?.(tx)
-    return body(tx)
-  }
 
 /** The storage for one piece of work, which the observer follows. */
 export class ObservedStorage extends OverStorage implements ServiceStorage {

@@ -67,13 +67,3 @@ export function copyState(state: State): State {
   for (const [name, list] of Object.entries(state.rows)) rows[name] = list.map(jsonCopy)
   return { ...state, counters: { ...state.counters }, rows }
 }
-
-/** Freezes a row deeply. */
-export function freezeRow<R extends object>(row: R): R {
-  // A frozen object may hold objects that are not frozen, so every level is checked. Parts of arrays have names too.
-  for (const name in row) {
-    const part = row[name]
-    if (typeof part === 'object' && part !== null) freezeRow(part)
-  }
-  return Object.freeze(row)
-}

@@ -1,7 +1,6 @@
 import { connect, Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Arrival, Arrivals } from '../../adapters/node/arrivals.js'
-import { LoadShedding } from '../../adapters/node/load-shedding.js'
+import { type Arrival, Arrivals, LoadShedding } from '../../adapters/node/arrivals.js'
 import { type Served, serve } from '../../adapters/node.js'
 import { WaitingRequests } from '../../src/http/waiting-requests.js'
 

@@ -5,7 +5,7 @@ import { redactLinks } from '../../src/base/text/redacted.js'
 import { collections } from '../../src/collections.js'
 import { markOf } from '../../src/http/fields/marks.js'
 import { createService } from '../../src/index.js'
-import { KeptMessage } from '../../src/sandbox/journal/kept-message.js'
+import { KeptMessage } from '../../src/sandbox/journal/kept-entry.js'
 import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
 
@@ -99,7 +99,7 @@ test.each([
   for (let cut = 1; cut <= text.length; cut += 3) {
     const filler = text.startsWith('{') ? `{"f":"${'z'.repeat(CUT - cut - 9)}",` : `f=${'z'.repeat(CUT - cut - 3)}&`
     const body = (text.startsWith('{') ? filler + text.slice(1) : filler + text) + 'z'.repeat(100)
-    const shown = new KeptMessage('', body).show()
+    const shown = new KeptMessage({}, body).show()
     expect(shown.cut).toBe(true)
     expect(shown.body, `cut after ${cut}`).not.toContain('Ab1_')
   }

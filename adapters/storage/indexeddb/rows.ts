@@ -1,6 +1,5 @@
 import { type IDBPTransaction, unwrap } from 'idb'
-import { indexNamed, isKey, keyOf } from '../../../src/storage/key.js'
-import { freezeRow } from '../../../src/storage/state.js'
+import { freezeRow, indexNamed, isKey, keyOf } from '../../../src/storage/key.js'
 import {
   type AnyCollection,
   type Collection,

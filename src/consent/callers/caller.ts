@@ -2,7 +2,7 @@ import { problem } from '../../base/problem.js'
 import { type Caller, isSessionId, type SentCredentials, wrongCaller } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
 import { presentedSession } from '../../http/origin.js'
-import type { Auth, PagePrincipal, Principal, UserPrincipal } from '../../http/route.js'
+import type { Auth, PagePrincipal, Principal } from '../../http/route.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import {
   findPageSession,
@@ -23,31 +23,40 @@ type Context = Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>
  * Finds the caller of a route by the first credential in this order: `Authorization`, `X-Session-ID`, `public_secret`,
  * session cookie. The cookie comes last because a browser adds it by itself.
  */
-export async function authenticate(
+export function authenticate(
   tx: Reader,
   auth: readonly Auth[],
   sent: SentCredentials,
   context: Context,
 ): Promise<Caller> {
   const authorization = authorizationOf(sent)
+  const isDecided = !auth.includes('none') && !auth.includes('client') && !auth.includes('guest')
+  // Most calls come with a token.
+  return authorization !== null && isDecided
+    ? authenticateToken(tx, auth, authorization, sent, context)
+    : authenticateAny(tx, auth, authorization, sent, context)
+}
+
+async function authenticateAny(
+  tx: Reader,
+  auth: readonly Auth[],
+  authorization: string | null,
+  sent: SentCredentials,
+  context: Context,
+): Promise<Caller> {
   // A page that names its account wants to know whether there is one.
   if (auth.includes('none') && auth.includes('embed') && sent.publicSecret !== undefined)
-    return { principal: await authenticateEmbed(tx, sent.publicSecret), session: undefined }
+    return authenticateEmbed(tx, sent.publicSecret)
   if (auth.includes('none'))
     return authorization === null || !auth.some(usesToken)
       ? NO_CALLER
-      : authenticateOptional(tx, auth, { ...sent, authorization }, context)
+      : authenticateOptional(tx, auth, authorization, sent, context)
   if (auth.includes('client')) return { principal: exchangePrincipal(authorization), session: undefined }
   if (auth.includes('guest') && (authorization === null || !auth.some(usesToken)))
     return authenticateGuest(tx, auth, sent, context)
-  if (authorization !== null) {
-    const principal = await authenticateToken(tx, auth, { ...sent, authorization }, context)
-    if (principal.kind === 'agent') requireScope(principal, sent, context)
-    return { principal, session: undefined }
-  }
+  if (authorization !== null) return authenticateToken(tx, auth, authorization, sent, context)
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
-  if (isEmbed && sent.headers.get('x-session-id') === null)
-    return { principal: await authenticateEmbed(tx, sent.publicSecret), session: undefined }
+  if (isEmbed && sent.headers.get('x-session-id') === null) return authenticateEmbed(tx, sent.publicSecret)
   const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
   if (sessionId !== undefined) return authenticateSession(tx, auth, sessionId, sent, context)
   throw problem('authorization_missing', { detail: `Send ${describeCredentials(auth)}.`, ...challenge(sent, context) })
@@ -55,22 +64,27 @@ export async function authenticate(
 
 const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 
+/** The kinds of callers that have tokens. */
+const TOKENS: readonly Auth[] = ['account', 'user', 'agent']
+
 /** Authenticates a caller of a public route. A valid token of a kind that the route does not list counts as no caller. */
 async function authenticateOptional(
   tx: Reader,
   auth: readonly Auth[],
-  presented: PresentedToken,
+  authorization: string,
+  sent: SentCredentials,
   context: Context,
 ): Promise<Caller> {
-  const principal = await authenticateToken(tx, ['account', 'user', 'agent'], presented, context)
-  if (!auth.includes(principal.kind)) return NO_CALLER
-  return { principal: requireScope(principal, presented, context), session: undefined }
+  const caller = await authenticateToken(tx, TOKENS, authorization, sent, context)
+  if (!auth.includes(caller.principal.kind)) return NO_CALLER
+  requireScope(caller.principal, sent, context)
+  return caller
 }
 
-/** Returns the principal. Throws `insufficient_scope` for an agent whose token lacks the scope. */
-function requireScope(principal: Principal, asked: Requirement, context: Context): Principal {
+/** Throws `insufficient_scope` for an agent whose token lacks the scope. */
+function requireScope(principal: Principal, asked: Requirement, context: Context): void {
   const { agentScope } = asked
-  if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return principal
+  if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return
   const detail = `The token needs the scope \`${agentScope}\`. Request it with \`scope\` at /v4/oidc/auth.`
   throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
 }
@@ -143,41 +157,40 @@ function decodeBase64(text: string): string {
   }
 }
 
-interface PresentedToken extends Requirement {
-  readonly authorization: string
-}
-
 async function authenticateToken(
   tx: Reader,
   auth: readonly Auth[],
-  { authorization, ...asked }: PresentedToken,
+  authorization: string,
+  asked: SentCredentials,
   context: Context,
-): Promise<Principal> {
+): Promise<Caller> {
   const { scheme, credentials: accessToken } = schemeAndCredentials(authorization)
   if (scheme !== 'bearer' || accessToken === '' || /\s/.test(accessToken))
     throw problem('bearer_required', { detail: tokenSource(auth), ...challenge(asked, context) })
   // Only tokens of agents are JWTs, and only JWTs contain a dot.
-  if (accessToken.includes('.')) return authenticateAgent(tx, auth, { ...asked, accessToken }, context)
+  if (accessToken.includes('.')) {
+    const caller = await authenticateAgent(tx, auth, accessToken, asked, context)
+    if (auth !== TOKENS) requireScope(caller.principal, asked, context)
+    return caller
+  }
   const token = await findAccessToken(tx, accessToken, context.clock.now())
-  const challenged = () => challenge(asked, context, 'invalid_token')
   if (!token) {
     // An expired token still says whose it was.
     const owner = await ownerOfPair(tx, accessToken)
     const detail = tokenSource(owner && auth.includes(owner) ? [owner] : auth)
-    throw problem('token_invalid', { detail, ...challenged() })
+    throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
   }
   const { owner_kind, owner_id: id, family_id, client_id } = token
   const principal: Principal =
     owner_kind === 'account'
       ? { kind: 'account', owner: `account:${id}`, id, family_id }
-      : userPrincipal(id, { via: 'token', family_id, client_id })
+      : { kind: 'user', owner: `user:${id}`, id, via: 'token', family_id, client_id }
+  if (auth.includes(owner_kind)) return { principal, session: undefined }
   asked.recognized?.(principal)
-  if (!auth.includes(owner_kind)) {
-    if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenged())
-    const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
-    throw problem(wrongCaller(auth), { detail, facts: { token_of: owner_kind } })
-  }
-  return principal
+  if (auth.every((kind) => kind === 'agent'))
+    throw problem('agent_token_required', challenge(asked, context, 'invalid_token'))
+  const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
+  throw problem(wrongCaller(auth), { detail, facts: { token_of: owner_kind } })
 }
 
 const TOKEN_SOURCES = {
@@ -195,9 +208,10 @@ function tokenSource(auth: readonly Auth[]): string {
 async function authenticateAgent(
   tx: Reader,
   auth: readonly Auth[],
-  { accessToken, ...asked }: Requirement & { readonly accessToken: string },
+  accessToken: string,
+  asked: SentCredentials,
   context: Context,
-): Promise<Principal> {
+): Promise<Caller> {
   const { resource } = asked
   const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
   if (!found || 'audience' in found) {
@@ -219,15 +233,8 @@ async function authenticateAgent(
   }
   asked.recognized?.(principal)
   if (!auth.includes('agent')) throw problem(wrongCaller(auth))
-  return principal
+  return { principal, session: undefined }
 }
-
-const userPrincipal = (id: number, by: Pick<UserPrincipal, 'via' | 'family_id' | 'client_id'>): UserPrincipal => ({
-  kind: 'user',
-  owner: `user:${id}`,
-  id,
-  ...by,
-})
 
 async function authenticateSession(
   tx: Reader,
@@ -240,7 +247,8 @@ async function authenticateSession(
   const userSession = await findSession(tx, id, clock.now())
   if (userSession)
     return {
-      ...{ principal: userPrincipal(userSession.user_id, { via: 'session' }), session },
+      principal: { kind: 'user', owner: `user:${userSession.user_id}`, id: userSession.user_id, via: 'session' },
+      session,
       provenUser: provenUserOf(userSession, headers),
     }
   const pageSession = await findPageSession(tx, id, clock.now())
@@ -294,8 +302,8 @@ async function authenticateGuest(
 const provenUserOf = ({ by, user_id }: SessionRow, headers: SentCredentials['headers']): number | undefined =>
   by === 'code' && headers.get('x-session-id') === null ? user_id : undefined
 
-async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Principal> {
+async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Caller> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined
   if (!account) throw problem('public_secret_unknown')
-  return { kind: 'embed', account_id: account.id }
+  return { principal: { kind: 'embed', account_id: account.id }, session: undefined }
 }

@@ -3,7 +3,6 @@ import { Problem, problem } from '../../base/problem.js'
 import { ROW_DEPTH } from '../../storage/state.js'
 import { parseState } from '../../storage/state-text.js'
 import { StorageUnavailable } from '../../storage/storage.js'
-import { isObject } from '../../storage/unknown.js'
 import { checkShape, fieldRefused } from './field.js'
 import type { HeldBody } from './held-bodies.js'
 
@@ -24,7 +23,7 @@ interface Sent {
   readonly request: Request
   readonly headers: Pick<Headers, 'get'>
   readonly source: BodySource
-  readonly recording?: { takeBody(bytes: Uint8Array): void } | undefined
+  readonly recording?: { takeBody(body: Uint8Array | string): void } | undefined
 }
 
 /** How a body is read. */
@@ -49,17 +48,24 @@ export async function readFields(sent: Sent, rules: BodyRules): Promise<Fields> 
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
   if (bytes.length === 0) return {}
-  sent.recording?.takeBody(bytes)
-  const type = mediaType(sent.headers.get('content-type'))
-  if (type === 'application/json' || type.endsWith('+json'))
-    return bytes.length > LONGEST_TEXT
-      ? longFields(bytes)
-      : jsonFields(decodeText(bytes), isSnapshot ? SNAPSHOT_DEPTH : DEPTH)
-  if (type === 'application/x-www-form-urlencoded') return formFields(decodeText(bytes))
+  const { recording } = sent
+  const header = sent.headers.get('content-type')
+  const type = header === JSON_TYPE ? header : mediaType(header)
+  const isJson = type === JSON_TYPE || type.endsWith('+json')
+  if ((isJson && bytes.length <= LONGEST_TEXT) || type === 'application/x-www-form-urlencoded') {
+    const text = decodeText(bytes)
+    recording?.takeBody(text ?? bytes)
+    if (text === undefined) throw problem('body_malformed', { detail: 'It is not UTF-8.' })
+    return isJson ? jsonFields(text, isSnapshot ? SNAPSHOT_DEPTH : DEPTH) : formFields(text)
+  }
+  recording?.takeBody(bytes)
+  if (isJson) return longFields(bytes)
   throw problem('content_type_refused', {
     detail: 'This body must be application/json or application/x-www-form-urlencoded.',
   })
 }
+
+const JSON_TYPE = 'application/json'
 
 /** As much of a body is read before its caller is known: looking for them first would cost each small call a read. */
 const SMALL = 16_384
@@ -92,7 +98,7 @@ async function readBytes(
     for (;;) {
       const { done, value } = await untilCut(chunks.next())
       isWhole = done ?? false
-      if (done) return joined(pieces, size)
+      if (done) return pieces.length === 1 ? pieces[0] : joined(pieces, size)
       size += value.byteLength
       if (size > limit) return undefined
       if (!isKnown && size > SMALL) {
@@ -151,11 +157,12 @@ function longFields(bytes: Uint8Array): Fields {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-function decodeText(bytes: Uint8Array): string {
+/** Undefined if it is not UTF-8. */
+function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes)
-  } catch (cause) {
-    throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
+  } catch {
+    return undefined
   }
 }
 
@@ -168,9 +175,10 @@ function jsonFields(text: string, depth: number): Readonly<Fields> {
   } catch (cause) {
     throw problem('body_malformed', { detail: 'It is not JSON.', cause })
   }
-  if (!isObject(value)) throw problem('body_malformed', { detail: 'It must be a JSON object.' })
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw problem('body_malformed', { detail: 'It must be a JSON object.' })
   for (const [name, part] of Object.entries(value)) refuseUnstorable(part, name, depth)
-  return value
+  return value as Readonly<Fields>
 }
 
 /** How deep the fields of a body may nest. */
@@ -218,6 +226,9 @@ export class TextValue {
  * schema does not name, unless it is strict. Throws `field_invalid`.
  */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
+  const isEmpty = Object.keys(fields).length === 0
+  const known = isEmpty ? ofNothing.get(schema) : undefined
+  if (known) return known
   const typed: Fields = {}
   for (const name of Object.keys(schema.shape)) {
     const value = fields[name]
@@ -225,6 +236,23 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
     else if (value !== undefined) typed[name] = value
   }
   if (isStrict(schema)) for (const name of Object.keys(fields)) typed[name] ??= fields[name]
+  const checked = checkShape(schema, typed)
+  if (isEmpty) ofNothing.set(schema, Object.freeze(checked))
+  return checked
+}
+
+/** What each schema makes of no fields at all, which is what most requests send. */
+const ofNothing = new WeakMap<z.ZodMiniObject, Record<string, unknown>>()
+
+/** The same for texts that come once each, from a path. */
+export function checkTexts(schema: z.ZodMiniObject, texts: Readonly<Record<string, string>>): Record<string, unknown> {
+  const typed: Fields = {}
+  for (const name in schema.shape) {
+    const text = texts[name]
+    if (text === undefined) continue
+    refuseText(text, name)
+    typed[name] = readAs(schema.shape[name], text)
+  }
   return checkShape(schema, typed)
 }
 
@@ -238,9 +266,8 @@ function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.
 }
 
 function readAs(schema: z.core.$ZodType | undefined, text: string): unknown {
-  const kind = baseKind(schema)
-  if (kind === 'number' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
-  if (kind === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  if (/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return baseKind(schema) === 'number' ? Number(text) : text
+  if (text === 'true' || text === 'false') return baseKind(schema) === 'boolean' ? text === 'true' : text
   return text
 }
 

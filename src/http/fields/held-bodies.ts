@@ -73,11 +73,13 @@ export class HeldBodies {
   }
 
   #count(holder: Holder, bytes: number): void {
-    this.#cuttable[sizeOf(holder)]?.delete(holder)
     holder.bytes += bytes
     this.#bytes += bytes
-    if (holder.arriving.size === 0) return
-    const size = sizeOf(holder)
+    const size = holder.arriving.size === 0 ? -1 : Math.floor(Math.log2(holder.bytes + 1))
+    if (size === holder.size) return
+    this.#cuttable[holder.size]?.delete(holder)
+    holder.size = size
+    if (size < 0) return
     while (this.#cuttable.length <= size) this.#cuttable.push(new Set())
     this.#cuttable[size]?.add(holder)
   }
@@ -99,6 +101,8 @@ export class HeldBodies {
 
 class Holder {
   bytes = 0
+  /** The binary logarithm of its bytes while one of its bodies arrives, else -1. */
+  size = -1
   readonly bodies = new Set<HeldBody>()
   /** Those that are not whole yet, in the order in which they began. */
   readonly arriving = new Set<HeldBody>()
@@ -110,48 +114,54 @@ class Holder {
   }
 }
 
-const sizeOf = ({ bytes }: Holder): number => Math.floor(Math.log2(bytes + 1))
-
 /** The body of one request, as far as it is in memory. */
 export class HeldBody {
-  bytes = 0
-  hasArrived = false
-  readonly #all: HeldBodies
-  #onCut: ((refusal: Problem) => void) | undefined
+  declare bytes: number
+  declare hasArrived: boolean
+  /** Undefined if it came over none. */
+  declare readonly network: string | undefined
+  declare private readonly all: HeldBodies
+  declare private onCut: ((refusal: Problem) => void) | undefined
+  declare private refusal: Problem | undefined
 
-  constructor(
-    all: HeldBodies,
-    /** Undefined if it came over none. */
-    readonly network: string | undefined,
-  ) {
-    this.#all = all
+  constructor(all: HeldBodies, network: string | undefined) {
+    this.bytes = 0
+    this.hasArrived = false
+    this.network = network
+    this.all = all
+    this.onCut = undefined
+    this.refusal = undefined
   }
 
   /** Counts more bytes of it. Throws `overloaded`. */
   take(bytes: number): void {
-    this.#all.take(this, bytes)
+    this.all.take(this, bytes)
   }
 
-  /** Resolves with what `reading` does, or rejects when the body is cut. It is whole when that resolves. */
+  /** Resolves with what `reading` does. The part that it waits for rejects when the body is cut. */
   async whole<T>(reading: (untilCut: <P>(part: Promise<P>) => Promise<P>) => Promise<T>): Promise<T> {
-    const cut = new Promise<never>((_, reject) => {
-      this.#onCut = reject
-    })
-    cut.catch(() => {})
-    const read = await reading((part) => Promise.race([part, cut]))
+    const read = await reading(
+      (part) =>
+        new Promise((resolve, reject) => {
+          if (this.refusal) throw this.refusal
+          this.onCut = reject
+          part.then(resolve, reject)
+        }),
+    )
     this.hasArrived = true
-    this.#all.arrived(this)
+    this.all.arrived(this)
     return read
   }
 
   /** Ends it while it arrives. Its memory is free at once. */
   cut(refusal: Problem): void {
     this.release()
-    this.#onCut?.(refusal)
+    this.refusal = refusal
+    this.onCut?.(refusal)
   }
 
   /** Its request was answered. It may be called twice. */
   release(): void {
-    this.#all.release(this)
+    this.all.release(this)
   }
 }

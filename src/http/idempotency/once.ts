@@ -1,8 +1,9 @@
 import { Problem, problem } from '../../base/problem.js'
 import { newClaim } from '../../storage/claim.js'
+import type { StorageObserver } from '../../storage/service-storage.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
+import type { Caller } from '../caller.js'
 import { trackChanges } from '../change-tracking.js'
-import { clientAddress } from '../client-address.js'
 import type { Maker, ServiceContext } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
@@ -26,32 +27,42 @@ export interface KeyedRun {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
   readonly service: ServiceContext
+  /** The service whose every call is recorded. */
+  readonly recorded: ServiceContext
+  /** Records a transaction of `service`. Undefined: only those of `recorded` are recorded. */
+  readonly observer: StorageObserver | undefined
   /** The service for a handler that opens its own transactions. */
   serviceFor(call: Call): ServiceContext
-  /** Authenticates the caller and checks the fields. */
+  authenticate(tx: Reader): Promise<Caller>
+  /** Checks the fields, and notes who calls. */
+  callOf(caller: Caller): Call
+  /** Both. */
   prepare(tx: Reader): Promise<Call>
-  readonly isKeyed: boolean
-  /** The request under its Idempotency-Key. Undefined if it has no key or the key is ignored. */
+  /** Its Idempotency-Key. */
+  readonly key: string | null
+  /** The request under its key. Undefined if it has no key or the key is ignored. */
   keyed(call: Call): KeyedRequest | undefined
 }
 
 /** Runs a `write` handler once for each key. Stores its answer if and only if the transaction changed something. */
-export async function writeOnce({ endpoint, incoming, service, prepare, keyed }: KeyedRun): Promise<RenderedAnswer> {
+export async function writeOnce(run: KeyedRun): Promise<RenderedAnswer> {
+  const { endpoint, incoming, service, observer } = run
   const { route } = endpoint
+  const { storage } = observer ? service : run.recorded
   let belongs = false
-  const answer = await service.storage.write(async (tx) => {
-    const call = await prepare(tx)
-    const request = keyed(call)
+  const answer = await storage.write(async (tx) => {
+    const call = run.callOf(await run.authenticate(tx))
+    const request = run.keyed(call)
     const found = request && (await findStoredAnswer(tx, request, service))
     belongs = found !== undefined && 'status' in found
     if (found && 'status' in found) return found
-    if (route.adds) await service.rules.countNew(tx, route.adds, makerOf(call.principal, incoming, service), service)
+    if (route.adds) await service.rules.countNew(tx, route.adds, makerOf(call.principal, incoming), service)
     const handled = await route.write?.(tx, call, service)
-    const outcome = answerTo(handled, { endpoint, incoming, service })
+    const outcome = answerTo(handled, run)
     belongs = found !== undefined && tx.hasChanged
-    if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, { incoming, service }), service)
+    if (found && belongs) await storeAtOnce(tx, found, toStore(outcome, call, run), service)
     return outcome
-  })
+  }, observer)
   if (belongs) incoming.isWithheld = false
   return answer
 }
@@ -62,7 +73,7 @@ export async function writeOnce({ endpoint, incoming, service, prepare, keyed }:
  * ended.
  */
 export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<RenderedAnswer> {
-  const { endpoint, incoming, service } = run
+  const { endpoint, incoming, recorded: service } = run
   const begun = await beginCall(run)
   if ('status' in begun) {
     incoming.isWithheld = false
@@ -107,24 +118,20 @@ interface BegunCall {
 }
 
 /** Authenticates, and claims the key for this call. Returns the stored answer if there is one. */
-async function beginCall({
-  endpoint,
-  service,
-  prepare,
-  isKeyed,
-  keyed,
-}: KeyedRun): Promise<BegunCall | RenderedAnswer> {
+async function beginCall(run: KeyedRun): Promise<BegunCall | RenderedAnswer> {
+  const { endpoint, recorded: service, key } = run
   const { storage, ongoing } = service
+  const prepare = (tx: Reader) => run.prepare(tx)
   const { scope, isOpen } = endpoint.route
   if (scope === 'meta' || isOpen || isProbe(endpoint.path)) return { call: await prepare(noStorage), claim: undefined }
-  if (!isKeyed) return { call: await storage.read(prepare), claim: undefined }
+  if (key === null) return { call: await storage.read(prepare), claim: undefined }
   const claim = newClaim(service)
   ongoing.set(claim, undefined)
   let begun: BegunCall | RenderedAnswer | undefined
   try {
     begun = await storage.write(async (tx) => {
       const call = await prepare(tx)
-      const request = keyed(call)
+      const request = run.keyed(call)
       const found = request && (await findStoredAnswer(tx, request, service))
       if (found && 'status' in found) return found
       const claimed = found && { ...found, claim }
@@ -177,7 +184,7 @@ const toStore = (
   { incoming, service }: Pick<KeyedRun, 'incoming' | 'service'>,
 ): AnswerToStore => ({
   answer,
-  fits: (tx, bytes) => service.rules.countStored(tx, bytes, makerOf(principal, incoming, service), service),
+  fits: (tx, bytes) => service.rules.countStored(tx, bytes, makerOf(principal, incoming), service),
   notKept() {
     const refused = renderProblem(problem('idempotency_unreadable', { detail: NOT_KEPT }), incoming, service)
     return { ...refused, headers: { ...answer.headers, ...refused.headers } }
@@ -197,12 +204,8 @@ const answerTo = (
  * Whose limits count what a call creates. Anybody can send the publishable secret of an embed, and guests are nobody yet:
  * they count by their address.
  */
-function makerOf(
-  principal: Principal,
-  { source, headers }: Pick<Incoming, 'source' | 'headers'>,
-  service: Pick<ServiceContext, 'options'>,
-): Maker {
+function makerOf(principal: Principal, { clientAddress }: Pick<Incoming, 'clientAddress'>): Maker {
   if ('owner' in principal) return { owner: principal.owner }
   if (principal.kind === 'guest' && principal.user_id !== null) return { owner: `user:${principal.user_id}` }
-  return { address: clientAddress(source, headers, service.options) }
+  return { address: clientAddress }
 }

@@ -1,7 +1,7 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { isWeakField, withoutWeak } from '../fields/graded.js'
 import type { z } from '../fields/schema.js'
-import { HARD_TO_GUESS } from '../idempotency/caller-key.js'
+import { HARD_TO_GUESS } from '../idempotency/idempotency.js'
 import { type Auth, evidenceOf, isGraded, type Route, type Version } from '../route.js'
 import type { Example } from './document.js'
 import { headersOfPayment, orRelayed, refusals, successHeaders } from './errors.js'

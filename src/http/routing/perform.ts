@@ -3,136 +3,222 @@ import { load } from '../../base/load.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
+import type { StorageObserver } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import type { Caller } from '../caller.js'
-import { clientAddress } from '../client-address.js'
+import type { DecodedRequest } from '../around.js'
+import type { Caller, SentCredentials } from '../caller.js'
 import type { ServiceContext } from '../context.js'
-import { checkFields, readFields, TextValue, textFields } from '../fields/body.js'
+import { checkFields, checkTexts, readFields, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
+import type { HeldBody } from '../fields/held-bodies.js'
 import { readText } from '../fields/text-body.js'
-import { callerKey, retrySecretOf } from '../idempotency/caller-key.js'
-import { checkKey, type KeyedRequest } from '../idempotency/idempotency.js'
-import { handleOnce, writeOnce } from '../idempotency/once.js'
+import { callerKey, checkKey, type KeyedRequest, retrySecretOf } from '../idempotency/idempotency.js'
+import { handleOnce, type KeyedRun, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
 import { storeNothing } from '../stored-answer.js'
-import { admit } from '../waiting-requests.js'
+import { tooManyWait } from '../waiting-requests.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
-export function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
-  const { route } = endpoint
-  checkAccess(endpoint, incoming, service)
-  const takesBody = route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)
-  return takesBody ? performRead(endpoint, incoming, service) : performWith(NONE, endpoint, incoming, service)
-}
-
-/** Reads the body first. */
-async function performRead(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
-  const { route } = endpoint
-  const { scope, bodyLimit } = route
-  // Who runs the service must reach its controls most when too many others call.
-  const isCounted = scope !== 'sandbox' && scope !== 'meta'
-  const held = isCounted ? service.intake.bodies.begin(addressOf(incoming, service)) : undefined
-  try {
-    const body = await readFields(incoming, {
-      limit: service.limits[bodyLimit ?? 'bodyBytes'],
-      isSnapshot: bodyLimit === 'snapshotBytes',
-      held,
-      beforeMore: () => knowCaller(endpoint, incoming, service),
-    })
-    return await performWith(body, endpoint, incoming, service)
-  } finally {
-    held?.release()
-  }
-}
-
-const addressOf = (incoming: Incoming, service: ServiceContext): string | undefined =>
-  incoming.source.peerAddress === undefined
-    ? undefined
-    : (incoming.clientAddress ?? clientAddress(incoming.source, incoming.headers, service.options) ?? '')
-
-/** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
-async function knowCaller(endpoint: Endpoint, incoming: Incoming, service: ServiceContext): Promise<void> {
-  const { route } = endpoint
-  const { auth } = route
-  if (auth.some((kind) => kind === 'none' || kind === 'client' || kind === 'refresh')) return
-  const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || endpoint.takesFormToken
-  if (isOptional && !incoming.headers.has('authorization')) return
-  const fields = { query: route.query ? queryFields(incoming.query) : NONE, body: NONE }
-  const endWaiting = admit(route, service)
-  try {
-    await service.storage.read((tx) =>
-      service.rules.findCaller(tx, auth, sentBy(endpoint, incoming, fields, service), service),
-    )
-  } finally {
-    endWaiting()
-  }
-}
-
-/** Handles a request whose body has arrived. */
-async function performWith(
-  body: Record<string, unknown>,
+export async function perform(
   endpoint: Endpoint,
   incoming: Incoming,
   service: ServiceContext,
 ): Promise<RenderedAnswer> {
   const { route } = endpoint
-  if (route.refusesCardData) checkNoCardData(Object.values(body).map(decodedText))
-  const fields = decode(route, incoming, body)
-  if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, fields)
-  const text = route.text ? readText(incoming, { ...route.text, limit: service.limits[route.text.limit] }) : NO_TEXT
-  const authenticate = (tx: Reader) =>
-    service.rules.findCaller(tx, route.auth, sentBy(endpoint, incoming, fields, service), service)
-  const endWaiting = admit(route, service)
-  const findCaller = () => service.storage.read(authenticate)
-  const prepared = { endpoint, incoming, service, fields, text, authenticate, findCaller, endWaiting }
+  checkAccess(endpoint, incoming, service)
+  const run = new RequestRun(endpoint, incoming, service)
   try {
-    return await (service.sandbox ? service.sandbox.requests.run(prepared, runPrepared) : runPrepared(prepared))
+    if (route.body !== undefined || (route.queryInBody && incoming.source.body !== undefined)) await run.readBody()
+    run.decode()
+    return await (service.sandbox ? service.sandbox.requests.run(run, handle) : handle(run))
   } finally {
-    endWaiting()
+    run.endWaiting()
+    run.held?.release()
   }
-}
-
-interface PreparedRequest {
-  readonly endpoint: Endpoint
-  readonly incoming: Incoming
-  readonly service: ServiceContext
-  readonly fields: Fields
-  readonly text: AsyncIterable<string>
-  /** Finds the caller. */
-  authenticate(tx: Reader): Promise<Caller>
-  /** Its place in the queue is free: its first transaction is done, or does its last part. */
-  endWaiting(): void
 }
 
 /** Authenticates, checks and handles a decoded request. */
-async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
-  const { endpoint, incoming, service, fields, text, authenticate, endWaiting } = prepared
+async function handle(run: RequestRun): Promise<RenderedAnswer> {
+  const { endpoint, incoming, service } = run
   const { route } = endpoint
-  let principal: Principal | undefined
-  const prepare = async (tx: Reader): Promise<Call> => {
-    const caller = await authenticate(tx)
-    remember(incoming, caller)
-    principal = caller.principal
-    // A handler may wait for others, such as a seller's server or a person, as long as it likes.
-    if (route.handle) endWaiting()
-    return {
-      ...check(endpoint, incoming, fields, caller, service),
-      text,
-      isAuthenticated: (later) => succeeds(authenticate(later)),
+  if (route.read) {
+    const { read } = route
+    if (route.wholeList !== undefined) return render(endpoint, await run.readList(read, route.wholeList), incoming)
+    const { observer } = run
+    const { storage } = observer ? service : run.recorded
+    const handled = await storage.read(
+      async (tx) => read(tx, run.callOf(await run.authenticate(tx)), service),
+      observer,
+    )
+    return render(endpoint, handled, incoming)
+  }
+  if (run.key !== null) checkKey(run.key)
+  try {
+    return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
+  } catch (error) {
+    if (!(error instanceof Problem) || !run.principal) throw error
+    // After the call, so that nothing of this counts as a change by the call or is stored under its key.
+    throw await service.rules.completeRefusal(error, run.principal, run.recorded)
+  }
+}
+
+/** A request on its way through its route. A class, because functions of its own would cost each request more. */
+class RequestRun implements KeyedRun, DecodedRequest {
+  declare readonly endpoint: Endpoint
+  declare readonly incoming: Incoming
+  declare readonly service: ServiceContext
+  /** Its Idempotency-Key. Null if there is none, or its route takes none. */
+  declare readonly key: string | null
+  declare readonly observer: StorageObserver | undefined
+  /** Its body, as far as it is in memory. */
+  declare held: HeldBody | undefined
+  /** Who calls, once they are authenticated. */
+  declare principal: Principal | undefined
+  declare params: Record<string, string>
+  declare query: Record<string, unknown>
+  declare body: Record<string, unknown>
+  declare private text: AsyncIterable<string>
+  declare private sent: SentCredentials | undefined
+  declare private isWaiting: boolean
+  declare private over: ServiceContext | undefined
+
+  constructor(endpoint: Endpoint, incoming: Incoming, service: ServiceContext) {
+    this.endpoint = endpoint
+    this.incoming = incoming
+    this.service = service
+    this.key = endpoint.route.idempotent ? incoming.headers.get('idempotency-key') : null
+    this.observer = incoming.recording?.observer
+    this.params = NONE
+    this.query = NONE
+    this.body = NONE
+    this.text = NO_TEXT
+    this.isWaiting = false
+  }
+
+  /** The service whose every call is recorded. */
+  get recorded(): ServiceContext {
+    this.over ??= this.incoming.recording?.over(this.service) ?? this.service
+    return this.over
+  }
+
+  async readBody(): Promise<void> {
+    const { endpoint, incoming, service } = this
+    const { scope, bodyLimit } = endpoint.route
+    // Who runs the service must reach its controls most when too many others call.
+    if (scope !== 'sandbox' && scope !== 'meta') {
+      const isFromNetwork = incoming.source.peerAddress !== undefined
+      this.held = service.intake.bodies.begin(isFromNetwork ? (incoming.clientAddress ?? '') : undefined)
+    }
+    this.body = await readFields(incoming, {
+      limit: service.limits[bodyLimit ?? 'bodyBytes'],
+      isSnapshot: bodyLimit === 'snapshotBytes',
+      held: this.held,
+      beforeMore: () => this.#knowCaller(),
+    })
+  }
+
+  /** Authenticates a caller by the headers alone, if they must say who calls. Throws what authentication does. */
+  async #knowCaller(): Promise<void> {
+    const { endpoint, incoming } = this
+    const { auth, query } = endpoint.route
+    if (auth.some((kind) => kind === 'none' || kind === 'client' || kind === 'refresh')) return
+    const isOptional = auth.some((kind) => kind === 'guest' || kind === 'embed') || endpoint.takesFormToken
+    if (isOptional && !incoming.headers.has('authorization')) return
+    const sent = this.#sentBy(query ? queryFields(incoming.query) : NONE, NONE)
+    this.#beginWaiting()
+    try {
+      await this.recorded.storage.read((tx) => this.service.rules.findCaller(tx, auth, sent, this.service))
+    } finally {
+      this.endWaiting()
     }
   }
-  if (route.read) {
-    const read = route.wholeList === undefined ? route.read : await wholeReader(route.read, route.wholeList)
-    return render(endpoint, await service.storage.read(async (tx) => read(tx, await prepare(tx), service)), incoming)
+
+  /** Decodes what has arrived, and lets it wait for its first transaction. */
+  decode(): void {
+    const { endpoint, incoming, service, body } = this
+    const { route } = endpoint
+    if (route.refusesCardData) checkNoCardData(Object.values(body).map(decodedText))
+    if (route.query) this.query = queryFields(incoming.query)
+    if (route.params) this.params = decodedPath(incoming.params)
+    if (route.queryInBody && body !== NONE) this.query = { ...this.query, ...body }
+    if (incoming.leastEvidence !== 'designed') refuseWeakFields(route, incoming, this)
+    if (route.text) this.text = readText(incoming, { ...route.text, limit: service.limits[route.text.limit] })
+    this.#beginWaiting()
   }
-  const key = route.idempotent ? incoming.headers.get('idempotency-key') : null
-  if (key !== null) checkKey(key)
-  const keyed = (call: Call): KeyedRequest | undefined => {
+
+  /**
+   * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
+   * A request that was let in is never turned away later.
+   */
+  #beginWaiting(): void {
+    const { scope } = this.endpoint.route
+    if (scope === 'sandbox' || scope === 'meta') return
+    const { waiting } = this.service.intake
+    if (!waiting.enter()) throw tooManyWait(waiting)
+    this.isWaiting = true
+  }
+
+  /** Its place in the queue is free: its first transaction is done, or does its last part. */
+  endWaiting(): void {
+    if (this.isWaiting) this.service.intake.waiting.leave()
+    this.isWaiting = false
+  }
+
+  authenticate(tx: Reader): Promise<Caller> {
+    this.sent ??= this.#sentBy(this.query, this.body)
+    return this.service.rules.findCaller(tx, this.endpoint.route.auth, this.sent, this.service)
+  }
+
+  findCaller(): Promise<Caller> {
+    return this.recorded.storage.read((tx) => this.authenticate(tx))
+  }
+
+  async prepare(tx: Reader): Promise<Call> {
+    return this.callOf(await this.authenticate(tx))
+  }
+
+  /** Checks the fields, and notes who calls. */
+  callOf({ principal, session, provenUser }: Caller): Call {
+    const { incoming, service } = this
+    const { route, version } = this.endpoint
+    this.principal = principal
+    incoming.principal = principal
+    incoming.provenUser = provenUser
+    // The answer repeats the session.
+    if (session) {
+      incoming.session = session.id
+      incoming.issued = session.issued
+      incoming.isWithheld = session.isDerived ?? false
+    }
+    // A handler may wait for others, such as a seller's server or a person, as long as it likes.
+    if (route.handle) this.endWaiting()
+    const { headers } = incoming
+    const device = headers.get('cookie') === null ? undefined : presentedDevice(incoming, service.baseUrl)
+    return {
+      params: route.params ? checkPath(route.params, this.params) : NONE,
+      query: route.query ? checkFields(route.query, this.query) : NONE,
+      body: route.body ? checkFields(route.body, this.body) : NONE,
+      text: this.text,
+      principal,
+      session,
+      version,
+      headers,
+      url: incoming.url,
+      source: { address: incoming.clientAddress, device },
+      ending: incoming.source.ending,
+      isAuthenticated: (later) => succeeds(this.authenticate(later)),
+      storeAnswer: storeNothing,
+    }
+  }
+
+  keyed(call: Call): KeyedRequest | undefined {
+    const { endpoint, incoming, service, key } = this
+    const { route } = endpoint
     const caller = key === null ? undefined : callerKey(call, route, key)
     incoming.isKeyed = caller !== undefined
     if (key === null || caller === undefined) return undefined
@@ -140,22 +226,41 @@ async function runPrepared(prepared: PreparedRequest): Promise<RenderedAnswer> {
       route.isStillValid && status < 300 && typeof stored === 'string'
         ? route.isStillValid(tx, call, JSON.parse(stored), service)
         : Promise.resolve(true)
-    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: fields.body, isStillValid }
+    return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: this.body, isStillValid }
   }
-  const serviceFor = (call: Call) => forSameCaller(service, call.principal, authenticate)
-  const run = { endpoint, incoming, service, serviceFor, prepare, keyed, isKeyed: key !== null }
-  try {
-    return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
-  } catch (error) {
-    // After the call, so that nothing of this counts as a change by the call or is stored under its key.
-    throw error instanceof Problem && principal ? await service.rules.completeRefusal(error, principal, service) : error
-  }
-}
 
-/** Reads every row, if the caller asks for no page. */
-async function wholeReader(readPage: NonNullable<Route['read']>, name: string): Promise<NonNullable<Route['read']>> {
-  const { readWholeList } = await load(() => import('../whole-list.js'))
-  return (tx, call, service) => readWholeList({ name, readPage, tx, call, service })
+  /** The service for a handler that opens its own transactions. */
+  serviceFor(call: Call): ServiceContext {
+    return forSameCaller(this.recorded, call.principal, (tx) => this.authenticate(tx))
+  }
+
+  /** Reads every row, if the caller asks for no page. */
+  async readList(readPage: NonNullable<Route['read']>, name: string): Promise<unknown> {
+    const { readWholeList } = await load(() => import('../whole-list.js'))
+    const service = this.recorded
+    return service.storage.read(async (tx) =>
+      readWholeList({ name, readPage, tx, call: await this.prepare(tx), service }),
+    )
+  }
+
+  #sentBy(query: Record<string, unknown>, body: Record<string, unknown>): SentCredentials {
+    const { incoming } = this
+    const { route, takesFormToken } = this.endpoint
+    return {
+      method: incoming.method,
+      url: incoming.url,
+      headers: incoming.headers,
+      takesBareCookie: route.takesBareCookie,
+      publicSecret: decodedText(body.public_secret ?? query.public_secret),
+      retrySecret: () => retrySecretOf(route, incoming, body),
+      formToken: takesFormToken ? decodedText(body.access_token) : undefined,
+      resource: route.isResource ? this.service.baseUrl + withoutEnd(incoming.path, '/') : undefined,
+      agentScope: route.agentScope ?? 'twin',
+      recognized(principal: Principal) {
+        incoming.principal = principal
+      },
+    }
+  }
 }
 
 /** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */
@@ -175,6 +280,8 @@ const pathTo = ({ path }: Endpoint, { params }: Call): string =>
 
 function checkAccess(endpoint: Endpoint, incoming: Incoming, { sandbox }: ServiceContext): void {
   const { route, evidence, isGraded } = endpoint
+  incoming.endpoint = endpoint
+  sandbox?.requests.reach(endpoint)
   if (!isGraded || incoming.headers.has(PAGE_CALL)) incoming.leastEvidence = 'designed'
   if (incoming.leastEvidence !== 'designed' && isWeaker(evidence, incoming.leastEvidence))
     throw evidenceRefused('This operation', route.id, evidence, incoming)
@@ -194,9 +301,9 @@ function refuseWeakFields(route: Route, incoming: Incoming, { params, query, bod
     (route.body && weakField(route.body, body, leastEvidence))
   if (weak) throw evidenceRefused(`The field "${weak.path}"`, weak.path, weak.evidence, incoming)
   for (const [name, { form, evidence }] of Object.entries(route.weakParams ?? {}))
-    if (isWeaker(evidence, leastEvidence) && form.test(String(decodedText(params[name]))))
+    if (isWeaker(evidence, leastEvidence) && form.test(String(params[name])))
       throw evidenceRefused(`This form of "${name}"`, name, evidence, incoming)
-  const queried = Object.keys(incoming.query).find((name) => route.query && name in route.query.shape)
+  const queried = Object.keys(queryFields(incoming.query)).find((name) => route.query && name in route.query.shape)
   if (route.queryInBody && source.takesGetBody && queried !== undefined)
     throw evidenceRefused(`The field "${queried}" in the query, in place of the body,`, queried, 'designed', incoming)
 }
@@ -209,36 +316,29 @@ const evidenceRefused = (what: string, refused: string, grade: Evidence, { least
   })
 
 interface Fields {
-  readonly params: Record<string, unknown>
+  readonly params: Record<string, string>
   readonly query: Record<string, unknown>
   readonly body: Record<string, unknown>
 }
 
-function decode(route: Route, incoming: Incoming, body: Fields['body']): Fields {
-  const query = route.query ? queryFields(incoming.query) : NONE
-  const params = route.params ? pathFields(incoming.params) : NONE
-  return { params, query: route.queryInBody && body !== NONE ? { ...query, ...body } : query, body }
-}
-
-const NONE: Record<string, unknown> = Object.freeze({})
+const NONE: Record<string, never> = Object.freeze({})
 
 /** Of a route that takes no text. */
 const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
-const queryFields = (query: Incoming['query']) => {
-  const pairs: (readonly [string, string])[] = []
-  for (const name in query) for (const value of [query[name] ?? []].flat()) pairs.push([name, value])
-  return pairs.length > 0 ? textFields(pairs) : NONE
-}
+const queryFields = (query: string): Record<string, unknown> =>
+  query === '' ? NONE : textFields(new URLSearchParams(query))
 
-function pathFields(params: Incoming['params']): Fields['params'] {
-  const fields: Record<string, TextValue> = {}
-  for (const name in params) fields[name] = new TextValue(decodePart(params[name] ?? ''), false)
-  return fields
+function decodedPath(params: Incoming['params']): Record<string, string> {
+  const decoded: Record<string, string> = {}
+  for (const name in params) {
+    const text = params[name] ?? ''
+    decoded[name] = text.includes('%') ? decodePart(text) : text
+  }
+  return decoded
 }
 
 function decodePart(text: string): string {
-  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch (cause) {
@@ -246,71 +346,12 @@ function decodePart(text: string): string {
   }
 }
 
-const sentBy = (
-  { route, takesFormToken }: Endpoint,
-  incoming: Incoming,
-  { query, body }: Pick<Fields, 'query' | 'body'>,
-  { baseUrl }: ServiceContext,
-) => {
-  const { isResource, agentScope = 'twin', takesBareCookie } = route
-  const publicSecret = body.public_secret ?? query.public_secret
-  return {
-    method: incoming.method,
-    url: incoming.url,
-    headers: incoming.headers,
-    takesBareCookie,
-    publicSecret: publicSecret === undefined ? undefined : decodedText(publicSecret),
-    retrySecret: () => retrySecretOf(route, incoming, body),
-    formToken: takesFormToken ? decodedText(body.access_token) : undefined,
-    resource: isResource ? baseUrl + withoutEnd(incoming.path, '/') : undefined,
-    agentScope,
-    recognized(principal: Principal) {
-      incoming.principal = principal
-    },
-  }
-}
-
 const decodedText = (value: unknown): unknown => (value instanceof TextValue ? value.text : value)
 
-/** Notes who calls, and makes the answer repeat their session. */
-function remember(incoming: Incoming, { session, principal, provenUser }: Caller): void {
-  incoming.principal = principal
-  incoming.provenUser = provenUser
-  if (!session) return
-  incoming.session = session.id
-  incoming.issued = session.issued
-  incoming.isWithheld = session.isDerived ?? false
-}
-
-function check(
-  { route, version }: Endpoint,
-  incoming: Incoming,
-  fields: Fields,
-  caller: Caller,
-  service: ServiceContext,
-): Omit<Call, 'text' | 'isAuthenticated'> {
-  return {
-    params: route.params ? checkPath(route, fields.params) : {},
-    query: route.query ? checkFields(route.query, fields.query) : {},
-    body: route.body ? checkFields(route.body, fields.body) : {},
-    principal: caller.principal,
-    session: caller.session,
-    version,
-    headers: incoming.headers,
-    url: incoming.url,
-    source: {
-      address: incoming.source.peerAddress && clientAddress(incoming.source, incoming.headers, service.options),
-      device: presentedDevice(incoming, service.baseUrl),
-    },
-    ending: incoming.source.ending,
-    storeAnswer: storeNothing,
-  }
-}
-
 /** Checks path parameters. Throws `not_found`, because an invalid one cannot name anything. */
-function checkPath(route: Route, params: Record<string, unknown>): Record<string, unknown> {
+function checkPath(schema: NonNullable<Route['params']>, params: Record<string, string>): Record<string, unknown> {
   try {
-    return checkFields(route.params as NonNullable<Route['params']>, params)
+    return checkTexts(schema, params)
   } catch (cause) {
     throw problem('not_found', { cause })
   }

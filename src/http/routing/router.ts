@@ -1,11 +1,11 @@
-import { Router, type RouterType } from 'itty-router'
+import { Router } from 'itty-router'
 import { load } from '../../base/load.js'
 import { problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { AnswerDropped } from '../around.js'
-import { clientAddress } from '../client-address.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
-import { preflightHeaders } from '../origin.js'
+import { clientAddress, preflightHeaders } from '../origin.js'
 import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
@@ -23,9 +23,8 @@ export interface RoutedFeature {
 export class RouteTable {
   readonly #features = new Map<string, RoutedFeature['load'][]>()
   readonly #opened = new Map<string, Promise<void>>()
-  readonly #isOpen = new Set<string>()
-  // itty-router tries routes one by one, so each constant start of a path has its own router.
-  readonly #routers = new Map<string, RouterType>()
+  // Paths are tried one by one, so each constant start of a path has its own places.
+  readonly #places = new Map<string, Place[]>()
 
   constructor(features: readonly Partial<RoutedFeature>[]) {
     for (const { areas = [], load } of features)
@@ -45,7 +44,6 @@ export class RouteTable {
       this.#opened.set(area, opened)
     }
     await opened
-    this.#isOpen.add(area)
   }
 
   async #load(area: string, features: readonly RoutedFeature['load'][]): Promise<void> {
@@ -58,19 +56,27 @@ export class RouteTable {
   }
 
   #add(endpoint: Endpoint): void {
-    const start = startOf(endpoint.path.replace(/\/:.*/, ''))
-    let router = this.#routers.get(start)
-    if (!router) this.#routers.set(start, (router = Router()))
-    const register = router[endpoint.route.method.toLowerCase()] as (path: string, handler: unknown) => void
-    register(endpoint.path, (incoming: Incoming, service: ServiceContext) => {
-      incoming.endpoint = endpoint
-      service.sandbox?.requests.reach(endpoint)
-      return perform(endpoint, incoming, service)
-    })
+    const { path, route } = endpoint
+    const start = startOf(path.replace(/\/:.*/, ''))
+    const places = this.#places.get(start) ?? []
+    this.#places.set(start, places)
+    places.push({ method: route.method, pattern: patternOf(path), endpoint })
   }
 
-  #routerOf(path: string): RouterType | undefined {
-    return this.#routers.get(startOf(path)) ?? this.#routers.get(`/${path.split('/')[1]}`)
+  #placesOf(path: string): readonly Place[] | undefined {
+    return this.#places.get(startOf(path)) ?? this.#places.get(`/${path.split('/')[1]}`)
+  }
+
+  /** The operation that a request calls, if it is loaded. Sets the parameters of its path. */
+  #find(incoming: Incoming): Endpoint | undefined {
+    const { method, path } = incoming
+    for (const place of this.#placesOf(path) ?? []) {
+      const match = place.method === method ? place.pattern.exec(path) : null
+      if (!match) continue
+      if (match.groups) incoming.params = match.groups
+      return place.endpoint
+    }
+    return undefined
   }
 
   /**
@@ -94,11 +100,12 @@ export class RouteTable {
       // After the start, which restores the clock.
       const recording = service.recorder?.beginRequest(incoming)
       incoming.recording = recording
-      outcome = await this.#route(incoming, recording ? recording.over(service) : service)
+      const endpoint = this.#find(incoming)
+      outcome = await (endpoint ? perform(endpoint, incoming, service) : this.#route(incoming, service))
     } catch (error) {
       if (error instanceof AnswerDropped) {
-        incoming.recording?.end(incoming, undefined)
         around?.leave(incoming, undefined)
+        incoming.recording?.end(incoming, undefined)
         throw error
       }
       outcome = renderProblem(shownError(error, incoming), incoming, service)
@@ -114,21 +121,24 @@ export class RouteTable {
     }
   }
 
+  /** Loads the area of a path, and answers what calls no operation of it. */
   async #route(incoming: Incoming, service: ServiceContext): Promise<RenderedAnswer> {
-    const { path } = incoming
-    const area = areaOf(path)
-    if (!this.#isOpen.has(area)) await this.#open(area)
-    const router = this.#routerOf(path)
-    // itty-router types neither its requests nor its answers.
-    const outcome =
-      incoming.method === 'OPTIONS' ? undefined : ((await router?.fetch(incoming as never, service)) as RenderedAnswer)
-    if (outcome) return outcome
+    const { method, path, headers } = incoming
+    await this.#open(areaOf(path))
+    const endpoint = this.#find(incoming)
+    if (endpoint) return perform(endpoint, incoming, service)
     const isAbsent = !service.sandbox && isControlPath(path)
-    const allowed = router && !isAbsent ? allowedMethods(router, path) : []
+    const allowed = isAbsent ? [] : this.#methodsAt(path)
     if (allowed.length === 0) throw problem('no_such_path', { detail: await this.#whereToCall(incoming, service) })
-    if (incoming.method === 'OPTIONS')
-      return { status: 204, headers: preflightHeaders(incoming.headers, allowed), body: null }
+    if (method === 'OPTIONS') return { status: 204, headers: preflightHeaders(headers, allowed), body: null }
     throw problem('method_not_allowed', { headers: { allow: allowed.join(', ') } })
+  }
+
+  #methodsAt(path: string): string[] {
+    const places = this.#placesOf(path) ?? []
+    const methods = places.filter(({ pattern }) => pattern.test(path)).map(({ method }): string => method)
+    const all = methods.includes('GET') ? [...methods, 'HEAD'] : methods
+    return all.length === 0 ? [] : [...new Set([...all, 'OPTIONS'])]
   }
 
   /** What to do about an unknown path. If it ends in a known one, the base URL and the place of the service differ. */
@@ -136,11 +146,23 @@ export class RouteTable {
     const at = path.slice(2, LONGEST_MOUNT).search(/\/(?:v\d|_sandbox|\.well-known)\//) + 2
     const [prefix, rest] = at < 2 ? ['', ''] : [path.slice(0, at), path.slice(at)]
     await this.#open(areaOf(rest))
-    const router = this.#routerOf(rest)
-    if (!router || allowedMethods(router, rest).length === 0) return `The base URL is ${baseUrl}.`
+    if (this.#methodsAt(rest).length === 0) return `The base URL is ${baseUrl}.`
     const mounted = new URL(baseUrl).origin + prefix
     return `The path begins with ${prefix}, but the base URL is ${baseUrl}. Call ${baseUrl}${rest}, or create the service with \`baseUrl: '${mounted}'\`.`
   }
+}
+
+/** An operation, and where it is. */
+interface Place {
+  readonly method: Route['method']
+  readonly pattern: RegExp
+  readonly endpoint: Endpoint
+}
+
+/** The pattern of a path, as itty-router makes it. */
+function patternOf(path: string): RegExp {
+  const { routes } = Router().all(path)
+  return required(routes[0], 'the route of a path')[1]
 }
 
 /** Where the known part of a path begins at the latest. */
@@ -163,34 +185,34 @@ const shownError = (error: unknown, { url }: Incoming): unknown =>
     ? error
     : problem('header_malformed', { detail: 'The invalid header is Host.', facts: { header: 'Host' }, cause: error })
 
-function incomingOf(request: Request, service: ServiceContext, source: FetchSource): Incoming {
+function incomingOf(request: Request, { options }: ServiceContext, source: FetchSource): Incoming {
   const { method } = request
   const headers = source.headers ?? request.headers
   const sent = source.url ?? request.url
-  const url = service.options.basePath === '' ? sent : belowBase(sent, service.options.basePath)
+  const url = options.basePath === '' ? sent : belowBase(sent, options.basePath)
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const end = start < 0 ? start : url.slice(start).search(/[?#]/)
   return {
     method: method === 'HEAD' ? 'GET' : method,
     url,
-    path: pathOf(url),
+    path: start < 0 ? '/' : end < 0 ? url.slice(start) : url.slice(start, start + end),
     request,
     headers,
     source,
-    clientAddress:
-      service.recorder && source.peerAddress !== undefined
-        ? clientAddress(source, headers, service.options)
-        : undefined,
+    clientAddress: source.peerAddress === undefined ? undefined : clientAddress(source, headers, options),
     params: {},
-    query: {},
+    query: end < 0 ? '' : url.slice(start + end).replace(/#.*/, ''),
     endpoint: undefined,
     session: undefined,
     issued: false,
     isWithheld: false,
     provenUser: undefined,
     isKeyed: false,
-    leastEvidence: service.options.evidence,
+    leastEvidence: options.evidence,
     principal: undefined,
     recording: undefined,
     began: 0,
+    ms: 0,
   }
 }
 
@@ -229,10 +251,4 @@ function pathOf(url: string): string {
   if (start < 0) return '/'
   const end = url.slice(start).search(/[?#]/)
   return end < 0 ? url.slice(start) : url.slice(start, start + end)
-}
-
-function allowedMethods(router: RouterType, path: string): string[] {
-  const methods = router.routes.filter(([, pattern]) => pattern.test(path)).map(([method]) => method)
-  const all = methods.includes('GET') ? [...methods, 'HEAD'] : methods
-  return all.length === 0 ? [] : [...new Set([...all, 'OPTIONS'])]
 }

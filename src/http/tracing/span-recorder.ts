@@ -167,8 +167,8 @@ class Recordings<R extends Recording> implements Recording {
 }
 
 class RequestRecordings extends Recordings<RequestRecording> implements RequestRecording {
-  takeBody(bytes: Uint8Array): void {
-    for (const recording of this.all) recording.takeBody(bytes)
+  takeBody(body: Uint8Array | string): void {
+    for (const recording of this.all) recording.takeBody(body)
   }
 
   end(incoming: Incoming, answer: RenderedAnswer | undefined): void {

@@ -127,7 +127,7 @@ export async function checkSeenCost(
   seen: PriceQuote,
 ): Promise<DigitalQuantityRow> {
   const quantity = await quantityOf(tx, dq)
-  checkQuote(seen, { quantity, amount: BigInt(cost) })
+  if (seen.price !== undefined || seen.dq !== undefined) checkQuote(seen, { quantity, amount: BigInt(cost) })
   return quantity
 }
 
@@ -206,10 +206,10 @@ async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePay
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
   const funds = amount === 0n ? undefined : await fundsFor(tx, order)
-  const ids = await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])
+  // One number for each name.
+  const ids = (await tx.nextIds(['payments', 'events', ...(funds ? movementIds : [])])) as [number, number, ...number[]]
   const [id, eventId, ...rest] = ids
-  const movementId = funds ? postWith(tx, order, funds, rest).id : null
-  return { id: required(id, 'the id of the payment'), eventId: required(eventId, 'the id of its event'), movementId }
+  return { id, eventId, movementId: funds ? postWith(tx, order, funds, rest).id : null }
 }
 
 /** A nonce, and the seller who sends it. */

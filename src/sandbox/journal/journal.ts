@@ -5,11 +5,8 @@ import type { BackgroundWork, LaterMessage, Recorder, RequestRecording, WorkReco
 import type { History } from '../../storage/history/history.js'
 import type { Entry } from '../onion/entry.js'
 import type { Faults } from '../onion/fault.js'
-import { CauseIndex } from './causes.js'
 import { KeptEntry } from './kept-entry.js'
-import { RecordedRequest } from './recorded-request.js'
-import { RecordedWork } from './recorded-work.js'
-import { EntryRecording } from './recording.js'
+import { CauseIndex, EntryRecording, RecordedRequest, RecordedWork } from './recording.js'
 
 /** How much the journal keeps. */
 export interface JournalLimits {
@@ -51,6 +48,7 @@ export class Journal implements Recorder {
   readonly causes: CauseIndex
   readonly faults: Faults | undefined
   readonly #service: JournalService
+  readonly #prefix: string
   /** In the order in which they began, which is that of their numbers. Places before `#first` are empty. */
   #kept: (KeptEntry | undefined)[] = []
   #first = 0
@@ -62,6 +60,7 @@ export class Journal implements Recorder {
 
   constructor(service: JournalService, { entries, bytes }: Partial<JournalLimits> = {}) {
     this.#service = service
+    this.#prefix = `req_${service.instance}_`
     this.faults = service.faults
     this.limits = { entries: entries ?? DEFAULT_LIMITS.entries, bytes: bytes ?? DEFAULT_LIMITS.bytes }
     this.causes = new CauseIndex(this.limits.entries)
@@ -93,13 +92,11 @@ export class Journal implements Recorder {
   }
 
   #begin(): KeptEntry {
-    const { clock, instance, history } = this.#service
-    const number = ++this.#last
-    const id = `req_${instance}_${String(number).padStart(7, '0')}`
-    const entry = new KeptEntry(id, number, clock.now(), history?.last)
+    const { clock, history } = this.#service
+    const entry = new KeptEntry(this.#prefix, ++this.#last, clock.now(), history?.last)
     this.#kept.push(entry)
     if (this.#kept.length - this.#first === 1) this.#forgetStates()
-    if (this.#isFull) this.#shrink()
+    this.#shrink()
     return entry
   }
 
@@ -108,22 +105,21 @@ export class Journal implements Recorder {
     entry.after = this.#service.history?.last
     if (this.#kept[this.#kept.length - 1 - (this.#last - entry.number)] === entry) {
       this.#bytes += entry.measure()
-      if (this.#isFull) this.#shrink()
+      this.#shrink()
     }
     for (const listener of this.#listeners) listener(entry)
   }
 
-  get #isFull(): boolean {
-    const count = this.#kept.length - this.#first
-    return count > this.limits.entries || (this.#bytes > this.limits.bytes && count > 1)
-  }
-
+  /** Forgets the oldest entries of more than it may keep. */
   #shrink(): void {
-    while (this.#isFull) {
+    const { entries, bytes } = this.limits
+    const first = this.#first
+    for (let count = this.#kept.length - first; count > entries || (this.#bytes > bytes && count > 1); count--) {
       this.#bytes -= this.#kept[this.#first]?.bytes ?? 0
       this.#kept[this.#first++] = undefined
       this.#dropped++
     }
+    if (this.#first === first) return
     this.#forgetStates()
     if (this.#first < 1024 || this.#first * 2 < this.#kept.length) return
     this.#kept = this.#kept.slice(this.#first)
@@ -205,7 +201,8 @@ export const findJournal = ({ recorder }: Pick<ServiceContext, 'recorder'>): Jou
 
 /** Requests that only look at the journal, or at whether the service is well, would fill it. */
 const isLeftOut = (path: string): boolean =>
-  isProbe(path) || (path.startsWith('/_sandbox/') && /^\/_sandbox\/(requests|health)(\/|$)/.test(path))
+  !path.startsWith('/v') &&
+  (isProbe(path) || (path.startsWith('/_sandbox/') && /^\/_sandbox\/(requests|health)(\/|$)/.test(path)))
 
 export function matcher({ operation_id, status, principal, q, trace }: EntryFilter): (entry: Entry) => boolean {
   const text = q?.toLowerCase()

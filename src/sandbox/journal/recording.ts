@@ -1,30 +1,43 @@
-import type {
-  CardCharge,
-  CardRefund,
-  Cards,
-  CardToSave,
-  ChargeResult,
-  RefundResult,
-  SaveResult,
-  TestPaymentMethod,
-  Upstream,
-  UpstreamRequest,
+import { LimitedMap } from '../../base/memo.js'
+import { PAGE_CALL } from '../../base/page-call.js'
+import {
+  type CardCharge,
+  type CardRefund,
+  type Cards,
+  type CardToSave,
+  type ChargeResult,
+  milliseconds,
+  type RefundResult,
+  type SaveResult,
+  type TestPaymentMethod,
+  type Upstream,
+  type UpstreamRequest,
 } from '../../base/ports.js'
+import { digest } from '../../base/secrets.js'
+import { principalName } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { Recording } from '../../http/recorder.js'
+import type { Incoming, Origin } from '../../http/incoming.js'
+import type { BackgroundWork, Recording, RequestRecording, WorkRecording } from '../../http/recorder.js'
+import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import { ObservedStorage, type StorageObserver } from '../../storage/service-storage.js'
-import type { CommitRecord } from '../../storage/transaction.js'
+import type { Row } from '../../storage/storage.js'
+import type { CommitRecord, RowChange } from '../../storage/transaction.js'
+import { messageOf } from '../../storage/unknown.js'
 import type { Effect } from '../onion/entry.js'
-import { effectsOf } from './causes.js'
 import type { Journal } from './journal.js'
-import type { KeptEntry } from './kept-entry.js'
+import { type KeptEntry, KeptMessage } from './kept-entry.js'
 
 /** Fills an entry while its work runs. */
 export class EntryRecording implements Recording, StorageObserver {
-  constructor(
-    readonly entry: KeptEntry,
-    readonly journal: Journal,
-  ) {}
+  declare readonly observer: StorageObserver
+  declare readonly entry: KeptEntry
+  declare readonly journal: Journal
+
+  constructor(entry: KeptEntry, journal: Journal) {
+    this.observer = this
+    this.entry = entry
+    this.journal = journal
+  }
 
   get id(): string {
     return this.entry.id
@@ -82,6 +95,194 @@ export class EntryRecording implements Recording, StorageObserver {
       if (fault !== undefined && waiting?.ms === null) waiting.fault ??= fault
     }
   }
+}
+
+/** Fills the entry of a request. */
+export class RecordedRequest extends EntryRecording implements RequestRecording {
+  declare private body: Uint8Array | string | undefined
+
+  constructor(entry: KeptEntry, incoming: Incoming, journal: Journal) {
+    super(entry, journal)
+    this.body = undefined
+    const { request, path, url, source, headers } = incoming
+    entry.origin = originOf(incoming)
+    if (incoming.clientAddress !== undefined) entry.client_address = incoming.clientAddress
+    if (source.causedBy !== undefined) entry.caused_by = source.causedBy
+    entry.method = request.method
+    const query = url.indexOf('?')
+    entry.sentPath = query < 0 ? path : path + url.slice(query).replace(/#.*/, '')
+    const parent = headers.get('traceparent')
+    const trace = parent === null ? undefined : TRACEPARENT.exec(parent)?.[1]
+    if (trace !== undefined) entry.trace = trace
+  }
+
+  takeBody(body: Uint8Array | string): void {
+    this.body = body
+  }
+
+  end(incoming: Incoming, answer: RenderedAnswer | undefined): void {
+    const { entry } = this
+    const { endpoint, headers, params, source } = incoming
+    entry.route = endpoint?.route
+    entry.operation_id = endpoint?.route.id ?? null
+    if (params.token !== undefined) entry.tokenDigest = digest(params.token)
+    if (params.delegate !== undefined && /^41[0-9a-f]{64}$/.test(params.delegate))
+      entry.delegateInPath = params.delegate
+    entry.principal = principalName(incoming.principal)
+    // Who sent a `Request` may change its headers later.
+    entry.sent = new KeptMessage(headers instanceof Headers ? Object.fromEntries(headers) : headers, this.body)
+    if (answer) this.#keepAnswer(answer)
+    if (source.causedBy !== undefined) this.journal.entry(source.causedBy)?.cause({ kind: 'entry', id: this.id })
+    const key = headers.get('idempotency-key')
+    if (key !== null) this.#linkRetry(key, incoming.path, answer)
+    entry.stop(incoming.ms)
+    this.journal.ended(entry)
+  }
+
+  #keepAnswer({ status, headers, body, facts }: RenderedAnswer): void {
+    const { entry } = this
+    entry.status = status
+    if (facts) entry.keepFacts(facts)
+    // Pages, files and streams are not kept.
+    const isKept = headers['content-type']?.includes('json') ?? true
+    entry.answered = new KeptMessage(headers, isKept ? body : null)
+    if (status < 400 || typeof body !== 'string') return
+    const [, code] = /"code":"(\w+)"/.exec(body) ?? []
+    if (code !== undefined) entry.code = code
+  }
+
+  /** The answer that a key repeats comes from an earlier entry. */
+  #linkRetry(key: string, path: string, answer: RenderedAnswer | undefined): void {
+    const { causes } = this.journal
+    const given = `${this.entry.principal}:${this.entry.method}:${path}:${key}`
+    // Its parts are as long as a caller likes, and outside the bytes of the journal.
+    const thing = `key:${given.length > LONGEST_CAUSE ? digest(given) : given}`
+    const first = causes.of(thing)
+    if (first === undefined) causes.note(thing, this.id)
+    else if (answer?.headers['idempotent-replayed'] !== undefined) this.entry.caused_by = first
+  }
+}
+
+const LONGEST_CAUSE = 256
+
+/** W3C Trace Context. */
+const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
+
+function originOf({ source, path, headers }: Incoming): Origin {
+  if (headers.has(PAGE_CALL)) return 'page'
+  if (path.includes('/mcp') && /^(\/_sandbox)?\/mcp(\/|$)/.test(path)) return 'mcp'
+  return source.origin ?? (source.peerAddress === undefined ? 'in_process' : 'http')
+}
+
+/** Fills the entry of a timer or a delivery. */
+export class RecordedWork extends EntryRecording implements WorkRecording {
+  readonly #began = milliseconds()
+
+  constructor(
+    entry: KeptEntry,
+    readonly work: BackgroundWork,
+    journal: Journal,
+  ) {
+    super(entry, journal)
+    const { origin, kind, id } = work
+    entry.origin = origin
+    entry.operation_id = kind
+    entry.method = origin === 'timer' ? 'RUN' : 'SEND'
+    entry.sentPath = `${origin === 'timer' ? 'timers' : 'outbox'}/${id}`
+    const cause = journal.causes.of(`${origin}:${id}`)
+    if (cause === undefined) return
+    entry.caused_by = cause
+    journal.entry(cause)?.cause({ kind: 'entry', id: entry.id })
+  }
+
+  override over(service: ServiceContext): ServiceContext {
+    const own = super.over(service)
+    const { work } = this
+    if (!work.onPort) return own
+    const { mailer, push, cards, upstream } = own
+    const called = <T>(answer: Promise<T>): Promise<T> => {
+      work.onPort?.()
+      return answer
+    }
+    return {
+      ...own,
+      mailer: { send: (mail) => called(mailer.send(mail)) },
+      push: { send: (message) => called(push.send(message)) },
+      upstream: { fetch: (request) => called(upstream.fetch(request)) },
+      cards: cards && {
+        ...(cards.testMethods && { testMethods: cards.testMethods }),
+        save: (card) => cards.save(card),
+        charge: (charge) => called(cards.charge(charge)),
+        refund: (refund) => called(cards.refund(refund)),
+      },
+    }
+  }
+
+  /** The message that it delivers is no effect of it, though its row changes. */
+  override cause(effect: Effect): void {
+    const isOwn = this.work.origin === 'delivery' && effect.id === this.work.id && !OTHER_ROWS.has(effect.kind)
+    if (!isOwn) super.cause(effect)
+  }
+
+  end({ written, failure }: Parameters<WorkRecording['end']>[0]): void {
+    const { entry } = this
+    if (written && failure === undefined) this.hasWritten(written)
+    if (failure !== undefined) {
+      entry.code = 'failed'
+      entry.answered = new KeptMessage({}, messageOf(failure))
+    }
+    entry.stop(milliseconds() - this.#began)
+    this.journal.ended(entry)
+  }
+}
+
+/** Kinds of effects that are no rows of the outbox. */
+const OTHER_ROWS: ReadonlySet<Effect['kind']> = new Set(['movement', 'event', 'timer', 'upstream', 'entry'])
+
+/** Which entry set a timer, put a message into the outbox, or used an Idempotency-Key first. */
+export class CauseIndex {
+  readonly #entries: LimitedMap<string, string>
+
+  constructor(most: number) {
+    this.#entries = new LimitedMap(most)
+  }
+
+  /** Remembers the entry that caused something. After a reset, ids begin again, so the last one counts. */
+  note(thing: string, entryId: string): void {
+    this.#entries.set(thing, entryId)
+  }
+
+  of(thing: string): string | undefined {
+    return this.#entries.get(thing)
+  }
+}
+
+const messageKinds: Readonly<Record<string, Effect['kind']>> = {
+  mail: 'mail',
+  push: 'push',
+  card: 'card',
+  refund: 'card',
+  webhook: 'webhook',
+}
+
+/** Collections whose new rows are effects, with the kind of each row. */
+const effectOf: Readonly<Record<string, Effect['kind'] | ((row: Row) => Effect['kind'] | undefined)>> = {
+  movements: 'movement',
+  events: 'event',
+  timers: 'timer',
+  outbox: (row) => ('kind' in row ? messageKinds[String(row.kind)] : undefined),
+}
+
+/** What these changes of a transaction caused. */
+export function effectsOf(changes: readonly RowChange[]): Effect[] {
+  const effects: Effect[] = []
+  for (const { collection, id, is } of changes) {
+    if (!is) continue
+    const effect = effectOf[collection.name]
+    const kind = typeof effect === 'function' ? effect(is) : effect
+    if (kind) effects.push({ kind, id })
+  }
+  return effects
 }
 
 class RecordedUpstream implements Upstream {

@@ -2,8 +2,7 @@ import { digest } from '../../base/secrets.js'
 import { HIDDEN, HIDDEN_KEY, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
-import { HARD_TO_GUESS } from '../../http/idempotency/caller-key.js'
-import { LONGEST_KEY } from '../../http/idempotency/idempotency.js'
+import { HARD_TO_GUESS, LONGEST_KEY } from '../../http/idempotency/idempotency.js'
 import { IDENTIFYING, isSecretName } from './marked-names.js'
 
 /** What a form with files holds. No operation takes one, so whoever sends it gets an error, and looks into the journal. */

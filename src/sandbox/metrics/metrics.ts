@@ -1,13 +1,14 @@
+import type { OutboxRow } from '../../base/message.js'
 import { VERSION } from '../../base/version.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { SandboxContext, ServiceContext } from '../../http/context.js'
+import { outbox } from '../../jobs/outbox/outbox.js'
+import { timers } from '../../jobs/schedule/timer.js'
 import type { Audit } from '../../money/ledger/audit.js'
-import { StorageUnavailable } from '../../storage/storage.js'
+import { type Query, StorageUnavailable } from '../../storage/storage.js'
 import { findJournal } from '../journal/journal.js'
-import { sandboxOf } from '../onion/context.js'
+import { type SandboxParts, sandboxOf } from '../onion/context.js'
 import { DURATIONS, type MeasuredAudit, type Measurements } from '../onion/measurements.js'
-import { startDueAudit } from './due-audit.js'
 import { type Family, histogramSamples, type Labels, type Sample, writeOpenMetrics } from './open-metrics.js'
-import { type AllWaitingWork, readWaitingWork, type WaitingWork } from './waiting-work.js'
 
 /**
  * Returns what a sandbox measures, as OpenMetrics text. Counts are of this process since its start. What waits is read from
@@ -177,4 +178,91 @@ function auditFamilies(audit: MeasuredAudit | undefined): Family[] {
       samples: one(movements),
     },
   ]
+}
+
+/** How long a result of the audit counts as new. */
+const NEW_MS = 10 * 60_000
+/** A ledger that is large is audited less often: auditing takes at most this part of the time. */
+const PART_OF_TIME = 0.1
+
+/** The sandboxes whose ledgers are audited now. */
+const auditing = new WeakSet<SandboxContext>()
+
+/**
+ * Starts an audit of the ledger in the background, if the last one is old and none runs. Its result is a measurement. A
+ * storage that cannot be read leaves the last result.
+ */
+function startDueAudit(service: Pick<ServiceContext, 'sandbox' | 'log'>, audit: () => Promise<Audit>): void {
+  const sandbox = sandboxOf(service)
+  if (auditing.has(sandbox) || !isDue(sandbox)) return
+  auditing.add(sandbox)
+  audit()
+    .catch((cause: unknown) => {
+      if (!(cause instanceof StorageUnavailable)) service.log.error('the ledger could not be audited', cause)
+    })
+    .finally(() => auditing.delete(sandbox))
+}
+
+function isDue({ measurements, clock }: SandboxParts): boolean {
+  const audit = measurements?.audit
+  return audit === undefined || clock.realNow() - audit.at >= Math.max(NEW_MS, audit.ms / PART_OF_TIME)
+}
+
+/** A scrape counts this many rows of a kind at most, so that it costs the same however many wait. */
+const MOST_COUNTED = 1000
+
+/** Work of one kind that waits for its time, or for an operator. Each number stops at 1,000. */
+interface WaitingWork {
+  /** Its time has come. */
+  readonly due: number
+  /** Its time comes later. */
+  readonly later: number
+  /** It failed too often, and waits for an operator. */
+  readonly dead: number
+  /** For how long the first of it is due, in seconds. 0 if nothing is. */
+  readonly overdueSeconds: number
+}
+
+/** Messages of the outbox, and timers. */
+interface AllWaitingWork {
+  readonly messages: WaitingWork
+  readonly timers: WaitingWork
+}
+
+const readWaitingWork = ({ storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>): Promise<AllWaitingWork> =>
+  storage.read(async (tx) => {
+    const at = clock.now()
+    return {
+      messages: withAside(await countWaiting((query) => tx.find(outbox, query), at), await tx.find(outbox, ASIDE), at),
+      timers: await countWaiting((query) => tx.find(timers, query), at),
+    }
+  })
+
+/** Messages whose time has come, and that wait for a place of their queue or of their owner. */
+const ASIDE = { index: 'byWaiting', prefix: [], limit: MOST_COUNTED } as const
+
+function withAside(waiting: WaitingWork, aside: readonly OutboxRow[], at: number): WaitingWork {
+  const since = aside.map(({ waits_since }) => (at - (waits_since ?? at)) / 1000)
+  return {
+    ...waiting,
+    due: Math.min(waiting.due + aside.length, MOST_COUNTED),
+    overdueSeconds: Math.max(waiting.overdueSeconds, ...since),
+  }
+}
+
+type Find = (query: Query<'byDue' | 'byParked'>) => Promise<readonly { readonly due_at: number | null }[]>
+
+async function countWaiting(find: Find, at: number): Promise<WaitingWork> {
+  const first = { prefix: [], limit: MOST_COUNTED }
+  const earliest = await find({ ...first, index: 'byDue' })
+  const due = earliest.filter(({ due_at }) => due_at !== null && due_at <= at)
+  const later = await find({ ...first, index: 'byDue', after: [at, Number.MAX_SAFE_INTEGER] })
+  const dead = await find({ ...first, index: 'byParked' })
+  const since = due[0]?.due_at ?? at
+  return {
+    due: due.length,
+    later: later.length,
+    dead: dead.length,
+    overdueSeconds: (at - since) / 1000,
+  }
 }

@@ -33,7 +33,7 @@ export class SandboxRequests implements AroundRequests {
       guardCaller(incoming, this.#guarded)
     }
     if (started) return started().then(() => this.enter(incoming, service, undefined))
-    const fork = this.#sandbox.forks.find(incoming.path)
+    const fork = incoming.path.startsWith('/_sandbox/') ? this.#sandbox.forks.find(incoming.path) : undefined
     if (fork !== undefined) return this.#passOn(fork, incoming, service.options)
     // The order of entries must not depend on how fast the work of earlier ones is.
     const isStopped = this.#sandbox.clock.mode === 'manual'
@@ -69,10 +69,11 @@ export class SandboxRequests implements AroundRequests {
 
   /** Throws `sandbox_refused` if a caller who may not use the controls sends a fault of their own, and `AnswerDropped`. */
   async #runWithFaults(
-    { endpoint, incoming, findCaller }: DecodedRequest,
+    request: DecodedRequest,
     faults: Faults,
     run: () => Promise<RenderedAnswer>,
   ): Promise<RenderedAnswer> {
+    const { endpoint, incoming } = request
     const header = incoming.headers.get(FAULT_HEADER)
     if (header !== null) guardControls(incoming, this.#guarded)
     const engine = faults.engine ?? (await faults.load())
@@ -82,7 +83,7 @@ export class SandboxRequests implements AroundRequests {
       return await engine.perform({
         ...{ operationId: endpoint.route.id, method, path, header },
         takesBody: incoming.request.method !== 'HEAD',
-        principal: () => nameOfCaller(incoming, findCaller),
+        principal: () => nameOfCaller(incoming, () => request.findCaller()),
         run,
         note(faultId, { isLost }) {
           last = faultId
@@ -98,6 +99,7 @@ export class SandboxRequests implements AroundRequests {
   }
 
   leave<A extends RenderedAnswer | undefined>(incoming: Incoming, answer: A): A {
+    incoming.ms = milliseconds() - incoming.began
     return this.#sandbox?.measurements?.count(incoming, answer) ?? answer
   }
 

@@ -3,7 +3,7 @@ import type { LimitedMap } from '../../base/memo.js'
 import { required } from '../../base/required.js'
 import type { SandboxContext, ServiceContext } from '../../http/context.js'
 import type { FetchSource } from '../../http/incoming.js'
-import type { Route } from '../../http/route.js'
+import { evidenceOf, type Route } from '../../http/route.js'
 import type { History } from '../../storage/history/history.js'
 import type { AnyCollection, Storage, Writer } from '../../storage/storage.js'
 import type { SchemaHistory } from '../../storage/tables/migration.js'
@@ -121,3 +121,12 @@ export type SeededClient =
 /** Returns the sandbox of a service. Throws an Error if it has none. */
 export const sandboxOf = ({ sandbox }: Pick<ServiceContext, 'sandbox'>): SandboxParts =>
   required(sandbox, 'the sandbox of this service') as SandboxParts // Whoever makes a sandbox makes all of it.
+
+/** What coverage and faults know of a route. */
+export const knownOperation = (route: Route): KnownOperation => ({
+  id: route.id,
+  method: route.method,
+  path: route.path,
+  isControl: route.scope === 'sandbox',
+  versions: (route.versions ?? [undefined]).map((version) => ({ version, evidence: evidenceOf(route, version) })),
+})

@@ -1,4 +1,3 @@
-import { milliseconds } from '../../base/ports.js'
 import type { Incoming } from '../../http/incoming.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { CommitRecord } from '../../storage/transaction.js'
@@ -43,7 +42,7 @@ export class Measurements {
   constructor(readonly startedAt: number) {}
 
   /** Counts a request that has ended. Returns its answer. If that is an event stream, it counts as open until it ends. */
-  count<A extends RenderedAnswer | undefined>({ endpoint, began }: Pick<Incoming, 'endpoint' | 'began'>, answer: A): A {
+  count<A extends RenderedAnswer | undefined>({ endpoint, ms }: Pick<Incoming, 'endpoint' | 'ms'>, answer: A): A {
     const id = endpoint?.route.id ?? 'none'
     const status = answer?.status ?? DROPPED
     let measured = this.operations.get(id)
@@ -51,7 +50,7 @@ export class Measurements {
       measured = { statuses: new Map(), buckets: Array(DURATIONS.length + 1).fill(0), seconds: 0, streams: 0 }
       this.operations.set(id, measured)
     }
-    const seconds = (milliseconds() - began) / 1000
+    const seconds = ms / 1000
     let bucket = 0
     while (seconds > (DURATIONS[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
     measured.statuses.set(status, (measured.statuses.get(status) ?? 0) + 1)

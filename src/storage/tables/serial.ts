@@ -5,6 +5,7 @@ import {
   OutcomeUnknown,
   type Reader,
   type Replaced,
+  type ReplacedRow,
   type State,
   type Storage,
   StorageClosed,
@@ -12,7 +13,6 @@ import {
   type Writer,
 } from '../storage.js'
 import { type Changes, Transaction } from '../transaction.js'
-import { Landings } from './landings.js'
 import { migrateState, NO_HISTORY, type SchemaHistory } from './migration.js'
 import { Tables } from './tables.js'
 
@@ -59,7 +59,7 @@ export interface SerialOptions {
 }
 
 /**
- * A storage whose rows are all in memory and whose transactions run one after the other. A commit is applied in its
+ * A storage whose rows are all in memory and whose transactions run one after the other, but for some that only read. A commit is applied in its
  * turn. Its caller, and every reader that saw it, then wait for the log outside the queue. If the log fails, the tables
  * return to what it holds: reads go on, and so do writes once the log takes them again.
  */
@@ -88,9 +88,8 @@ class SerialStorage {
   readonly #history: SchemaHistory
   readonly #rerun: boolean
   readonly #landings: Landings
+  readonly #lock = new ReadWriteLock()
   readonly #watchers: ((replaced: Replaced) => void)[] = []
-  /** Resolves when the last in the queue has had its turn. Undefined while the queue is empty. */
-  #tail: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
   constructor({ tables, log, history = NO_HISTORY, rerun = false }: SerialOptions) {
@@ -102,7 +101,20 @@ class SerialStorage {
   }
 
   readonly read = async <T>(body: (tx: Reader) => Promise<T>): Promise<T> => {
-    const { value, durable } = await this.#inTurn(() => body(this.#tables))
+    // Only a log can fail, and what failed may not leave the tables while another one reads.
+    const isShared = !this.#log
+    if (this.#closing) throw new StorageClosed()
+    const turn = this.#lock.take(isShared)
+    if (turn) await turn
+    let value: T
+    let durable: Promise<void> | undefined
+    try {
+      if (this.#log) this.#landings.undoFailed(this.#log.fault !== undefined)
+      value = await body(this.#tables)
+      if (this.#log) durable = this.#landings.durable
+    } finally {
+      this.#lock.release(isShared)
+    }
     if (durable) await durable.catch(refuseReader)
     return value
   }
@@ -110,20 +122,33 @@ class SerialStorage {
   readonly write = async <T>(body: (tx: Writer) => Promise<T>): Promise<T> => {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
-    const { value, durable } = await this.#inTurn(() => this.#run(body))
-    if (durable) await (value.isSent ? durable : durable.catch(refuseReader))
-    return value.result
-  }
-
-  async export(): Promise<State> {
-    const state = () => ({ schema: this.#history.current, ...this.#tables.state() })
-    const { value, durable } = await this.#inTurn(state)
-    if (durable) await durable.catch(refuseReader)
+    if (this.#closing) throw new StorageClosed()
+    const turn = this.#lock.take(false)
+    if (turn) await turn
+    let value: T
+    let isSent = false
+    let durable: Promise<void> | undefined
+    try {
+      if (this.#log) this.#landings.undoFailed(this.#log.fault !== undefined)
+      if (this.#rerun) await body(new Transaction(this.#tables))
+      const tx = new Transaction(this.#tables)
+      value = await body(tx)
+      if (this.#rerun) assertPlain(tx)
+      isSent = this.#land([...tx.changes()])
+      if (this.#log) durable = this.#landings.durable
+    } finally {
+      this.#lock.release(false)
+    }
+    if (durable) await (isSent ? durable : durable.catch(refuseReader))
     return value
   }
 
+  async export(): Promise<State> {
+    return this.read(async () => ({ schema: this.#history.current, ...this.#tables.state() }))
+  }
+
   async fork(): Promise<Storage> {
-    const { value: tables } = await this.#inTurn(() => this.#tables.fork())
+    const tables = await this.#alone(() => this.#tables.fork())
     return serialStorage({ tables, history: this.#history, rerun: this.#rerun })
   }
 
@@ -131,7 +156,7 @@ class SerialStorage {
     assertState(state)
     const imported = copyState(await migrateState(state, this.#history))
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
-    await this.#inTurn(async () => {
+    await this.#alone(async () => {
       await this.#landings.durable?.catch(refuseReader)
       await check?.(this.#tables)
       const counters = keepsNumbers ? latestOf(imported.counters, this.#tables.counters()) : imported.counters
@@ -158,33 +183,16 @@ class SerialStorage {
     return this.#closing
   }
 
-  /**
-   * Runs a job in its turn. `durable` resolves when everything that it read and wrote is durable. It is undefined if
-   * that is so already.
-   */
-  async #inTurn<T>(job: () => T | Promise<T>): Promise<{ value: T; durable: Promise<void> | undefined }> {
+  /** Runs a job while no transaction runs. */
+  async #alone<T>(job: () => T | Promise<T>): Promise<T> {
     if (this.#closing) throw new StorageClosed()
-    const before = this.#tail
-    let leave = ignore
-    const own = new Promise<void>((resolve) => (leave = resolve))
-    this.#tail = own
-    if (before) await before
+    await this.#lock.take(false)
     try {
       this.#landings.undoFailed(this.#log?.fault !== undefined)
-      const value = await job()
-      return { value, durable: this.#landings.durable }
+      return await job()
     } finally {
-      if (this.#tail === own) this.#tail = undefined
-      leave()
+      this.#lock.release(false)
     }
-  }
-
-  async #run<T>(body: (tx: Writer) => Promise<T>): Promise<{ result: T; isSent: boolean }> {
-    if (this.#rerun) await body(new Transaction(this.#tables))
-    const tx = new Transaction(this.#tables)
-    const result = await body(tx)
-    if (this.#rerun) assertPlain(tx)
-    return { result, isSent: this.#land([...tx.changes()]) }
   }
 
   /** Returns whether the log got any changes. */
@@ -212,9 +220,97 @@ class SerialStorage {
   }
 
   async #shut(): Promise<void> {
-    await this.#tail
+    await this.#lock.take(false)
     await this.#landings.durable?.catch(ignore)
     await this.#log?.close()
+  }
+}
+
+/** Lets transactions in, in their order: one at a time, or some that only read together. */
+class ReadWriteLock {
+  readonly #waiting: { readonly isShared: boolean; begin(): void }[] = []
+  /** How many are in that share it. */
+  #sharing = 0
+  #isTaken = false
+
+  /** Undefined: it is in at once. */
+  take(isShared: boolean): Promise<void> | undefined {
+    if (this.#waiting.length === 0 && !this.#isTaken && (isShared || this.#sharing === 0)) {
+      if (isShared) this.#sharing++
+      else this.#isTaken = true
+      return undefined
+    }
+    return new Promise((begin) => this.#waiting.push({ isShared, begin }))
+  }
+
+  release(isShared: boolean): void {
+    if (isShared) this.#sharing--
+    else this.#isTaken = false
+    for (let [next] = this.#waiting; next && !this.#isTaken; [next] = this.#waiting) {
+      if (!next.isShared && this.#sharing > 0) return
+      if (next.isShared) this.#sharing++
+      else this.#isTaken = true
+      this.#waiting.shift()
+      next.begin()
+    }
+  }
+}
+
+/** Commits that become durable together, and what each replaced. */
+interface Group {
+  readonly durable: Promise<void>
+  readonly replaced: (readonly ReplacedRow[])[]
+}
+
+/** The commits that are in the tables and not durable yet, the oldest first. If one fails, the tables drop them all. */
+class Landings {
+  readonly #tables: Tables
+  #groups: Group[] = []
+  #hasFailed = false
+
+  constructor(tables: Tables) {
+    this.#tables = tables
+  }
+
+  /** Resolves when everything in the tables is durable. Undefined if it is. */
+  get durable(): Promise<void> | undefined {
+    return this.#groups.at(-1)?.durable
+  }
+
+  /** Whether a commit failed that is still in the tables. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
+  }
+
+  /** Adds a commit. Commits that become durable together share one promise. */
+  add(durable: Promise<void>, replaced: readonly ReplacedRow[]): void {
+    const last = this.#groups.at(-1)
+    if (last?.durable === durable) {
+      last.replaced.push(replaced)
+      return
+    }
+    const group: Group = { durable, replaced: [replaced] }
+    this.#groups.push(group)
+    durable.then(
+      () => {
+        if (this.#groups[0] === group) this.#groups.shift()
+      },
+      () => {
+        if (this.#groups.includes(group)) this.#hasFailed = true
+      },
+    )
+  }
+
+  /**
+   * Takes failed commits out of the tables again, with those that followed them: they have read what failed. Call it
+   * between transactions. `isFailing` says that the log refuses commits, so none of these will become durable.
+   */
+  undoFailed(isFailing: boolean): void {
+    if (this.#groups.length === 0 || !(this.#hasFailed || isFailing)) return
+    for (const { replaced } of this.#groups.toReversed())
+      for (const commit of replaced.toReversed()) this.#tables.undo(commit)
+    this.#groups = []
+    this.#hasFailed = false
   }
 }
 

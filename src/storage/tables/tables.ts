@@ -1,5 +1,5 @@
-import { compareParts } from '../key.js'
-import { assertState, freezeRow } from '../state.js'
+import { compareParts, freezeRow } from '../key.js'
+import { assertState } from '../state.js'
 import type { AnyCollection, Collection, Key, Query, ReplacedRow, Row, State } from '../storage.js'
 import type { Changes, CommittedReader } from '../transaction.js'
 import { Table } from './table.js'
