@@ -1,5 +1,5 @@
-import { diskReasons } from '../src/storage/disk-reasons.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
+import { diskReasons } from '../src/storage/unavailable.js'
 import { hasCode } from '../src/storage/unknown.js'
 
 /** A command cannot use what it was given. The message is one line that says what to do. The exit code is 2. */

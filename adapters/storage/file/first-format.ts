@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { assertState } from '../../../src/storage/state.js'
-import { StateReader } from '../../../src/storage/state-text.js'
+import { assertState, StateReader } from '../../../src/storage/state.js'
 import type { State } from '../../../src/storage/storage.js'
 import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
 import { isCommit, type JournaledCommit } from './commit.js'

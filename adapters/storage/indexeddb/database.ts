@@ -1,7 +1,7 @@
 import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
-import { ignore } from '../../../src/storage/ignore.js'
 import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
+import { ignore } from '../../../src/storage/unknown.js'
 import { keepOlder, readContent, readSchema, writeContent } from './content.js'
 import { failure } from './errors.js'
 import { COUNTERS, differences, SCHEMA_KEY, SCHEMA_STORE } from './schema.js'

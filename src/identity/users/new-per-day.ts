@@ -1,7 +1,7 @@
 import { isPublicAddress, networkOf } from '../../base/ip-address.js'
 import { digest } from '../../base/secrets.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
-import { countDaily } from '../../jobs/rates/daily-count.js'
+import { countDaily } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { responsibleFor } from './responsible.js'
 

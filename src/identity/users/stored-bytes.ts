@@ -1,6 +1,6 @@
 import { problem } from '../../base/problem.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
-import { addDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/daily-count.js'
+import { addDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { countedOwner } from './new-per-day.js'
 

@@ -1,5 +1,4 @@
-import { dailyCounts } from './daily-count.js'
-import { rates } from './rate.js'
+import { dailyCounts, rates } from './rate.js'
 
 export const rateFeature = {
   collections: [rates, dailyCounts],

@@ -7,8 +7,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { StoreAnswer } from '../../http/stored-answer.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
-import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
-import { queryText } from '../../jobs/upstream/query.js'
+import { checkUpstreamUrl, queryText } from '../../jobs/upstream/policy.js'
 import { payingTwin } from '../../money/twins/twin.js'
 import {
   type HeldPayment,

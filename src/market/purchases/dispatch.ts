@@ -1,6 +1,6 @@
 import type { UpstreamRequest } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
-import { queryText } from '../../jobs/upstream/query.js'
+import { queryText } from '../../jobs/upstream/policy.js'
 import { fillEndpoint, inputsIn, PlaceholderFault } from '../catalog/endpoint.js'
 import type { CatalogItemRow } from '../catalog/item-row.js'
 import type { ParameterValues } from '../catalog/parameter.js'

@@ -1,8 +1,7 @@
 import type { OutboxRow } from '../../base/message.js'
 import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
-import { codesIn, isOfCard, linksIn } from '../../jobs/outbox/message-text.js'
-import { outbox } from '../../jobs/outbox/outbox.js'
+import { codesIn, isOfCard, linksIn, outbox } from '../../jobs/outbox/outbox.js'
 import { newestFirst } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 

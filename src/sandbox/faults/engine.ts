@@ -1,8 +1,8 @@
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
-import { diskReasons } from '../../storage/disk-reasons.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
+import { diskReasons } from '../../storage/unavailable.js'
 import type {
   ArmedFault,
   FaultEngine,
