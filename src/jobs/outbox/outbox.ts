@@ -180,3 +180,5 @@ export const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' ||
 
 /** Excludes punctuation at the end of a URL. */
 const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g
+
+export const outboxFeature = { collections: [outbox] }

@@ -197,3 +197,5 @@ export function waitText(
     ? `The clock of this sandbox stands still. Move it on by ${seconds} seconds with POST /_sandbox/clock${more}`
     : `Try again in ${seconds} seconds${more}`
 }
+
+export const rateFeature = { collections: [rates, dailyCounts] }

@@ -1,5 +1,0 @@
-import { dailyCounts, rates } from './rate.js'
-
-export const rateFeature = {
-  collections: [rates, dailyCounts],
-}
