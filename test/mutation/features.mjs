@@ -3,11 +3,12 @@ const oidc = ['interaction', 'authorization', 'token', 'clients', 'session', 'co
   (part) => `contract/consent/oidc/oidc-${part}`,
 )
 
-/** Where the sources of a feature are: its folder in `src/`, or that of an adapter. @param {string} feature @returns {string[]} */
-export function filesOf(feature) {
-  const folder = feature.startsWith('adapters/') ? feature : `src/${feature}`
-  return feature === 'storage/rows' ? ['src/storage/*.ts'] : [`${folder}/**/*.{ts,tsx}`, `${folder}.ts`]
-}
+/** The folder of a feature or group. @param {string} name @returns {string} */
+export const folderOf = (name) => (/^adapters(\/|$)/.test(name) ? name : `src/${name}`)
+
+/** Where the sources of a feature are. @param {string} feature @returns {string[]} */
+export const filesOf = (feature) =>
+  feature === 'storage/rows' ? ['src/storage/*.ts'] : [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
 
 /**
  * The features whose rules are mutated, by their folders in `src/`, each with the tests that run against its mutants (in `test/`).
@@ -251,7 +252,14 @@ export const features = {
     'attacks/mail',
   ],
   'jobs/dead-letters': ['contract/jobs/dead-letters', 'contract/sandbox/controls'],
-  'jobs/events': ['contract/jobs/events', 'jobs/events', 'attacks/clock-jumps', 'contract/agents/mcp'],
+  'jobs/events': [
+    'jobs/events',
+    'contract/jobs/events',
+    'jobs/listeners',
+    'attacks/streams',
+    'attacks/clock-jumps',
+    'contract/agents/mcp',
+  ],
   'jobs/flows': ['jobs/flows', 'jobs/claims', 'contract/market/purchases'],
   'jobs/outbox': [
     'jobs/outbox',
@@ -274,9 +282,10 @@ export const features = {
     'attacks/growth',
     'attacks/limits-over-time',
   ],
-  'jobs/retention': ['jobs/sweep', 'jobs/retention-rules', 'attacks/clock-jumps'],
+  'jobs/retention': ['jobs/sweep', 'attacks/clock-jumps'],
   'jobs/retries': ['jobs/loop', 'jobs/outbox', 'jobs/claims'],
   'jobs/schedule': [
+    'jobs/work-parts',
     'jobs/sweep',
     'jobs/outbox',
     'contract/jobs/dead-letters',
@@ -284,14 +293,23 @@ export const features = {
     'contract/market/checkout/checkout-states',
     'contract/payments/transfers',
   ],
-  'jobs/upstream': ['jobs/upstream-call', 'jobs/upstream-answers', 'jobs/upstream-guard', 'contract/market/paywall'],
-  'jobs/watches': ['jobs/events', 'jobs/claims', 'contract/jobs/events'],
+  'jobs/upstream': [
+    'jobs/upstream-call',
+    'jobs/upstream-answers',
+    'jobs/upstream-guard',
+    'attacks/private-upstreams',
+    'contract/market/paywall',
+  ],
+  'jobs/watches': ['jobs/watches', 'jobs/listeners', 'contract/jobs/events'],
   'jobs/webhooks': ['jobs/webhooks', 'contract/jobs/webhooks'],
   'storage/history': ['storage/history', 'contract/sandbox/rewind', 'contract/sandbox/forks'],
   'storage/rows': [
     'storage/storage',
     'storage/collections',
     'storage/existing',
+    'storage/consistency',
+    'storage/pages',
+    'storage/data-file',
     'storage/sealing',
     'storage/unknown',
     'storage/snapshots',
