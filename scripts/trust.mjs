@@ -7,8 +7,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { features } from '../test/mutation/features.mjs'
-import { scoresOf } from '../test/mutation/report.mjs'
+import { features, folderOf } from '../test/mutation/features.mjs'
+import { sampleOf, scoresOf } from '../test/mutation/report.mjs'
 
 const page = 'docs/trust.md'
 const { values: options } = parseArgs({
@@ -103,11 +103,14 @@ function describeMutation() {
   const measuredParts = new Set(scores.map(({ name }) => name))
   const missing = Object.keys(features).filter((feature) => !measuredParts.has(feature))
   const rows = scores.map(({ name, killed, survived, ignored, score }) => {
-    const shown = name.includes('/') ? `\`src/${name}\`` : `**\`src/${name}\`**`
-    return [shown, killed, survived, ignored, score.toFixed(1)]
+    const shown = name.includes('/') ? `\`${folderOf(name)}\`` : `**\`${folderOf(name)}\`**`
+    const sample = sampleOf(name)
+    const part = sample ? `${Math.round(sample.share * 100)} %, chosen by ${sample.random}` : 'all'
+    return [shown, name.includes('/') ? part : '', killed, survived, ignored, score.toFixed(1)]
   })
-  const rest = missing.length > 0 ? `\n\nNot measured: ${missing.map((name) => `\`src/${name}\``).join(', ')}.` : ''
-  return `${table(['rules', 'noticed', 'survived', 'not counted', 'score'], rows)}${rest}`
+  const rest =
+    missing.length > 0 ? `\n\nNot measured: ${missing.map((name) => `\`${folderOf(name)}\``).join(', ')}.` : ''
+  return `${table(['rules', 'changes', 'noticed', 'survived', 'not counted', 'score'], rows)}${rest}`
 }
 
 /** What the last `npm run simulate` saw. */

@@ -1,5 +1,4 @@
 import { collections as all, schemaHistory } from '../../src/core.js'
-import { ignore } from '../../src/storage/ignore.js'
 import { assertKeys } from '../../src/storage/key.js'
 import { assertState, latestOf } from '../../src/storage/state.js'
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../src/storage/storage.js'
 import { migrateState, type SchemaHistory } from '../../src/storage/tables/migration.js'
 import { Transaction } from '../../src/storage/transaction.js'
+import { ignore } from '../../src/storage/unknown.js'
 import { readCommits, readContent, readCounters, SCHEMA_STORE, writeContent } from './indexeddb/content.js'
 import { Database } from './indexeddb/database.js'
 import { Rows, uniqueKeys } from './indexeddb/rows.js'

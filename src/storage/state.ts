@@ -67,3 +67,109 @@ export function copyState(state: State): State {
   for (const [name, list] of Object.entries(state.rows)) rows[name] = list.map(jsonCopy)
   return { ...state, counters: { ...state.counters }, rows }
 }
+
+/**
+ * A state as one JSON document: its head, then each collection with one row on a line. Pieces of it can be written and
+ * read one after the other, so a state may be larger than the longest text that an engine has.
+ */
+
+const CHARACTERS_PER_CHUNK = 1 << 16
+const ROWS = ',"rows":{'
+const END = '}}'
+
+export const stateText = ({ rows, ...head }: State): Generator<string> => inPieces(stateLines(head, rows))
+
+/** Joins lines to pieces of about 64 KiB. */
+export function* inPieces(lines: Iterable<string>): Generator<string> {
+  let piece = ''
+  for (const line of lines) {
+    piece += line
+    if (piece.length < CHARACTERS_PER_CHUNK) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+function* stateLines(head: Omit<State, 'rows'>, rows: State['rows']): Generator<string> {
+  yield `${JSON.stringify(head).slice(0, -1)}${ROWS}`
+  let comma = ''
+  for (const [name, list] of Object.entries(rows)) {
+    yield `${comma}\n${JSON.stringify(name)}:[`
+    let before = '\n'
+    for (const row of list) {
+      yield before + JSON.stringify(row)
+      before = ',\n'
+    }
+    yield '\n]'
+    comma = ','
+  }
+  yield `\n${END}\n`
+}
+
+/**
+ * Reads a document that `stateText` wrote, line by line, and any other JSON of a state that is not longer than a text
+ * may be. Every method throws a SyntaxError or a TypeError for what is no state.
+ */
+export class StateReader {
+  #head: Record<string, unknown> | undefined
+  readonly #rows: Record<string, Row[]> = {}
+  #list: Row[] | undefined
+  /** The lines so far, of a document that was not written line by line. */
+  #others: string[] | undefined
+  #hasEnded = false
+
+  /** Takes the next line, without its line break. */
+  add(line: string): void {
+    if (this.#others) this.#others.push(line)
+    else if (this.#head) this.#addPart(line)
+    else if (line.startsWith('{') && line.endsWith(ROWS)) this.#head = JSON.parse(`${line.slice(0, -ROWS.length)}}`)
+    else this.#others = [line]
+  }
+
+  /** The state, after the last line. Its rows are not checked. */
+  state(): State {
+    const document: unknown = this.#others ? JSON.parse(this.#others.join('\n')) : this.#document()
+    assertLists(document)
+    return document
+  }
+
+  #document(): object {
+    if (!this.#hasEnded) throw new SyntaxError('its end is missing')
+    return { ...this.#head, rows: this.#rows }
+  }
+
+  #addPart(line: string): void {
+    if (this.#hasEnded) {
+      if (line !== '') throw new SyntaxError('something follows its end')
+    } else if (line === END) this.#hasEnded = true
+    else if (line === ']' || line === '],') this.#list = undefined
+    else if (this.#list) this.#list.push(rowIn(line))
+    else {
+      if (!line.endsWith(':[')) throw new SyntaxError('a row is in no collection')
+      this.#list = []
+      this.#rows[JSON.parse(line.slice(0, -2))] = this.#list
+    }
+  }
+}
+
+function rowIn(line: string): Row {
+  const row: unknown = JSON.parse(line.endsWith(',') ? line.slice(0, -1) : line)
+  if (!isObject(row)) throw new TypeError('a line is not a row')
+  return row as unknown as Row // Whoever takes the state checks its rows.
+}
+
+/** Reads a whole document. Throws like `StateReader`. */
+export function parseState(bytes: Uint8Array): State {
+  const reader = new StateReader()
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+  for (let start = 0; start < bytes.length; ) {
+    const found = bytes.indexOf(LINE_BREAK, start)
+    const end = found < 0 ? bytes.length : found
+    reader.add(decoder.decode(bytes.subarray(start, end)))
+    start = end + 1
+  }
+  return reader.state()
+}
+
+const LINE_BREAK = 10

@@ -8,3 +8,6 @@ export const hasCode = (cause: unknown, code: string): boolean =>
 /** Whether a value is an object with fields: not an array, and not null. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Takes no notice of what a promise ends with, because others hear of it. */
+export function ignore(): void {}

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
-import { storageOver } from '../../src/storage/storage-over.js'
+import { storageOver } from '../../src/storage/service-storage.js'
 import { sampleIn } from '../support/open-metrics.js'
 import { stateOf, waitingMails } from '../support/scenes/waiting-mails.js'
 import { newWebhook, type Received, startWithReceivers, until, writeEvent } from '../support/scenes/webhooks.js'

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService } from '../../src/index.js'
-import { storageOver } from '../../src/storage/storage-over.js'
+import { storageOver } from '../../src/storage/service-storage.js'
 import { Transaction } from '../../src/storage/transaction.js'
 import { caller } from '../support/api.js'
 import { mailedCode, verify } from '../support/scenes/sign-in.js'

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { systemRandom } from '../../src/base/ports.js'
+import type { ServiceContext } from '../../src/http/context.js'
+import { type FlowClaims, runExclusively, takeOverAll } from '../../src/jobs/flows/flow.js'
 import { isHeld, newClaim } from '../../src/storage/claim.js'
-import type { Reader } from '../../src/storage/storage.js'
+import { allRows } from '../../src/storage/page.js'
+import { collection, type Reader } from '../../src/storage/storage.js'
 
 /** One process, which asks about those that share its storage. */
 function processOf(instance: string, alive?: ReadonlySet<string>) {
@@ -60,3 +63,75 @@ test('a process that is alone with its storage asks about nobody', async () => {
 test('a claim is held where nobody can tell who is alive', async () => {
   expect(await processOf('a').holds('b:1')).toBe(true)
 })
+
+interface ClaimedRow {
+  readonly id: number
+  readonly claim: string | null
+}
+
+const claimed = collection<ClaimedRow>()('claimed', {})
+
+/** What ends claims in rows of `claimed`, and notes which it ended. */
+function claimsOf(ended: (string | null)[]): FlowClaims<ClaimedRow> {
+  return {
+    timer: 'end_claim',
+    longestMs: () => 1000,
+    find: (tx, subject) => tx.get(claimed, Number(subject)),
+    all: (tx) => allRows(tx, claimed, { index: 'id', prefix: [] }),
+    tokenOf: ({ claim }) => claim,
+    claimedAt: async () => 0,
+    async end(tx, row) {
+      ended.push(row.claim)
+      tx.put(claimed, { ...row, claim: null })
+    },
+  }
+}
+
+test('a start ends the claims that nobody holds, and no other', async () => {
+  const { process, ongoing } = processOf('a', new Set(['b']))
+  ongoing.set('a:now', undefined)
+  const all = [null, 'a:now', 'a:before', 'b:1', 'c:1']
+  const ended: (string | null)[] = []
+  await process.storage.write(async (tx) => {
+    for (const [id, claim] of all.entries()) tx.put(claimed, { id, claim })
+    const service = process as unknown as ServiceContext // `end` ignores it.
+    await takeOverAll(tx, claimsOf(ended), { service, claimant: process })
+  })
+  expect(ended).toEqual(['a:before', 'c:1'])
+  const left = (await process.storage.export()).rows.claimed as readonly unknown[] as readonly ClaimedRow[]
+  expect(left.map(({ claim }) => claim)).toEqual([null, 'a:now', null, 'b:1', null])
+})
+
+test.each([
+  ['nobody holds it', 'c:1', 'c:1', [], ['c:1']],
+  ['a living process has claimed it since', 'c:1', 'b:2', ['b'], []],
+  ['another process that has died since has claimed it', 'c:1', 'd:2', [], []],
+  ['its claim has ended since', 'c:1', null, [], []],
+  ['its holder turns out to be alive', 'c:1', 'c:1', ['c'], []],
+  ['a living process holds it', 'b:1', 'b:1', ['b'], []],
+])(
+  'who waits for a claim ends it only if it is the one that was seen, and is free: %s',
+  async (_, seen, now, alive, expected) => {
+    const living = new Set(seen.startsWith('b') ? ['b'] : [])
+    const { process } = processOf('a', living)
+    const ended: (string | null)[] = []
+    const set = (claim: string | null) => process.storage.write(async (tx) => tx.put(claimed, { id: 1, claim }))
+    await set(seen)
+    const service = {
+      ...process,
+      alarm: { set: () => () => {} },
+      background: {
+        watch: async (_options: unknown, read: (tx: Reader) => Promise<unknown>) => {
+          const value = await process.storage.read(read)
+          // Between the look and the write.
+          await set(now)
+          for (const name of alive) living.add(name)
+          return { value, changed: Promise.resolve(false), end: () => {} }
+        },
+      },
+    } as unknown as ServiceContext // As much of it as a wait needs.
+    const look = async (tx: Reader) => (await tx.get(claimed, 1)) as ClaimedRow
+    expect(await runExclusively(claimsOf(ended), { look, run: async () => undefined }, service)).toBeUndefined()
+    expect(ended).toEqual(expected)
+  },
+)

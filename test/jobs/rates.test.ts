@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { Problem } from '../../src/base/problem.js'
-import { addDaily } from '../../src/jobs/rates/daily-count.js'
-import { attemptsOf, countRate, type RateLimit, rates, spendRate, uncountRate } from '../../src/jobs/rates/rate.js'
+import {
+  addDaily,
+  attemptsOf,
+  countRate,
+  type RateLimit,
+  rates,
+  spendRate,
+  uncountRate,
+} from '../../src/jobs/rates/rate.js'
 
 const LIMIT: RateLimit = { kind: 'test', most: 3, windowMs: 60_000, code: 'too_many_calls' }
 const AT = Date.UTC(2031, 4, 1, 12)

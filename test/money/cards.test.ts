@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import type { ChargeResult } from '../../src/index.js'
+import { isChargeable } from '../../src/money/cards/charge.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { countingCards, handAlarm, keptOpen, never, prepared, started } from '../support/scenes/card-processors.js'
 import { expectProblem, expectSoundLedger } from '../support/scenes/market.js'
@@ -267,3 +268,18 @@ test('an emptied outbox keeps unsettled charges, among many messages', async () 
   expect(await charges()).toEqual([])
   await service.close()
 })
+
+test.each([0, 1, 2, 3, 4, 6, 8, 12])(
+  'with %i decimals, a card is charged whole cents, and half a unit or more',
+  (decimals) => {
+    const one = 10n ** BigInt(decimals)
+    // A quantity with fewer decimals has no parts of a cent.
+    const cent = decimals > 2 ? one / 100n : 1n
+    const half = (one + 1n) / 2n
+    expect(isChargeable(half, { decimals })).toBe(true)
+    expect(isChargeable(half - cent, { decimals })).toBe(false)
+    expect(isChargeable(one + cent, { decimals })).toBe(true)
+    for (const part of [cent / 2n, cent / 10n, cent - 1n, 1n].filter((part) => part > 0n && part < cent))
+      expect(isChargeable(one + part, { decimals })).toBe(false)
+  },
+)

@@ -12,6 +12,12 @@ function filesOf(feature) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).files : {}
 }
 
+/** Which part of the mutants the last run of a feature chose. Undefined if it ran all. @param {string} feature @returns {{ share: number, random: number } | undefined} */
+export function sampleOf(feature) {
+  const path = `.mutation/${feature}/sample.json`
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined
+}
+
 /** How many mutants were killed and how many survived, for each group and each of its features that has been run. @param {readonly string[]} features @returns {Score[]} */
 export function scoresOf(features) {
   const groups = [...new Set(features.map((feature) => feature.split('/')[0] ?? ''))]

@@ -1,18 +1,26 @@
 // `npm run test:mutation`: changes the rules of each feature in small ways, one at a time, and counts the changes that no test notices.
 // `npm run test:mutation -- money payments/topups` does so for these. `--report` only shows what the last runs found.
 // `--concurrency 1` leaves a busy machine more room, or lets two features run side by side.
+// `--sample 0.1 --random 7` runs a tenth of the mutants, which the random number chooses, and records both.
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Stryker } from '@stryker-mutator/core'
-import { features } from './features.mjs'
+import { features, filesOf } from './features.mjs'
 import { scoresOf, survivorsOf } from './report.mjs'
 
 /** A group below this score fails. */
 const WANTED = 85
 
 const { values, positionals } = parseArgs({
-  options: { report: { type: 'boolean', default: false }, concurrency: { type: 'string', default: '2' } },
+  options: {
+    report: { type: 'boolean', default: false },
+    concurrency: { type: 'string', default: '2' },
+    sample: { type: 'string' },
+    random: { type: 'string', default: '1' },
+  },
   allowPositionals: true,
 })
 const chosen = Object.keys(features).filter(
@@ -30,31 +38,40 @@ async function mutate(feature) {
   const folder = `.mutation/${feature}`
   // For vitest.config.ts, in the processes that Stryker starts.
   process.env.FARTHING_MUTATION_TESTS = features[feature]?.join()
+  const isSample = values.sample !== undefined
+  const sample = JSON.stringify({ share: Number(values.sample), random: Number(values.random) })
+  process.env.FARTHING_MUTATION_SAMPLE = sample
+  mkdirSync(folder, { recursive: true })
   const stryker = new Stryker({
     testRunner: 'vitest',
     plugins: [
       fileURLToPath(import.meta.resolve('@stryker-mutator/vitest-runner')),
       fileURLToPath(import.meta.resolve('./texts.mjs')),
+      fileURLToPath(import.meta.resolve('./sample.mjs')),
     ],
+    checkers: isSample ? ['sample'] : [],
     ignorers: ['texts'],
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
-    mutate: [`src/${feature}/**/*.{ts,tsx}`, '!**/descriptions.ts'],
+    mutate: [...filesOf(feature), '!**/{descriptions,problem-pages}.ts', '!**/*.client.*'],
     // What a module evaluates once, as it loads, is tables: routes, schemas, texts. Other tests read those as a whole.
     ignoreStatic: true,
     coverageAnalysis: 'perTest',
     concurrency: Number(values.concurrency),
     // On a busy machine a slow run is no endless one.
     timeoutMS: 30_000,
-    incremental: true,
+    // What is not in a sample has no result that a later run may take over.
+    incremental: !isSample,
     incrementalFile: `${folder}/incremental.json`,
     tempDirName: `${folder}/tmp`,
-    ignorePatterns: ['dist', 'docs', 'examples', '.mutation', '.farthing', '.clients'],
+    ignorePatterns: ['dist', 'docs/*', '!docs/guides', 'examples', '.mutation', '.farthing', '.clients'],
     reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: `${folder}/report.json` },
     disableTypeChecks: false,
     warnings: { slow: false },
   })
   await stryker.runMutationTest()
+  if (isSample) writeFileSync(`${folder}/sample.json`, sample)
+  else rmSync(`${folder}/sample.json`, { force: true })
 }
 
 if (!values.report) for (const feature of chosen) await mutate(feature)

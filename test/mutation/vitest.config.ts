@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { browserScript } from '../../scripts/browser-script.js'
+import { folderFiles } from '../../scripts/folder-files.js'
 import { fontBytes } from '../../scripts/font-bytes.js'
 import { endThread, keptPool } from './kept-worker.js'
 
@@ -21,6 +22,7 @@ export default defineConfig({
   plugins: [
     browserScript(),
     fontBytes(),
+    folderFiles(),
     {
       name: 'kept-pool',
       // Stryker's runner asks for the pool "threads". This is later.

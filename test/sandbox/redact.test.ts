@@ -42,7 +42,7 @@ test.each([
 })
 
 const hex = '0123456789abcdef'.repeat(2)
-test.each([
+const SHOWN = [
   ['{"nonce":"a\\"b","id":1}', '{"nonce":"[redacted]","id":1}'],
   ['{"code":"123456","token":"t"}', '{"code":"[redacted]","token":"[redacted]"}'],
   ['{"codes":["1","2"],"n":1}', '{"codes":"[redacted]","n":1}'],
@@ -53,6 +53,14 @@ test.each([
   [`see /checkout/co_${hex} now`, 'see /checkout/[redacted] now'],
   [`see /account-choice/${'x'.repeat(43)}`, 'see /account-choice/[redacted]'],
   ['see eyJhbGciOiJF.eyJz.c2ln', 'see [redacted]'],
-])('makes of %s: %s', (text, shown) => {
+  ['see https://user:pass@example.test/', 'see https://[redacted]@example.test/'],
+  ['return_to=%2Fpay%3Ftoken%3Dabcdef', 'return_to=%2Fpay%3Ftoken%3D[redacted]'],
+] as const
+test.each(SHOWN)('makes of %s: %s', (text, shown) => {
   expect(redact(text)).toBe(shown)
+})
+
+test.each(SHOWN)('makes of %s three times: %s each time', (text, shown) => {
+  for (const between of /^\w+=/.test(text) ? ['&'] : ['\n', ' '])
+    expect(redact(Array(3).fill(text).join(between))).toBe(Array(3).fill(shown).join(between))
 })

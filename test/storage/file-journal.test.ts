@@ -132,3 +132,21 @@ describe('the journal', () => {
     }
   })
 })
+
+test.each(['data file', 'part'])(
+  'half a line at the end of a %s is gone from the disk once its storage is open',
+  async (which) => {
+    for (const [n, length] of [1, 7, 20, -1].entries()) {
+      const { file, parts } = await leftAfter([10 * n + 1, 10 * n + 2], 1 << 20)
+      const path = which === 'part' ? (parts[0] ?? '') : file
+      const whole = await readFile(path)
+      const lastLine = whole.subarray(whole.lastIndexOf('\n', whole.length - 2) + 1)
+      await writeFile(path, Buffer.concat([whole, lastLine.subarray(0, length)]))
+      const storage = await open({ file, wholeLimit: 0 })
+      expect((await readFile(path)).equals(whole), `${length}`).toBe(true)
+      await put(storage, { id: 1000 + n })
+      await storage.close()
+      expect(await idsIn(await open({ file }))).toContain(1000 + n)
+    }
+  },
+)

@@ -1,5 +1,9 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { partFile, partsBeside } from '../../adapters/storage/file/journal-part.js'
+import { salvage } from '../../adapters/storage/file/backup.js'
+import { readStored } from '../../adapters/storage/file/stored.js'
 import { idsIn, useFileStorages } from '../support/storage/file-storages.js'
 import { put } from './cases.js'
 
@@ -21,3 +25,26 @@ test('a part that begins while the data file is rewritten stays', async () => {
   expect(await idsIn(await open())).toEqual(ids)
   expect((await partsOf()).length).toBeLessThan(300)
 })
+
+test('the parts beside a data file are in the order of their numbers, however many digits these have', async () => {
+  const file = join(storages.directory, 'other.json')
+  const numbers = [1, 2, 9, 10, 11, 99, 100, 999_999_999, 1_000_000_000, 12_345_678_901]
+  for (const journal of numbers.toReversed()) await writeFile(partFile(file, { journal, id: '0a' }), '')
+  expect((await partsBeside(file)).map(({ journal }) => journal)).toEqual(numbers)
+})
+
+test.each([9, 10, 11, 12, 25])(
+  'a journal of %i parts is read whole, and salvaged whole without its data file',
+  async (count) => {
+    const ids = Array.from({ length: count }, (_, n) => n + 1)
+    const storage = await open({ partBytes: 0, journalLimit: 1 << 30 })
+    for (const id of ids) await put(storage, { id })
+    const left = await leave(`killed after ${count}`)
+    const { journal } = await readStored(left)
+    expect(journal.parts.map((part) => part.journal)).toEqual(ids)
+    expect(await idsIn(await open({ file: left }))).toEqual(ids)
+    const again = await leave(`salvaged after ${count}`)
+    const { tables, losses } = await salvage(again)
+    expect([tables.rowsIn('notes').length, losses]).toEqual([count, []])
+  },
+)

@@ -4,7 +4,15 @@ import { indexedDbStorage, StorageFull } from '../../adapters/storage/indexeddb.
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { collections, createService } from '../../src/index.js'
 import { SCHEMA } from '../../src/migrations/schema.js'
-import { type AnyCollection, type State, StorageUnavailable, UniqueViolation } from '../../src/storage/storage.js'
+import {
+  type AnyCollection,
+  collection,
+  type Index,
+  type Row,
+  type State,
+  StorageUnavailable,
+  UniqueViolation,
+} from '../../src/storage/storage.js'
 import { durableStorageContract, storageContract } from '../storage.contract.js'
 import { createIndexedDb } from '../support/storage/indexeddb-durable.js'
 import { useTabs } from '../support/storage/indexeddb-tabs.js'
@@ -196,4 +204,39 @@ describe('a write that the browser fails', () => {
     await expect(put(storage, { id: 1 }, { id: 2, body: () => {} })).rejects.toThrow('A row is not plain JSON')
     expect(await idsOf(storage, {})).toEqual([])
   })
+})
+
+interface Entry extends Row {
+  readonly id: number
+  readonly a: string
+  readonly b: string
+}
+
+test('finds by the indexes that are declared now, whatever they were in the release before', async () => {
+  const rows: Entry[] = [1, 2, 3, 4, 5, 6].map((id) => ({ id, a: 'xyz'[id % 3] ?? '', b: 'pq'[id % 2] ?? '' }))
+  const layouts: Record<string, Index<Entry>>[] = [
+    {},
+    { one: { fields: ['a'] } },
+    { one: { fields: ['b'] } },
+    { one: { fields: ['a', 'b'] } },
+    { one: { fields: ['b'] }, two: { fields: ['a'] } },
+    { two: { fields: ['b', 'a'] } },
+  ]
+  const entries = (layout: Record<string, Index<Entry>>) => collection<Entry>()('entries', layout)
+  const first = tab({ collections: [entries({})] })
+  await first.write(async (tx) => rows.forEach((row) => tx.put(entries({}), row)))
+  await first.close()
+  const pairs = layouts.flatMap((before) => layouts.map((after) => [before, after]))
+  for (const [at, layout] of pairs.flat().entries()) {
+    const storage = tab({ collections: [entries(layout)] })
+    expect(await storage.read((tx) => tx.get(entries(layout), 1))).toEqual(rows[0])
+    for (const [index, { fields }] of Object.entries(layout)) {
+      const found = await storage.read((tx) => tx.find(entries(layout), { index, prefix: [], limit: 9 }))
+      const keyOf = (row: Entry) => [...fields.map((field) => row[field]), row.id].join()
+      const expected = rows.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+      expect(found, `${at} ${index}`).toEqual(expected)
+    }
+    await storage.close()
+    expect((await tabs.layout()).stores['rows.entries']).toEqual(Object.keys(layout))
+  }
 })

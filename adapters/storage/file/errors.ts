@@ -1,4 +1,4 @@
-import { diskReasons } from '../../../src/storage/disk-reasons.js'
+import { diskReasons } from '../../../src/storage/unavailable.js'
 import { hasCode } from '../../../src/storage/unknown.js'
 
 /** A file of the storage is unreadable or damaged. Nothing was changed. The message says what to do. */

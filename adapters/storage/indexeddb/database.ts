@@ -1,6 +1,6 @@
 import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
-import { ignore } from '../../../src/storage/ignore.js'
 import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
+import { ignore } from '../../../src/storage/unknown.js'
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
 import {
   COUNTERS,

@@ -1,7 +1,6 @@
 import type * as z from 'zod/mini'
 import { Problem, problem } from '../../base/problem.js'
-import { ROW_DEPTH } from '../../storage/state.js'
-import { parseState } from '../../storage/state-text.js'
+import { parseState, ROW_DEPTH } from '../../storage/state.js'
 import { StorageUnavailable } from '../../storage/storage.js'
 import { checkShape, fieldRefused } from './field.js'
 import type { HeldBody } from './held-bodies.js'

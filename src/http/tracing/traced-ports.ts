@@ -1,9 +1,8 @@
 import type { Upstream, UpstreamRequest } from '../../base/ports.js'
 import { Problem } from '../../base/problem.js'
 import type { NewSpan, SpanAttributes, Tracer, TraceSpan } from '../../base/tracer.js'
-import { bothObservers, type ServiceStorage, type StorageObserver } from '../../storage/service-storage.js'
+import { bothObservers, OverStorage, type ServiceStorage, type StorageObserver } from '../../storage/service-storage.js'
 import type { Reader } from '../../storage/storage.js'
-import { OverStorage } from '../../storage/storage-over.js'
 import type { RowChange, Transaction } from '../../storage/transaction.js'
 import type { ServiceContext } from '../context.js'
 

@@ -3,7 +3,7 @@ import { userIdOf } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
-import { addDaily, countDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/daily-count.js'
+import { addDaily, countDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/rate.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isProven, users } from './user.js'
 

@@ -3,8 +3,7 @@ import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import { countedDaily } from '../../storage/growth.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { matchesPattern } from './event-pattern.js'
-import type { EventType } from './event-types.js'
+import { type EventType, matchesPattern } from './event-types.js'
 
 /** Also an email address that nobody has proven, by its digest: the events of mails to it wait for whoever proves it. */
 export type EventOwner = Owner | `address:${string}`

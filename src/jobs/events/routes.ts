@@ -2,8 +2,7 @@ import { component, IdPath, pageOf, pageQuery, UnixSeconds, z } from '../../http
 import { streamed } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createEvent, listEvents, readEvent } from './event.js'
-import { followEvents } from './follow.js'
-import { leaving, takeStream } from './streams.js'
+import { followEvents, leaving, takeStream } from './streams.js'
 
 const Event = component('Event', {
   id: z.Id,

@@ -7,12 +7,10 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import type { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
 import { isAnyAhead, redate, runInParts } from '../schedule/due.js'
-import { claimDue, type Sharing } from './claiming.js'
+import { claimDue, type DueSearch, findDue, inOrder, type Lane, lanes, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
-import { type DueSearch, findDue, inOrder, type Lane, lanes } from './lane.js'
 import { outbox } from './outbox.js'
-import { endTurns, findTurns, findWhetherTurnsWait } from './share-turns.js'
-import { type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
+import { endTurns, findTurns, findWhetherTurnsWait, type Sharer, Shares, SlowSharers, sharerOf } from './shares.js'
 
 /** How soon to look again at messages that others hold: their process may end. */
 const HELD_CHECK_MS = 5000

@@ -14,10 +14,9 @@ import type { ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { CommitRecord, Transaction } from '../../storage/transaction.js'
-import { drawJitter } from '../retries/wait.js'
-import { MOST_TRIES, waitAfter } from '../schedule/due.js'
+import { drawJitter, MOST_TRIES, waitAfter } from '../schedule/due.js'
 import { endMessage, NOT_DUE, outbox } from './outbox.js'
-import { freePlace } from './queue.js'
+import { freePlace } from './shares.js'
 
 /** Takes messages of one kind to their port and records what it answers. */
 export interface DeliveryHandler<M extends OutboxRow, Result> {

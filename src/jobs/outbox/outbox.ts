@@ -167,3 +167,18 @@ export const endMessage = <M extends OutboxRow>(message: M, status: DeliveryOutc
 
 /** What a message has that nobody is to try. */
 export const NOT_DUE = { due_at: null, due_set_at: null, claim: null } as const
+
+/** Returns the codes of six digits in the text of a message. */
+export const codesIn = ({ kind, text }: OutboxRow): string[] =>
+  // An amount is not a code.
+  isOfCard(kind) ? [] : (text.replace(LINK, '').match(/\b\d{6}\b/g) ?? [])
+
+/** Returns the URLs in the text of a message. */
+export const linksIn = ({ text }: OutboxRow): string[] => text.match(LINK) ?? []
+
+export const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
+
+/** Excludes punctuation at the end of a URL. */
+const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g
+
+export const outboxFeature = { collections: [outbox] }

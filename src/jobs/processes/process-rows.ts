@@ -80,3 +80,5 @@ export function withProcesses(state: State, own: readonly ProcessRow[]): State {
 }
 
 const isAboutProcesses = (id: string): boolean => id === CONTROL || id.startsWith(PROCESS)
+
+export const processFeature = { collections: [processes] }

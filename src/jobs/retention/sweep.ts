@@ -1,4 +1,3 @@
-import type { ServiceContext } from '../../http/context.js'
 import { indexNamed, keyIn } from '../../storage/key.js'
 import { DAY, isSwept, keptFor, type Sweeping, type SweptRule } from '../../storage/retention.js'
 import type { AnyCollection, Key, Reader, Row, Writer } from '../../storage/storage.js'
@@ -24,7 +23,7 @@ interface SweepProgress {
   /** Absent before the first transaction. */
   readonly place?: SweepPlace
   /** The earliest time at which a row that was seen may go. */
-  readonly next?: number
+  readonly next?: number | undefined
 }
 
 /**
@@ -37,36 +36,28 @@ export const sweepOver =
     const at = service.clock.now()
     const begun: SweepProgress = subject === '' ? { due: at, since: at } : JSON.parse(subject)
     // A clock that jumped may be corrected. Nothing that is still valid then must be gone.
-    if (!begun.place && at - begun.due > DAY) return planSweep(tx, { since: begun.since, due: at + HOUR }, at)
-    const { removed, place, next } = await sweepPiece(tx, collections, begun, { ...sweepingOf(service), at })
+    if (!begun.place && at - begun.due > DAY)
+      return void (await planSweep(tx, { since: begun.since, due: at + HOUR }, at))
+    const { instance, ongoing, storage, limits } = service
+    const sweeping = { instance, ongoing, storage, limits, at }
+    const { removed, place, next } = await sweepPiece(tx, collections, begun, sweeping)
     const since = removed.size > 0 ? at : Math.min(begun.since, at)
-    if (!place) return planSweep(tx, { since, due: nextDue({ at, since, next }) }, at)
-    const progress: SweepProgress = { due: begun.due, since, place, ...(next !== undefined && { next }) }
-    await setTimer(tx, { kind: SWEEP, subject: JSON.stringify(progress), at, now: at })
+    const due = place ? begun.due : nextDue(at, since, next)
+    await planSweep(tx, place ? { due, since, place, next } : { due, since }, at)
   }
 
 /**
  * The next sweep comes when the next row may go, but an hour later at least and a day later at most. After a long time
  * in which nothing went, it may come later, so that a clock that is moved by years causes few sweeps.
  */
-function nextDue({
-  at,
-  since,
-  next = Number.POSITIVE_INFINITY,
-}: {
-  at: number
-  since: number
-  next?: number | undefined
-}) {
+function nextDue(at: number, since: number, next = Number.POSITIVE_INFINITY): number {
   const longest = Math.max(DAY, Math.floor((at - since) / 16))
   return Math.min(Math.max(next, at + HOUR), at + longest)
 }
 
-const sweepingOf = ({ instance, ongoing, storage, limits }: ServiceContext) => ({ instance, ongoing, storage, limits })
-
-async function planSweep(tx: Writer, planned: Pick<SweepProgress, 'due' | 'since'>, now: number): Promise<void> {
-  await setTimer(tx, { kind: SWEEP, subject: JSON.stringify(planned), at: planned.due, now })
-}
+/** Continues at once, or at `due` if it has no place. */
+const planSweep = (tx: Writer, progress: SweepProgress, now: number) =>
+  setTimer(tx, { kind: SWEEP, subject: JSON.stringify(progress), at: progress.place ? now : progress.due, now })
 
 /** What one transaction of a sweep did. */
 export interface SweptPiece {
@@ -74,7 +65,7 @@ export interface SweptPiece {
   readonly removed: ReadonlyMap<string, number>
   /** Where the next transaction continues. Undefined at the end. */
   readonly place?: SweepPlace
-  readonly next?: number
+  readonly next: number | undefined
 }
 
 /** Removes rows until about `SWEEP_ROWS` were read. */
@@ -96,9 +87,9 @@ export async function sweepPiece(
     if (seen.removed > 0) removed.set(collection.name, (removed.get(collection.name) ?? 0) + seen.removed)
     if (seen.next !== undefined) next = Math.min(next ?? seen.next, seen.next)
     const rest = seen.after ? { ...place, after: seen.after } : left > 0 ? undefined : placeAfter(parts, place)
-    if (rest) return { removed, place: rest, ...(next !== undefined && { next }) }
+    if (rest) return { removed, place: rest, next }
   }
-  return { removed, ...(next !== undefined && { next }) }
+  return { removed, next }
 }
 
 /** A collection that is swept, or a part of it that its rule names. */
@@ -122,19 +113,11 @@ const isSamePart = (a: SweepPlace, b: SweepPlace): boolean => a.collection === b
 const placeAfter = (parts: readonly SweepPart[], place: SweepPlace): SweepPlace | undefined =>
   parts[parts.findIndex((part) => isSamePart(part.place, place)) + 1]?.place
 
-interface SeenPart {
-  readonly read: number
-  readonly removed: number
-  readonly next?: number
-  /** The key of the last row, if rows after it may be over too. */
-  readonly after?: readonly Key[]
-}
-
 async function sweepPart(
   tx: Writer,
   { collection, rule, place, left }: SweepPart & { readonly left: number },
   sweeping: Sweeping,
-): Promise<SeenPart> {
+) {
   const most = rule.belongings?.most ?? 0
   const limit = Math.max(1, Math.min(Math.floor(left / (1 + most)), rule.rowsAtOnce ?? left))
   const prefix = prefixesOf(rule)[place.part] ?? []
@@ -150,16 +133,13 @@ async function sweepPart(
   return {
     read: rows.length + over.length * most,
     removed: over.length,
-    ...(next !== undefined && { next }),
-    ...(!isWhole && { after: keyIn(indexNamed(collection, rule.index), last) }),
+    next,
+    // Rows after the last one may be over too.
+    after: isWhole ? undefined : keyIn(indexNamed(collection, rule.index), last),
   }
 }
 
-interface Judging {
-  readonly collection: AnyCollection
-  readonly rule: SweptRule<Row>
-  readonly prefix: readonly Key[]
-}
+type Judging = Omit<SweepPart, 'place'> & { readonly prefix: readonly Key[] }
 
 /** Returns the rows to remove, and when the first row goes that is still kept. The rows after that one go later. */
 async function judge(
@@ -167,7 +147,7 @@ async function judge(
   { collection, rule, prefix }: Judging,
   rows: readonly Row[],
   sweeping: Sweeping,
-): Promise<{ over: Row[]; next?: number }> {
+): Promise<{ over: Row[]; next: number | undefined }> {
   const { at, limits } = sweeping
   const kept = keptFor(rule, limits)
   const ends = rule.endsOf ? await rule.endsOf(tx, rows) : rows.map((row) => endIn(collection, { rule, prefix }, row))
@@ -188,7 +168,7 @@ async function judge(
   }
   const spared = due.length > 0 ? await rule.spared?.(tx, due, sweeping) : undefined
   const stays = ({ id }: Row) => spared?.has(id) || (rule.keepsNewest && id === newest)
-  return { over: due.filter((row) => !stays(row)), ...(next !== undefined && { next }) }
+  return { over: due.filter((row) => !stays(row)), next }
 }
 
 /** The highest id of a collection whose ids are numbers. */

@@ -1,6 +1,24 @@
 import type { ServiceContext } from '../../http/context.js'
 import { StorageClosed } from '../../storage/storage.js'
 
+/** Runs jobs one after the other, in the order in which they come. */
+export class Mutex {
+  #last: Promise<void> = Promise.resolve()
+
+  /** Runs a job when all earlier ones have ended. */
+  async run<T>(job: () => Promise<T>): Promise<T> {
+    const before = this.#last
+    let end = () => {}
+    this.#last = new Promise((resolve) => (end = resolve))
+    await before
+    try {
+      return await job()
+    } finally {
+      end()
+    }
+  }
+}
+
 /** How soon a round that failed is followed by another: soon the first time, then twice as late each time. */
 const AGAIN_MS = 100
 const LATEST_AGAIN_MS = 5000

@@ -3,8 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { ObservedStorage } from '../../storage/service-storage.js'
 import type { Storage, Writer } from '../../storage/storage.js'
 import type { CommitRecord, Transaction } from '../../storage/transaction.js'
-import { drawJitter } from '../retries/wait.js'
-import { isAnyAhead, MOST_TRIES, redate, runInParts, type WorkPart, waitAfter } from './due.js'
+import { drawJitter, isAnyAhead, MOST_TRIES, redate, runInParts, type WorkPart, waitAfter } from './due.js'
 import { dueTimers, nextTimerDue, type TimerJob, type TimerRow, timers } from './timer.js'
 
 const MINUTE = 60_000

@@ -65,3 +65,5 @@ export async function nextTimerDue(tx: Reader): Promise<number | undefined> {
   const [first] = await tx.find(timers, { index: 'byDue', prefix: [], limit: 1 })
   return first?.due_at ?? undefined
 }
+
+export const timerFeature = { collections: [timers] }

@@ -128,3 +128,6 @@ const hostnameWithoutDots = ({ hostname }: URL): string => withoutEnd(hostname, 
 
 const isBelow = (name: string, parents: readonly string[]): boolean =>
   parents.some((parent) => name === parent || name.endsWith(`.${parent}`))
+
+/** A value as text in an upstream URL's query: strings unchanged, everything else as JSON. */
+export const queryText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,9 +1,52 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { bytesOf } from '../../base/encoding.js'
 import type { Random } from '../../base/ports.js'
-import { base64Of, newSigningKey, PRIVATE_KEY, publicKeyIn, signEd25519 } from './ed25519.js'
+import { problem } from '../../base/problem.js'
+
+/** What a stored private key begins with. The Base64 behind it is the seed and the public key, 32 bytes each. */
+export const PRIVATE_KEY = 'whsk_'
+const PUBLIC_KEY = 'whpk_'
+const SEED_BYTES = 32
+
+/** A private key in PKCS #8 without its seed (RFC 8410 section 7). */
+const PKCS8 = hexToBytes('302e020100300506032b657004220420')
+
+export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+
+/** A new key pair for signatures of deliveries. Throws `field_invalid` where the runtime has no Ed25519. */
+export async function newSigningKey(random: Random): Promise<string> {
+  const seed = Uint8Array.from(random.bytes(SEED_BYTES))
+  try {
+    const { x } = await crypto.subtle.exportKey('jwk', await privateKeyOf(seed, true))
+    return `${PRIVATE_KEY}${base64Of(concatBytes(seed, bytesOf(x ?? '')))}`
+  } catch (cause) {
+    if (!(cause instanceof DOMException && cause.name === 'NotSupportedError')) throw cause
+    throw problem('field_invalid', {
+      detail: 'The runtime of this service has no Ed25519. "signature" must be "hmac-sha256".',
+      fields: { field: 'signature' },
+      cause,
+    })
+  }
+}
+
+/** The public key of a stored private key: `whpk_` and Base64. */
+export const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(keyParts(key).publicKey)}`
+
+/** Signs a text. Returns Base64. */
+export async function signEd25519(key: string, text: string): Promise<string> {
+  const { seed } = keyParts(key)
+  return base64Of(new Uint8Array(await crypto.subtle.sign('Ed25519', await privateKeyOf(seed), utf8ToBytes(text))))
+}
+
+function keyParts(key: string) {
+  const bytes = bytesOf(key.slice(PRIVATE_KEY.length))
+  return { seed: bytes.subarray(0, SEED_BYTES), publicKey: bytes.subarray(SEED_BYTES) }
+}
+
+const privateKeyOf = (seed: Uint8Array, isExtractable = false): Promise<CryptoKey> =>
+  crypto.subtle.importKey('pkcs8', Uint8Array.from(concatBytes(PKCS8, seed)), 'Ed25519', isExtractable, ['sign'])
 
 const PREFIX = 'whsec_'
 

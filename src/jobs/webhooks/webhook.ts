@@ -6,8 +6,7 @@ import { newestFirst } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { events, recordEvent } from '../events/event.js'
-import { checkEventPatterns } from '../events/event-pattern.js'
-import type { EventType } from '../events/event-types.js'
+import { checkEventPatterns, type EventType } from '../events/event-types.js'
 import { checkUpstreamUrl, type UpstreamPolicy } from '../upstream/policy.js'
 import { newSecretOf, publicKeyOf, type SignatureKind, signatureKindOf } from './signature.js'
 import { type DisabledReason, PROGRESS, type WebhookRow, webhookProgress, webhooks } from './webhook-row.js'
@@ -38,11 +37,7 @@ const showSecret = (webhook: WebhookRow, at: number) => ({
   secret: signatureKindOf(webhook.secret) === 'hmac-sha256' ? webhook.secret : null,
 })
 
-interface WithFormerUntil extends WebhookRow {
-  readonly former_until: number
-}
-
-const isFormerSecretCurrent = (webhook: WebhookRow, at: number): webhook is WithFormerUntil =>
+const isFormerSecretCurrent = (webhook: WebhookRow, at: number): webhook is WebhookRow & { former_until: number } =>
   webhook.former_until !== null && webhook.former_until > at && webhook.former_until <= at + OVERLAP_MS
 
 /** The secrets that sign now, the latest first. Empty if another key encrypted them. */
@@ -51,10 +46,10 @@ export const currentSecrets = (webhook: WebhookRow, at: number): string[] => {
   return [webhook.secret, former].filter((secret) => secret !== '')
 }
 
-/** The fields that the owner of a webhook sets. */
+/** The fields that the owner of a webhook sets. A change leaves those as they are that it leaves out. */
 interface WebhookFields {
-  readonly url: string
-  readonly events: readonly string[]
+  readonly url?: string | undefined
+  readonly events?: readonly string[] | undefined
   readonly description?: string | null | undefined
 }
 
@@ -66,16 +61,11 @@ interface Acting {
 /** Creates a webhook. Throws `upstream_refused`, `field_invalid`, `too_many_webhooks`. */
 export async function createWebhook(
   tx: Writer,
-  {
-    url,
-    events: patterns,
-    description,
-    signature = 'hmac-sha256',
-    accountId,
-    at,
-  }: WebhookFields & { readonly signature?: SignatureKind | undefined } & Acting,
+  given: WebhookFields &
+    Pick<WebhookRow, 'url' | 'events'> & { readonly signature?: SignatureKind | undefined } & Acting,
   { random, ...policy }: UpstreamPolicy & Pick<ServiceContext, 'random'>,
 ) {
+  const { url, events: patterns, description, signature = 'hmac-sha256', accountId, at } = given
   checkEventPatterns(patterns)
   const own = await webhooksOf(tx, accountId)
   if (own.length >= MOST_WEBHOOKS) throw problem('too_many_webhooks')
@@ -130,15 +120,6 @@ export async function listWebhooks(
   return { webhooks: rows.map((row) => showWebhook(row, at)), next }
 }
 
-/** The fields of a change. What is left out stays. */
-interface WebhookChange {
-  readonly url?: string | undefined
-  readonly events?: readonly string[] | undefined
-  readonly description?: string | null | undefined
-  /** Default: `enabled`. */
-  readonly status?: WebhookRow['status'] | undefined
-}
-
 /**
  * Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`,
  * `field_invalid`.
@@ -146,9 +127,10 @@ interface WebhookChange {
 export async function updateWebhook(
   tx: Writer,
   id: number,
-  { url, events: patterns, description, status = 'enabled', accountId, at }: WebhookChange & Acting,
+  change: WebhookFields & { readonly status?: WebhookRow['status'] | undefined } & Acting,
   policy: UpstreamPolicy,
 ) {
+  const { url, events: patterns, description, status = 'enabled', accountId, at } = change
   const webhook = await ownWebhook(tx, id, accountId)
   if (patterns) checkEventPatterns(patterns)
   const changed: WebhookRow = {

@@ -1,6 +1,6 @@
 import { isAhead } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { FlowClaims } from '../../jobs/flows/takeover.js'
+import type { FlowClaims } from '../../jobs/flows/flow.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { heldCalls, reversePayment } from '../../payments/payments/held-payment.js'
 import { allRows } from '../../storage/page.js'

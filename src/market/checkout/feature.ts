@@ -1,4 +1,4 @@
-import { takeOverLate } from '../../jobs/flows/takeover.js'
+import { takeOverLate } from '../../jobs/flows/flow.js'
 import { checkoutCharges } from './charge.js'
 import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES, checkouts } from './checkout-row.js'
 

@@ -1,4 +1,4 @@
-import { takeOverLate } from '../../jobs/flows/takeover.js'
+import { takeOverLate } from '../../jobs/flows/flow.js'
 import { heldCalls, heldPayments } from './held-payment.js'
 import { paybacks } from './payback.js'
 import { payments } from './payment.js'

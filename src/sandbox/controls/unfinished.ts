@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { takeOverAll } from '../../jobs/flows/takeover.js'
+import { takeOverAll } from '../../jobs/flows/flow.js'
 import { checkoutAttempts } from '../../market/checkout/attempt.js'
 import { settleImports } from '../../payments/binder-imports/settle.js'
 import { heldPayments } from '../../payments/payments/held-payment.js'

@@ -2,9 +2,9 @@ import { problem } from '../../base/problem.js'
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
 import { describeFault } from '../../http/fields/field.js'
-import { diskReasons } from '../../storage/disk-reasons.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
+import { diskReasons } from '../../storage/unavailable.js'
 import type {
   ArmedFault,
   Fault,

@@ -11,7 +11,7 @@ import { clients, clientsOf, userClientSecret } from '../../identity/tokens/clie
 import { tokenForClient } from '../../identity/tokens/token.js'
 import { users } from '../../identity/users/user.js'
 import { events } from '../../jobs/events/event.js'
-import { codesIn } from '../../jobs/outbox/message-text.js'
+import { codesIn } from '../../jobs/outbox/outbox.js'
 import { outbox } from '../../jobs/outbox/outbox.js'
 import { payments } from '../../payments/payments/payment.js'
 import type { Collection, Row, Writer } from '../../storage/storage.js'

@@ -1,8 +1,8 @@
-import { ignore } from '../ignore.js'
+import { storageOver } from '../service-storage.js'
 import { type ImportOptions, OutcomeUnknown, type Replaced, type State, type Storage, type Writer } from '../storage.js'
-import { storageOver } from '../storage-over.js'
 import { Tables } from '../tables/tables.js'
 import { Transaction } from '../transaction.js'
+import { ignore } from '../unknown.js'
 
 /** A storage that tells what each commit replaced. */
 export type WatchedStorage = Storage & Required<Pick<Storage, 'watchCommits'>>

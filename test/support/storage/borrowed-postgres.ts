@@ -1,7 +1,7 @@
 import { postgresStorage } from '../../../adapters/storage/postgres.js'
 import { schemaHistory } from '../../../src/core.js'
+import { storageOver } from '../../../src/storage/service-storage.js'
 import { type Replaced, type Storage, StorageClosed } from '../../../src/storage/storage.js'
-import { storageOver } from '../../../src/storage/storage-over.js'
 import { newSchema, sharedPostgres } from './shared-url.js'
 
 /** A storage that services use one after another. */

@@ -6,8 +6,7 @@ import { clientFailures, clients } from '../../../identity/tokens/client.js'
 import { tokens } from '../../../identity/tokens/token.js'
 import { networkAt } from '../../../identity/users/responsible.js'
 import { userByEmail, users } from '../../../identity/users/user.js'
-import { codesIn } from '../../../jobs/outbox/message-text.js'
-import { outbox } from '../../../jobs/outbox/outbox.js'
+import { codesIn, outbox } from '../../../jobs/outbox/outbox.js'
 import { attemptsOf, rates } from '../../../jobs/rates/rate.js'
 import {
   createAccountFirst,

@@ -1,7 +1,6 @@
 import { HIDDEN } from '../../../base/text/redacted.js'
 import { events } from '../../../jobs/events/event.js'
-import { codesIn } from '../../../jobs/outbox/message-text.js'
-import { outbox } from '../../../jobs/outbox/outbox.js'
+import { codesIn, outbox } from '../../../jobs/outbox/outbox.js'
 import { timers } from '../../../jobs/schedule/timer.js'
 import { movements } from '../../../money/ledger/movement.js'
 import { twins } from '../../../money/twins/twin.js'

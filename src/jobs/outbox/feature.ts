@@ -1,5 +1,0 @@
-import { outbox } from './outbox.js'
-
-export const outboxFeature = {
-  collections: [outbox],
-}

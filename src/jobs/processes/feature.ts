@@ -1,5 +1,0 @@
-import { processes } from './process-rows.js'
-
-export const processFeature = {
-  collections: [processes],
-}

@@ -1,5 +1,0 @@
-import { timers } from './timer.js'
-
-export const timerFeature = {
-  collections: [timers],
-}
