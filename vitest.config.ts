@@ -58,7 +58,7 @@ export default defineConfig({
       'test/support/storage/shared-postgres.ts',
     ],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     // Of the contract: see test/support/contract/contract.ts.
     tags: [
       { name: 'everywhere', description: 'Runs on every runtime in Node, not only in process.' },
