@@ -73,7 +73,7 @@ const hasty = [
   /\bset(?:Default|DefaultNavigation)Timeout\((?:[1-5]?\d_?\d{3}|\d{1,4})\)/g,
 ]
 
-/** Each case that is declared with a tag runs on four runtimes, or with both on six, and each other one on one. */
+/** Each case that is declared with a tag runs on three runtimes, or with both on five, and each other one on one. */
 const tagged = /tags: (?:'everywhere'|\['everywhere', 'pages'\])/g
 const inPages = /\['everywhere', 'pages'\]/g
 
