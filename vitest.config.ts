@@ -58,10 +58,11 @@ export default defineConfig({
       'test/support/storage/shared-postgres.ts',
     ],
     // Much of a run waits for browsers and processes: more than one for each core keeps them busy.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     // Of the contract: see test/support/contract/contract.ts.
     tags: [
-      { name: 'everywhere', description: 'Runs on every runtime, not only on those that hold the whole contract.' },
+      { name: 'everywhere', description: 'Runs on every runtime in Node, not only in process.' },
+      { name: 'pages', description: 'Runs on every runtime in a browser too.' },
     ],
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.

@@ -73,8 +73,9 @@ const hasty = [
   /\bset(?:Default|DefaultNavigation)Timeout\((?:[1-5]?\d_?\d{3}|\d{1,4})\)/g,
 ]
 
-/** Each case that is declared with a tag runs on six runtimes, and each other one on one. */
-const tagged = /tags: 'everywhere'/g
+/** Each case that is declared with a tag runs on three runtimes, or with both on five, and each other one on one. */
+const tagged = /tags: (?:'everywhere'|\['everywhere', 'pages'\])/g
+const inPages = /\['everywhere', 'pages'\]/g
 
 describe('the contract', () => {
   it('runs whole in process only', () => {
@@ -86,6 +87,7 @@ describe('the contract', () => {
     const declared = places([/^ *it(\.each)?\(/gm], contract).length
     expect(declared).toBeGreaterThan(700)
     expect(places([tagged], contract).length / declared).toBeLessThan(0.25)
+    expect(places([inPages], contract).length / declared).toBeLessThan(0.12)
   })
 })
 

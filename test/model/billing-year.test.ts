@@ -3,6 +3,7 @@ import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type CardCharge, type Cards, createService, type Service } from '../../src/index.js'
 import type { InvoiceRow } from '../../src/market/billing/invoice-row.js'
 import { caller } from '../support/api.js'
+import { howMuch } from '../support/how-much.js'
 import { mailedSubjects, Subscriber } from '../support/scenes/billing.js'
 import { DAY } from '../support/scenes/transfers.js'
 import { newSeller } from '../support/scenes/world.js'
@@ -149,7 +150,7 @@ describe('A year of a subscription', () => {
     expect(taxed).toEqual([...Array(4).fill('DE123456789'), ...Array(5).fill(null)])
   })
 
-  test.each([1, 9, 40])('is the same when the clock goes %i days at a time', async (days) => {
+  test.each(howMuch([9], [1, 9, 40]))('is the same when the clock goes %i days at a time', async (days) => {
     const told = async ({ storage }: { storage: ReturnType<typeof memoryStorage> }) => {
       const { rows } = await storage.export()
       const events = (rows.events ?? []).filter((event) => (event as any).type.startsWith('billing.'))

@@ -74,8 +74,8 @@ const canFail = ({ name, changes }: FileCall, fault: Fault): boolean =>
 const canFailForAWhile = (call: FileCall, fault: Fault): boolean => call.changes && canFail(call, fault)
 
 /** What a full disk tells of a change, a broken one seldom tells better. */
-const isWorthTrying = (call: FileCall, fault: Fault): boolean =>
-  canFail(call, fault) && (isWhole || fault !== 'EIO' || call.name === 'sync' || !canFail(call, 'ENOSPC'))
+const tellsMore = (call: FileCall, fault: Fault): boolean =>
+  isWhole || fault !== 'EIO' || call.name === 'sync' || !canFail(call, 'ENOSPC')
 
 /** Calls of one kind do the same with files of the same purpose. */
 const kindOf = ({ name, path }: FileCall): string => `${name} ${path.replace(/[0-9a-f-]{8,}/g, '*')}`
@@ -121,7 +121,7 @@ describe('a run of the service on a file storage', { timeout: 900_000 }, () => {
     const { disk: whole } = await live(() => {})
     const wrong: string[] = []
     let tried = 0
-    for (const { number } of chosen(whole.calls.filter((call) => isWorthTrying(call, fault)))) {
+    for (const { number } of chosen(whole.calls.filter((call) => canFail(call, fault) && tellsMore(call, fault)))) {
       let hit: FileCall | undefined
       const { disk, life } = await live((disk) => {
         disk.onCall = (call) => {
@@ -152,7 +152,8 @@ describe('a run of the service on a file storage', { timeout: 900_000 }, () => {
       const { disk: whole } = await live(() => {})
       const wrong: string[] = []
       let refused = 0
-      for (const { number, name, path } of chosen(whole.calls.filter((call) => canFailForAWhile(call, fault)))) {
+      const calls = whole.calls.filter((call) => canFailForAWhile(call, fault) && tellsMore(call, fault))
+      for (const { number, name, path } of chosen(calls)) {
         const { disk, life } = await live((disk, { ordered, failures }) => {
           const answered = () => ordered.filter((order) => order.status !== undefined && !isDone(order)).length
           const works = () => disk.calls.length < number || failures.length > 0 || answered() > 1

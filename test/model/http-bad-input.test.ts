@@ -183,7 +183,7 @@ function changed(before: State['rows'], after: State['rows']): string[] {
 }
 
 /** Each takes as long as many requests. */
-const MOST_RESTORES = howMuch(2, 200)
+const MOST_RESTORES = howMuch(1, 200)
 
 /** What a request may store, a service takes back over HTTP. */
 async function expectTakenBack(): Promise<void> {
@@ -220,7 +220,7 @@ describe('For any request', () => {
           const allowed = upstreamCalls > 0 ? ['rates'] : []
           expect(allowed).toEqual(expect.arrayContaining(changed(state.rows, (await storage.export()).rows)))
         }),
-        { numRuns: howMuch(12, 200) },
+        { numRuns: howMuch(6, 200) },
       )
     })
 })

@@ -46,6 +46,6 @@ export default defineConfig({
     sequence: { sequencer: Listed },
     testTimeout: 15_000,
     expect: { poll: { timeout: 5000 } },
-    tags: [{ name: 'everywhere' }],
+    tags: [{ name: 'everywhere' }, { name: 'pages' }],
   },
 })

@@ -13,7 +13,7 @@ function inChromium(name: string, path: string): Runtime {
   let started = 0
   return {
     name,
-    holds: 'tagged',
+    holds: 'pages',
     async start(options) {
       // One that failed is the failure of one test: the next has another.
       opened ??= openPage(path, () => (opened = undefined))

@@ -18,4 +18,5 @@ const inMemory = ({ rerun, ...runtime }: Pick<Runtime, 'name' | 'holds'> & { rea
 
 /** Runs the body of every write twice, so that hidden side effects show. */
 export const inProcess = inMemory({ name: 'in process', holds: 'whole', rerun: true })
-export const inProcessOnce = inMemory({ name: 'in process, every write run once', holds: 'tagged', rerun: false })
+/** Its nearest relative is the Node server, which runs the same cases over a file, and each write once. */
+export const inProcessOnce = inMemory({ name: 'in process, every write run once', holds: 'nothing', rerun: false })

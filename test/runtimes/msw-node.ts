@@ -18,7 +18,7 @@ function listen(change: () => void): void {
 
 export const mswInNode: Runtime = {
   name: 'MSW in Node',
-  holds: 'tagged',
+  holds: 'everywhere',
   async start(options) {
     const baseUrl = `http://msw-${++started}.localhost:4242`
     const storage = memoryStorage()

@@ -17,7 +17,7 @@ const scratch = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 export const nodeServer: Runtime = {
   name: 'Node server, file storage',
-  holds: 'tagged',
+  holds: 'everywhere',
   async start(options) {
     const folder = await mkdtemp(join(scratch, 'farthing-'))
     const running = await serveOver(await fileStorage({ file: join(folder, 'data.json') }), options)
@@ -28,7 +28,7 @@ export const nodeServer: Runtime = {
 /** Each service borrows a schema, which the next one gets empty. Creating all tables takes longer than most cases. */
 export const nodeServerOnPostgres: Runtime = {
   name: 'Node server, PostgreSQL',
-  holds: 'tagged',
+  holds: 'everywhere',
   async start(options) {
     const { storage, giveBack } = await borrowPostgres()
     const running = await serveOver(storage, options)

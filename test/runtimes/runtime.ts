@@ -19,7 +19,7 @@ export interface Running {
 
 export interface Runtime {
   readonly name: string
-  /** Which cases of the contract it is held to, outside of `npm run test:all`: all of them, or those tagged `everywhere`. */
-  readonly holds: 'whole' | 'tagged'
+  /** Which cases of the contract it is held to, outside of `npm run test:all`: all of them, those with a tag, or none. */
+  readonly holds: 'whole' | 'everywhere' | 'pages' | 'nothing'
   start(options: ContractOptions): Promise<Running>
 }

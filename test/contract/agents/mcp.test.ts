@@ -9,7 +9,7 @@ import { newSeller } from '../../support/scenes/world.js'
 const metadataOf = (headers: Headers) => /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1]
 
 contract('The MCP servers', (start) => {
-  it('callMcp serves a command-line agent, message by message', { tags: 'everywhere' }, async () => {
+  it('callMcp serves a command-line agent, message by message', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url, fetch } = await start()
     const { accessToken: token } = await newAgent(call)
     const hello = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: CLIENT }
@@ -37,7 +37,9 @@ contract('The MCP servers', (start) => {
     expect(called.structuredContent.balances).toMatchObject([{ shortcode: 'USD', amount: 0 }])
   })
 
-  it('callAccountMcp streams changes of the list to listeners until they stop', { tags: 'everywhere' }, async () => {
+  it('callAccountMcp streams changes of the list to listeners until they stop', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, url, fetch } = await start()
     const seller = await newSeller(call)
     const { accessToken } = await newAgent(call)
@@ -138,7 +140,7 @@ contract('The MCP servers', (start) => {
   })
 
   it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
@@ -153,7 +155,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('have no streams to read and no sessions to delete: 405', { tags: 'everywhere' }, async () => {
+  it('have no streams to read and no sessions to delete: 405', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { accessToken: token } = await newAgent(call)
     for (const method of ['GET', 'DELETE']) {

@@ -293,7 +293,9 @@ contract('approveApproval', (start) => {
     expect((await answerApproval(call, { session }, second, 'reject')).body.status).toBe('rejected')
   })
 
-  it('leaves the approval pending if the phone rejects or does not answer', { tags: 'everywhere' }, async () => {
+  it('leaves the approval pending if the phone rejects or does not answer', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }
     const { approval_id } = (await requestApproval(call, agent, wish)).body

@@ -19,13 +19,13 @@ contract('a body', (start) => {
     'Application/JSON ;charset=utf-8',
     'application/vnd.api+json',
     'application/problem+json; x=y',
-  ])('is read as JSON with the Content-Type "%s"', { tags: 'everywhere' }, async (type) => {
+  ])('is read as JSON with the Content-Type "%s"', { tags: ['everywhere', 'pages'] }, async (type) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '{"name":"N"}', { 'content-type': type })).body.name).toBe('N')
   })
 
-  it('may be a form, whose texts become the types of its fields', { tags: 'everywhere' }, async () => {
+  it('may be a form, whose texts become the types of its fields', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const twin = await newTwin(call, token)
@@ -41,7 +41,7 @@ contract('a body', (start) => {
   })
 
   it('as a form with a field twice is 400 and names it, unless the field is unknown', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
@@ -52,7 +52,7 @@ contract('a body', (start) => {
     expect((await rename(call, token, 'name=a&x=1&x=2&__proto__=y', form)).body.name).toBe('a')
   })
 
-  it('in JSON must not have text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
+  it('in JSON must not have text for a number, nor a number for text', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -120,7 +120,7 @@ contract('a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('with an Idempotency-Key follows the same rules', { tags: 'everywhere' }, async () => {
+  it('with an Idempotency-Key follows the same rules', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -145,7 +145,7 @@ contract('a body', (start) => {
     ['the first half of a surrogate pair', '\\ud83e'],
     ['the second half of one', 'x\\uddee'],
     ['both in the wrong order', '\\uddee\\ud83e'],
-  ])('with %s is 400, because not every storage can store it', { tags: 'everywhere' }, async (_, text) => {
+  ])('with %s is 400, because not every storage can store it', { tags: ['everywhere', 'pages'] }, async (_, text) => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -158,7 +158,7 @@ contract('a body', (start) => {
 
   it.each(['🧮', "'; drop table accounts; --", '<script>alert(1)</script>', '=1+1', ' ', '\u00a0', '𝒜'.repeat(127)])(
     'keeps text unchanged: %j',
-    { tags: 'everywhere' },
+    { tags: ['everywhere', 'pages'] },
     async (name) => {
       const { call } = await start()
       const { token } = await newSeller(call)
@@ -167,13 +167,13 @@ contract('a body', (start) => {
     },
   )
 
-  it('may start with a byte order mark', { tags: 'everywhere' }, async () => {
+  it('may start with a byte order mark', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await rename(call, token, '\ufeff{"name":"N"}')).body.name).toBe('N')
   })
 
-  it('that is not UTF-8 is 400, and nothing of it is stored', { tags: 'everywhere' }, async () => {
+  it('that is not UTF-8 is 400, and nothing of it is stored', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -186,7 +186,7 @@ contract('a body', (start) => {
 })
 
 contract('a body that breaks off', (start) => {
-  it('changes nothing', { tags: 'everywhere' }, async () => {
+  it('changes nothing', { tags: ['everywhere', 'pages'] }, async () => {
     const { url, fetch, call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
@@ -211,7 +211,7 @@ contract('a body as large as the limit', (start) => {
   const sized = (size: number) => `{"name":"N","x":"${'x'.repeat(size - '{"name":"N","x":""}'.length)}"}`
 
   it('is accepted (default: a mebibyte); one more byte is 413 and changes nothing', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
@@ -223,14 +223,14 @@ contract('a body as large as the limit', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('is counted in bytes, not in characters', { tags: 'everywhere' }, async () => {
+  it('is counted in bytes, not in characters', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ limits: { bodyBytes: 100 } })
     const { token } = await newSeller(call)
     expect((await rename(call, token, sized(97).replace('x"}', '🧮"}'))).status).toBe(200)
     expectProblem(await rename(call, token, sized(98).replace('x"}', '🧮"}')), 413, 'body_too_large')
   })
 
-  it('is counted as it arrives if it has no Content-Length', { tags: 'everywhere' }, async () => {
+  it('is counted as it arrives if it has no Content-Length', { tags: ['everywhere', 'pages'] }, async () => {
     const started = await start({ limits: { bodyBytes: 1000 } })
     const { token } = await newSeller(started.call)
     const whole = await streamed(started, token, [sized(1000)])

@@ -9,7 +9,7 @@ const credentials = ({ clientId, clientSecret }: Payer | Seller) => ({
 })
 
 contract('the typed client', (start) => {
-  it('gets tokens, pays once, lists, and tells refusals by their code', { tags: 'everywhere' }, async () => {
+  it('gets tokens, pays once, lists, and tells refusals by their code', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url, fetch } = await start()
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller, { balance: 1 })

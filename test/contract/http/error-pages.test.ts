@@ -6,7 +6,7 @@ import { contract } from '../../support/contract/contract.js'
 const inJson = { headers: { accept: 'application/json' } }
 
 contract('readErrorCode', (start) => {
-  it('explains an error at the address in its body', { tags: 'everywhere' }, async () => {
+  it('explains an error at the address in its body', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { body } = await call('GET', '/v4/twins')
     expect(body).toEqual({
@@ -25,7 +25,7 @@ contract('readErrorCode', (start) => {
     expect(text).toContain('<code>POST /v4/account/oauth/token</code>')
   })
 
-  it('answers programs with JSON or Markdown', { tags: 'everywhere' }, async () => {
+  it('answers programs with JSON or Markdown', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { body } = await call('GET', '/docs/errors/price_changed', inJson)
     expect(body).toMatchObject({ code: 'price_changed', status: 409, docs: `${url}/docs/errors/price_changed` })
@@ -49,7 +49,7 @@ contract('readErrorCode', (start) => {
     }
   })
 
-  it('names the nearest code for one that does not exist', { tags: 'everywhere' }, async () => {
+  it('names the nearest code for one that does not exist', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { status, body } = await call('GET', '/docs/errors/nonce_usd', inJson)
     expect([status, body.code]).toEqual([404, 'not_found'])
@@ -73,7 +73,7 @@ contract('readErrorCode', (start) => {
 })
 
 contract('listErrorCodes', (start) => {
-  it('lists every code once, by its status', { tags: 'everywhere' }, async () => {
+  it('lists every code once, by its status', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { errors } = (await call('GET', '/docs/errors', inJson)).body
     expect(errors.map(({ code }: { code: string }) => code).sort()).toEqual([...problemCodes].sort())

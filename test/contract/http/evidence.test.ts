@@ -51,15 +51,19 @@ contract('evidence', (start) => {
     }
   })
 
-  it.each(evidenceGrades)('%s required: the controls still answer', { tags: 'everywhere' }, async (evidence) => {
-    const { call } = await start({ evidence })
-    expect((await call('GET', '/_sandbox/health')).body.evidence).toBe(evidence)
-    expect((await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })).status).toBe(200)
-    expect((await call('GET', '/_sandbox/ledger')).status).toBe(200)
-  })
+  it.each(evidenceGrades)(
+    '%s required: the controls still answer',
+    { tags: ['everywhere', 'pages'] },
+    async (evidence) => {
+      const { call } = await start({ evidence })
+      expect((await call('GET', '/_sandbox/health')).body.evidence).toBe(evidence)
+      expect((await call('POST', '/_sandbox/clock', { body: { advance: '1s' } })).status).toBe(200)
+      expect((await call('GET', '/_sandbox/ledger')).status).toBe(200)
+    },
+  )
 
   it('is not required of pages, of their script and calls, nor of standard metadata', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start({ evidence: 'documented' })
     for (const found of [ofService.filter(isPage), ofService.filter(isMetadata)]) {
@@ -102,7 +106,9 @@ contract('evidence of fields', (start) => {
     return { ...started, seller, token, dq, sale }
   }
 
-  it('a weaker field of a request is 501 and named, and nothing happens', { tags: 'everywhere' }, async () => {
+  it('a weaker field of a request is 501 and named, and nothing happens', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, token, sale, state } = await strict('documented')
     const before = (await state()).rows
     const body = { ...sale, payback: true }
@@ -138,7 +144,7 @@ contract('evidence of fields', (start) => {
     expect(asked).toBeGreaterThan(15)
   })
 
-  it('answers show no weaker field', { tags: 'everywhere' }, async () => {
+  it('answers show no weaker field', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, seller, token, sale, dq } = await strict('observed')
     expect(Object.keys((await call('GET', '/v4/twins', { token })).body)).toEqual(['twins'])
     const { body: commodity } = await call('POST', '/v4/commodity', { token, body: sale })
@@ -153,7 +159,7 @@ contract('evidence of fields', (start) => {
     expect({ status: valid.status, body: valid.body }).toEqual({ status: 200, body: {} })
   })
 
-  it('refusals show the documented fields', { tags: 'everywhere' }, async () => {
+  it('refusals show the documented fields', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, token } = await strict('documented')
     for (const { status, body } of [
       await call('GET', '/v4/twins'),
@@ -182,7 +188,9 @@ contract('evidence of fields', (start) => {
     expect(refused).toBeGreaterThan(50)
   })
 
-  it('the id of a twin in place of its hostname is what existing clients send', { tags: 'everywhere' }, async () => {
+  it('the id of a twin in place of its hostname is what existing clients send', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     for (const [evidence, expected] of [
       ['documented', 501],
       ['observed', 200],
@@ -193,7 +201,7 @@ contract('evidence of fields', (start) => {
   })
 
   it('claims about twins are our own: discovery, id tokens and introspection have none', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     for (const [evidence, names] of [
       ['observed', []],
@@ -242,7 +250,7 @@ contract('evidence of fields', (start) => {
     }
   })
 
-  it('a failing disk is 500 in each runtime, as documented', { tags: 'everywhere' }, async () => {
+  it('a failing disk is 500 in each runtime, as documented', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const fault = { match: { port: 'storage' }, at: 'before', do: { error: 'ENOSPC' } }
     expect((await call('POST', '/_sandbox/faults', { body: fault })).status).toBe(201)
@@ -266,7 +274,7 @@ contract('evidence of fields', (start) => {
     expect(weak).toEqual([])
   })
 
-  it('discovery lists only what answers', { tags: 'everywhere' }, async () => {
+  it('discovery lists only what answers', { tags: ['everywhere', 'pages'] }, async () => {
     for (const evidence of evidenceGrades) {
       const { call, url } = await start({ evidence })
       const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration')

@@ -15,7 +15,7 @@ const kept = (headers: Headers) => [...headers].filter(([name]) => ![...ofTheCon
 const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 contract('HEAD', (start) => {
-  it('answers with the status and headers of GET and without a body', { tags: 'everywhere' }, async () => {
+  it('answers with the status and headers of GET and without a body', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, 'ada@example.test')
@@ -40,7 +40,7 @@ contract('HEAD', (start) => {
     }
   })
 
-  it('is 405 for a path without GET', { tags: 'everywhere' }, async () => {
+  it('is 405 for a path without GET', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { status, headers, text } = await call('HEAD', '/v4/account/register')
     expect([status, allowed(headers), text]).toEqual([405, ['OPTIONS', 'POST'], ''])
@@ -48,7 +48,7 @@ contract('HEAD', (start) => {
 })
 
 contract('OPTIONS', (start) => {
-  it('answers the preflight of any origin with the requested headers', { tags: 'everywhere' }, async () => {
+  it('answers the preflight of any origin with the requested headers', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const asks = {
       origin: PAGE,
@@ -68,7 +68,7 @@ contract('OPTIONS', (start) => {
     })
   })
 
-  it('needs no credentials, whatever the operation does', { tags: 'everywhere' }, async () => {
+  it('needs no credentials, whatever the operation does', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     for (const [path, methods] of [
       ['/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -81,14 +81,16 @@ contract('OPTIONS', (start) => {
     }
   })
 
-  it('of an unknown path is 404', { tags: 'everywhere' }, async () => {
+  it('of an unknown path is 404', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     expectProblem(await call('OPTIONS', '/v4/nowhere', { headers: { origin: PAGE } }), 404, 'no_such_path')
   })
 })
 
 contract('a page of another origin', (start) => {
-  it('may read every answer, success or error, and the relevant headers', { tags: 'everywhere' }, async () => {
+  it('may read every answer, success or error, and the relevant headers', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const headers = { origin: PAGE }
     const { token } = await newSeller(call)
@@ -116,7 +118,7 @@ contract('a page of another origin', (start) => {
     }
   })
 
-  it('is not named without an Origin header', { tags: 'everywhere' }, async () => {
+  it('is not named without an Origin header', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -125,7 +127,7 @@ contract('a page of another origin', (start) => {
 })
 
 contract('a path', (start) => {
-  it('with an unsupported method is 405 and lists the supported ones', { tags: 'everywhere' }, async () => {
+  it('with an unsupported method is 405 and lists the supported ones', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     for (const [method, path, allow] of [
       ['DELETE', '/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -140,7 +142,7 @@ contract('a path', (start) => {
     }
   })
 
-  it('that is unknown is 404 no_such_path', { tags: 'everywhere' }, async () => {
+  it('that is unknown is 404 no_such_path', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const paths = [
       '/',
@@ -172,7 +174,7 @@ contract('a path', (start) => {
       }
   })
 
-  it('may end in a slash', { tags: 'everywhere' }, async () => {
+  it('may end in a slash', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     expect((await call('GET', '/v4/dq/')).status).toBe(200)
@@ -184,7 +186,7 @@ contract('a path', (start) => {
 
   it.each(['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a'])(
     'with a percent-escape that is not UTF-8 is 400: %s',
-    { tags: 'everywhere' },
+    { tags: ['everywhere', 'pages'] },
     async (name) => {
       const { call } = await start()
       const { token } = await newSeller(call)
@@ -203,7 +205,7 @@ contract('a path', (start) => {
     'x'.repeat(4000),
     '__proto__',
     'null',
-  ])('with an unknown name finds nothing: %s', { tags: 'everywhere' }, async (name) => {
+  ])('with an unknown name finds nothing: %s', { tags: ['everywhere', 'pages'] }, async (name) => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const answer = await call('GET', `/v4/twin/${name}`, { token })
@@ -214,14 +216,16 @@ contract('a path', (start) => {
 })
 
 contract('a query', (start) => {
-  it('may contain unknown fields, which are ignored', { tags: 'everywhere' }, async () => {
+  it('may contain unknown fields, which are ignored', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const query of ['x=1&x=2', '__proto__=1', 'constructor=1&toString=2', '%ff=%ff', '&&=&', 'limit=1&LIMIT=x'])
       expect((await call('GET', `/v4/twins?${query}`, { token })).status, query).toBe(200)
   })
 
-  it('with a field twice, or with U+0000 in it, is 400 and names the field', { tags: 'everywhere' }, async () => {
+  it('with a field twice, or with U+0000 in it, is 400 and names the field', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     for (const [path, field] of [

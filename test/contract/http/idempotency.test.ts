@@ -171,7 +171,7 @@ contract('a call with an Idempotency-Key', (start) => {
 
   it.each(['k', '~', '!', 'two words', 'a, b', '"quoted"', 'k'.repeat(255)])(
     'takes the key %j',
-    { tags: 'everywhere' },
+    { tags: ['everywhere', 'pages'] },
     async (key) => {
       const { call } = await start()
       const { hash, asPayer, left } = await newShop(call)

@@ -188,7 +188,7 @@ contract('lists that the interface or a client shows', (start) => {
     }
   })
 
-  it('are long answers in each runtime, also in a strict mode', { tags: 'everywhere' }, async () => {
+  it('are long answers in each runtime, also in a strict mode', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const { paths, token, ids, shown } = await shownWhole.listTwins(call)
     for (const path of paths) {

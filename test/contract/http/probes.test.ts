@@ -3,7 +3,9 @@ import { contract } from '../../support/contract/contract.js'
 import { expectProblem } from '../../support/scenes/market.js'
 
 contract('readLiveness and readReadiness', (start) => {
-  test('answer anybody, in a strict mode too, and leave no entry in the journal', { tags: 'everywhere' }, async () => {
+  test('answer anybody, in a strict mode too, and leave no entry in the journal', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const first = await call('POST', '/_sandbox/reset')
     const alive = await call('GET', '/healthz')
@@ -25,7 +27,7 @@ contract('readLiveness and readReadiness', (start) => {
 })
 
 contract('a queue without room', (start) => {
-  test('turns requests away, but not controls', { tags: 'everywhere' }, async () => {
+  test('turns requests away, but not controls', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ limits: { queue: 0 } })
     for (const path of ['/v4/dq', '/v4/account/nobody'])
       expect([(await call('GET', path)).status, path]).toEqual([path === '/v4/dq' ? 503 : 404, path])

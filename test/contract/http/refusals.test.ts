@@ -63,7 +63,9 @@ contract('every operation with a body', (start) => {
     )
   })
 
-  it('refuses a body of any other Content-Type: 415 content_type_refused', { tags: 'everywhere' }, async () => {
+  it('refuses a body of any other Content-Type: 415 content_type_refused', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const started = await start()
     const callers = await newCallers(started.call)
     // Each is asked of some here, and of all in refusals-once.test.ts.
@@ -257,7 +259,9 @@ contract('every operation that authenticates its caller', (start) => {
     )
   })
 
-  it('refuses different sessions in cookie and header: 401 session_conflict', { tags: 'everywhere' }, async () => {
+  it('refuses different sessions in cookie and header: 401 session_conflict', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const started = await start()
     const { guest, session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${guest.session}` }
@@ -266,7 +270,7 @@ contract('every operation that authenticates its caller', (start) => {
     )
   })
 
-  it("refuses changes with another origin's cookie: 403 cross_site", { tags: 'everywhere' }, async () => {
+  it("refuses changes with another origin's cookie: 403 cross_site", { tags: ['everywhere', 'pages'] }, async () => {
     const started = await start()
     const { session } = await newCallers(started.call)
     const headers = { cookie: `session_id=${session.session}`, origin: 'https://shop.example.test' }

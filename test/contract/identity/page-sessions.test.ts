@@ -62,7 +62,7 @@ contract('createPageSession', (start) => {
     expect((await call('GET', '/v4/twins', { token: payer.token })).body.twins).toHaveLength(1)
   })
 
-  it('refuses it to a page of another origin', { tags: 'everywhere' }, async () => {
+  it('refuses it to a page of another origin', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { page } = await embedded(call)
     const headers = from('https://elsewhere.example.test')

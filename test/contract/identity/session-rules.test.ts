@@ -13,7 +13,9 @@ const FOREIGN = 'https://shop.example.test'
 const cookie = (session: string) => ({ cookie: `session_id=${session}` })
 
 contract('a session', (start) => {
-  it('is a header or a cookie, and every answer repeats it in X-Session-ID', { tags: 'everywhere' }, async () => {
+  it('is a header or a cookie, and every answer repeats it in X-Session-ID', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const ways: CallOptions[] = [
@@ -29,7 +31,7 @@ contract('a session', (start) => {
       }
   })
 
-  it('is repeated in every refusal too', { tags: 'everywhere' }, async () => {
+  it('is repeated in every refusal too', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const json = { 'content-type': 'application/json' }
@@ -44,7 +46,7 @@ contract('a session', (start) => {
     expect(refused.map(({ headers }) => headers.get('x-session-id'))).toEqual(refused.map(() => session))
   })
 
-  it('is never repeated if it is invalid', { tags: 'everywhere' }, async () => {
+  it('is never repeated if it is invalid', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     for (const session of ['<script>', `ms_${'0'.repeat(31)}`, `ms_${'0'.repeat(32)}, ms_${'1'.repeat(32)}`]) {
       const answer = await call('GET', '/v4/twins', { session })
@@ -54,7 +56,7 @@ contract('a session', (start) => {
     }
   })
 
-  it('is 401 if cookie and header disagree, and nothing happens', { tags: 'everywhere' }, async () => {
+  it('is 401 if cookie and header disagree, and nothing happens', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: cookie(other) }
@@ -64,7 +66,7 @@ contract('a session', (start) => {
     for (const session of [one, other]) expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it('loses to an access token', { tags: 'everywhere' }, async () => {
+  it('loses to an access token', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call))
     const session = await newSession(call, EMAIL)
@@ -77,7 +79,7 @@ contract('a session', (start) => {
 })
 
 contract('a session cookie', (start) => {
-  it("may change state in requests from the service's own origin", { tags: 'everywhere' }, async () => {
+  it("may change state in requests from the service's own origin", { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const headers = { ...cookie(session), origin: new URL(url).origin }
@@ -104,12 +106,14 @@ contract('a session cookie', (start) => {
   it.each([
     ['another origin', FOREIGN],
     ['an origin that hides itself', 'null'],
-  ])('changes nothing for requests from %s: 403', { tags: 'everywhere' }, (_, origin) => refusesChanges({ origin }))
+  ])('changes nothing for requests from %s: 403', { tags: ['everywhere', 'pages'] }, (_, origin) =>
+    refusesChanges({ origin }),
+  )
 
   // A browser names the origin of each such request, so no page can leave it out.
   it('changes nothing for requests from nowhere that they say: 403', () => refusesChanges({}))
 
-  it('of a different port, host or scheme belongs to a foreign origin', { tags: 'everywhere' }, async () => {
+  it('of a different port, host or scheme belongs to a foreign origin', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const session = await newSession(call, EMAIL)
     const { port } = new URL(url)
@@ -134,7 +138,7 @@ contract('a session cookie', (start) => {
     expect(foreign.body.error).not.toContain('localhost')
   })
 
-  it('is not read for requests from another origin', { tags: 'everywhere' }, async () => {
+  it('is not read for requests from another origin', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     const headers = { ...cookie(session), origin: FOREIGN }
@@ -146,13 +150,13 @@ contract('a session cookie', (start) => {
     expect(refused.headers.get('x-session-id')).toBeNull()
   })
 
-  it('is read when a page is opened: a GET without Origin', { tags: 'everywhere' }, async () => {
+  it('is read when a page is opened: a GET without Origin', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const session = await newSession(call, EMAIL)
     expect((await call('GET', '/v4/session', { headers: cookie(session) })).body.user.email).toBe(EMAIL)
   })
 
-  it("does not conflict with another origin's header", { tags: 'everywhere' }, async () => {
+  it("does not conflict with another origin's header", { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: { ...cookie(other), origin: FOREIGN } }
@@ -163,7 +167,9 @@ contract('a session cookie', (start) => {
 })
 
 contract('a session header', (start) => {
-  it('works from every origin: a foreign page signs in, reads and signs out', { tags: 'everywhere' }, async () => {
+  it('works from every origin: a foreign page signs in, reads and signs out', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }
     const guest = (await call('GET', '/v4/session', { headers })).body.session_id
@@ -175,7 +181,7 @@ contract('a session header', (start) => {
   })
 
   it('sets no cookie for another origin, which could sign its visitor in as its own user', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }

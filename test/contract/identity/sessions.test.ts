@@ -10,7 +10,7 @@ const MINUTE = 60_000
 
 contract('readSession', (start) => {
   it('GET /v4/session issues a session for 24 hours, with nobody signed in', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, url } = await start()
     const at = (await stopClock(call)) / 1000
@@ -38,7 +38,7 @@ contract('readSession', (start) => {
 
   it.each(['nonsense', 'ms_', `ms_${'G'.repeat(32)}`, `ms_${'0'.repeat(33)}`])(
     'replaces an invalid one: %s',
-    { tags: 'everywhere' },
+    { tags: ['everywhere', 'pages'] },
     async (session) => {
       const { call } = await start()
       const { body, headers } = await call('GET', '/v4/session', { session })
@@ -174,7 +174,7 @@ contract('sendSessionCode', (start) => {
 })
 
 contract('verifySessionCode', (start) => {
-  it('POST /v4/session/verify signs in the reader of the email', { tags: 'everywhere' }, async () => {
+  it('POST /v4/session/verify signs in the reader of the email', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const payer = await newPayer(call, await newSeller(call), { email: EMAIL })
     const session = await newGuest(call)
@@ -216,7 +216,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('the session gets a new id, so an id that someone else knows is useless', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const known = await newGuest(call)
@@ -353,7 +353,9 @@ contract('a signed-in session', (start) => {
     expect((await call('GET', '/v4/session', { session })).body.user === null).toBe(status === 401)
   })
 
-  it('DELETE /v4/session signs out this session everywhere, and no other', { tags: 'everywhere' }, async () => {
+  it('DELETE /v4/session signs out this session everywhere, and no other', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const [session, other] = [await newSession(call, EMAIL), await newSession(call, EMAIL)]
     const { status, text, headers } = await call('DELETE', '/v4/session', { session })
@@ -367,7 +369,7 @@ contract('a signed-in session', (start) => {
   })
 
   it('signing out without a sign-in gets the same answer and stores nothing', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, state } = await start()
     const before = (await state()).rows

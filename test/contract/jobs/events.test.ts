@@ -83,7 +83,9 @@ contract('The event log', (start) => {
     expectProblem(await call('GET', '/v4/events?after=999999', { session }), 400, 'cursor_invalid')
   })
 
-  test('listEvents streams new events, from now on or after the last seen one', { tags: 'everywhere' }, async () => {
+  test('listEvents streams new events, from now on or after the last seen one', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { url, fetch, call, payer, commodity } = await used()
     const authorization = `Bearer ${payer.token}`
     const follow = async (headers: Record<string, string> = {}, query = '') => {
@@ -106,7 +108,7 @@ contract('The event log', (start) => {
     await live.cancel()
   })
 
-  test("readEvent shows only the caller's own events", { tags: 'everywhere' }, async () => {
+  test("readEvent shows only the caller's own events", { tags: ['everywhere', 'pages'] }, async () => {
     const { call, payer, seller } = await used()
     const { body } = await call('GET', '/v4/events?type=token.issued', { token: payer.token })
     const [mine] = body.events
@@ -118,7 +120,9 @@ contract('The event log', (start) => {
       expectProblem(await call('GET', `/v4/events/${id}`, { token }), 404, 'not_found')
   })
 
-  test("createEvent records a client's own event, which only the client sees", { tags: 'everywhere' }, async () => {
+  test("createEvent records a client's own event, which only the client sees", {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, payer, seller } = await used()
     const body = { type: 'client.basket.opened', data: { items: [1, { a: null }] } }
     const written = await call('POST', '/v4/events', { token: payer.token, body })
@@ -173,7 +177,9 @@ function messagesOf(body: ReadableStream<Uint8Array>) {
 }
 
 contract('the event of a mail', (start) => {
-  test('to an address without a user waits for whoever proves the address', { tags: 'everywhere' }, async () => {
+  test('to an address without a user waits for whoever proves the address', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const session = await newGuest(call)
     const email = 'new@example.test'

@@ -248,7 +248,7 @@ contract('embedPayment of a free commodity', (start) => {
 })
 
 contract('the scripts of embeds', (start) => {
-  test('contain only what each needs', { tags: 'everywhere' }, async () => {
+  test('contain only what each needs', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ seed: seedOf({}) })
     const seller = await newSeller(call)
     const { id } = await newTwin(call, seller.token)
@@ -269,7 +269,7 @@ contract('the scripts of embeds', (start) => {
 })
 
 contract('readElementScript', (start) => {
-  test('is a module for any page', { tags: 'everywhere' }, async () => {
+  test('is a module for any page', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { headers, text } = await call('GET', '/micropay.js', { headers: { origin: 'https://shop.example.test' } })
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')
@@ -294,7 +294,7 @@ contract('readElementScript', (start) => {
     expect((await ask('"other"')).status).toBe(200)
   })
 
-  test('is sent in every mode', { tags: 'everywhere' }, async () => {
+  test('is sent in every mode', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ evidence: 'documented' })
     expect((await call('GET', '/micropay.js')).status).toBe(200)
   })

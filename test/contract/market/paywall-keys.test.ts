@@ -38,7 +38,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([6, 4])
   })
 
-  it('calls a failing endpoint once, and keeps the payment reversed', { tags: 'everywhere' }, async () => {
+  it('calls a failing endpoint once, and keeps the payment reversed', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     upstream.requests.length = 0

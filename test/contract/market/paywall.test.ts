@@ -58,7 +58,7 @@ contract('callPaywall', (start) => {
     ['status/201', 201, 'application/json', '{"status":"as asked"}'],
     ['status/404', 404, 'application/json', '{"status":"as asked"}'],
     ['empty', 204, 'application/octet-stream', ''],
-  ])('relays the answer of /%s', { tags: 'everywhere' }, async (path, status, type, text) => {
+  ])('relays the answer of /%s', { tags: ['everywhere', 'pages'] }, async (path, status, type, text) => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/${path}` }
@@ -95,7 +95,7 @@ contract('callPaywall', (start) => {
   })
 
   it("relays only the content type of the endpoint's headers, and gives the answer no origin", {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const { payer, shop } = await newMarket(call)
@@ -106,7 +106,9 @@ contract('callPaywall', (start) => {
     expect(headers.get('x-content-type-options')).toBe('nosniff')
   })
 
-  it('reverses the payment of a failing endpoint, and relays the failure', { tags: 'everywhere' }, async () => {
+  it('reverses the payment of a failing endpoint, and relays the failure', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/status/503` }
@@ -189,7 +191,7 @@ contract('callPaywall by an authority that was delegated', (start) => {
   })
 
   it("the named party pays from the persona's twin within its limit, which reversed payments do not use up", {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const market = await newMarket(call)

@@ -50,7 +50,7 @@ contract('embedVerify', (start) => {
   })
 
   test('asks for what a page may be told: no delegate by which a publishable secret spends', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const { publicSecret, token } = await newSeller(call)

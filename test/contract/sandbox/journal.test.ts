@@ -15,7 +15,9 @@ async function newShop(call: Call) {
 }
 
 contract('listRequests and readRequest', (start) => {
-  test('an answer names its entry, which says who called and what that caused', { tags: 'everywhere' }, async () => {
+  test('an answer names its entry, which says who called and what that caused', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const { commodity, payer } = await newShop(call)
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -163,7 +165,7 @@ contract('listRequests as a stream', (start) => {
 })
 
 contract('clearRequests', (start) => {
-  test('empties the journal and leaves the state', { tags: 'everywhere' }, async () => {
+  test('empties the journal and leaves the state', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { commodity, payer } = await newShop(call)
     await pay(call, payer, commodity)

@@ -23,7 +23,7 @@ contract('a snapshot', (start) => {
   const take = async ({ call }: Awaited<ReturnType<typeof start>>) => (await call('GET', '/_sandbox/snapshot')).text
 
   test('is the whole state, with credentials, sessions, secrets and time, and another service can continue from it', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const first = await used()
     const snapshot = await take(first)
@@ -47,7 +47,7 @@ contract('a snapshot', (start) => {
     await expectSoundLedger(second.call)
   })
 
-  test('is accepted at any size, and replaces the whole state', { tags: 'everywhere' }, async () => {
+  test('is accepted at any size, and replaces the whole state', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ limits: { bodyBytes: 2000 } })
     const empty = (await call('GET', '/_sandbox/snapshot')).body
     const seller = await newSeller(call)

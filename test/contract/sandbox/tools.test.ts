@@ -41,7 +41,9 @@ contract('callSandboxMcp', (start) => {
     }
   })
 
-  test('shows the last refusal, and finds entries, but not its own calls', { tags: 'everywhere' }, async () => {
+  test('shows the last refusal, and finds entries, but not its own calls', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     expect(await done(call, 'last_error', { operation_id: 'createPayment' })).toEqual({ entry: null })
     const seller = await newSeller(call)

@@ -15,7 +15,9 @@ interface Finding {
 /** What axe finds serious or critical in a frame. */
 async function seriousIn(frame: Frame): Promise<string[]> {
   if (!(await frame.evaluate('typeof axe === "object"'))) await frame.evaluate(axe)
-  const found: Finding[] = await frame.evaluate(`axe.run({ iframes: false }).then(({ violations }) => violations)`)
+  const found: Finding[] = await frame.evaluate(
+    `axe.run({ iframes: false, resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+  )
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))

@@ -8,9 +8,10 @@ declare module 'vitest' {
   interface TestTags {
     /**
      * The rule: tag a case `it(title, { tags: 'everywhere' }, ...)` when a runtime can break it (headers, cookies, streams,
-     * aborts, bodies, redirects, sizes), or when no tagged case answers its operation or its status yet.
+     * aborts, bodies, redirects, sizes), or when no tagged case answers its operation or its status yet. With
+     * `['everywhere', 'pages']` it runs in pages too, which take ten times as long: when a browser can break it.
      */
-    contract: 'everywhere'
+    contract: 'everywhere' | 'pages'
   }
 }
 
@@ -22,8 +23,8 @@ export interface Started extends Running {
 export type Start = (options?: ContractOptions) => Promise<Started>
 
 /**
- * Declares contract tests. All of them run in process; each other runtime gets those with the tag `everywhere`, unless
- * `npm run test:all` asks for everything.
+ * Declares contract tests. All of them run in process; each other runtime gets those with a tag, unless `npm run test:all`
+ * asks for everything.
  */
 export function contract(title: string, tests: (start: Start) => void): void {
   for (const runtime of runtimes)
@@ -37,16 +38,16 @@ export function contract(title: string, tests: (start: Start) => void): void {
         open.push(running)
         return { ...running, call: caller({ ...running, runtime: runtime.name, evidence: options.evidence }) }
       })
-      if (runtime.holds === 'tagged' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title)
+      if (runtime.holds !== 'whole' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title, runtime.holds)
     })
 }
 
-/** Takes back what the current `describe` declares without the tag: a case that does not run here is not there to be skipped. */
-function keepTagged(title: string): void {
+/** Takes back what the current `describe` declares without a tag: a case that does not run here is not there to be skipped. */
+function keepTagged(title: string, tag: string): void {
   const { tasks, suite } = getCurrentSuite()
   if (tasks.some(({ type }) => type !== 'test'))
     throw new Error(`The contract "${title}" has a describe inside: flatten it.`)
-  const tagged = tasks.filter((task) => task.type === 'test' && task.tags?.includes('everywhere'))
+  const tagged = tasks.filter((task) => task.type === 'test' && task.tags?.includes(tag))
   tasks.splice(0, tasks.length, ...tagged)
   // A suite without tests fails, unless it is skipped.
   if (suite && tagged.length === 0) suite.mode = 'skip'

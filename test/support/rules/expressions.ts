@@ -19,13 +19,16 @@ export async function expressionsIn(file: string): Promise<Expression[]> {
   const source = ts.createSourceFile(file, await readFile(file, 'utf8'), ts.ScriptTarget.Latest, true)
   const found: Expression[] = []
   const visit = (node: ts.Node, isLate: boolean): void => {
-    const text = node.getText(source)
-    const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
+    const lineOf = () => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
     if (ts.isRegularExpressionLiteral(node)) {
+      const { text } = node
       const end = text.lastIndexOf('/')
-      found.push({ file, line, text, source: text.slice(1, end), flags: text.slice(end + 1), isLate })
+      found.push({ file, line: lineOf(), text, source: text.slice(1, end), flags: text.slice(end + 1), isLate })
     } else if (ts.isNewExpression(node) && node.expression.getText(source) === 'RegExp')
-      found.push({ file, line, text: text.replace(/\s+/g, ' '), source: undefined, flags: '', isLate })
+      found.push({
+        ...{ file, line: lineOf(), text: node.getText(source).replace(/\s+/g, ' ') },
+        ...{ source: undefined, flags: '', isLate },
+      })
     ts.forEachChild(node, (child) => visit(child, isLate || ts.isFunctionLike(node)))
   }
   visit(source, false)

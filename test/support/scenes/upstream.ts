@@ -67,6 +67,8 @@ export async function startUpstream(): Promise<TestUpstream> {
     requests.push(request)
     behaviours[request.path.split(/[/?]/)[1] ?? '']?.(res, request)
   })
+  // Never closes a connection that its client is about to use again, however long the process of both is busy.
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

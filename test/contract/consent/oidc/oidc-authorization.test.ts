@@ -33,7 +33,7 @@ contract('authorizeOidc', (start) => {
     expect(answer.headers.get('set-cookie')).toBeNull()
   })
 
-  it('POST takes the same request in a form, and reads no cookie', { tags: 'everywhere' }, async () => {
+  it('POST takes the same request in a form, and reads no cookie', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const form = Object.fromEntries(new URLSearchParams(authorization(await newApp(call)).split('?')[1]))
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${await newGuest(call)}` }
@@ -42,7 +42,7 @@ contract('authorizeOidc', (start) => {
   })
 
   it('does not redirect for an unknown client or address: people get a page, programs 400 invalid_request', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, state } = await start()
     const app = await newApp(call)
@@ -158,7 +158,7 @@ contract('authorizeOidc', (start) => {
   })
 
   it('keeps the query of a redirect URI, and adds no state to a request without one', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, url } = await start()
     const uri = 'https://app.example.test/callback?tenant=a+b'

@@ -50,7 +50,9 @@ contract('an interaction belongs to a browser', (start) => {
     expect(buttonsOf(await call('GET', path, { session: known }))[0]).toBe('Continue')
   })
 
-  it('a cookie counts only from a page of the service itself: 403 cross_site', { tags: 'everywhere' }, async () => {
+  it('a cookie counts only from a page of the service itself: 403 cross_site', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, url } = await start()
     const app = await newApp(call)
     const session = await newSession(call, EMAIL)
@@ -69,7 +71,7 @@ contract('an interaction belongs to a browser', (start) => {
   })
 
   // No page can leave the origin out.
-  it('a cookie without an origin does not count: 403 cross_site', { tags: 'everywhere' }, async () => {
+  it('a cookie without an origin does not count: 403 cross_site', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const headers = { cookie: `session_id=${await newSession(call, EMAIL)}` }
     const path = await startInteraction(call, await newApp(call))

@@ -32,7 +32,7 @@ contract('endOidcSession', (start) => {
   })
 
   it('asks the signed-in user if a page could have sent them, and follows their answer', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call, url } = await start()
     const ada = await newAgent(call, { app: await newApp(call, withLogout) })
@@ -61,7 +61,7 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, eve)).toBe(false)
   })
 
-  it('POST from any site redirects to GET without reading a cookie', { tags: 'everywhere' }, async () => {
+  it('POST from any site redirects to GET without reading a cookie', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { session, idToken } = await newAgent(call)
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${session}` }
