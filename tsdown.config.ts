@@ -2,6 +2,8 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
+import { coinSvg } from './sandbox/workbench/coin.js'
+import { workbenchCss } from './sandbox/workbench/style.js'
 import { browserScript } from './scripts/browser-script.js'
 import { chunkAtOnce } from './scripts/chunk-at-once.js'
 import { clientEntry, stageClient } from './scripts/client-module.js'
@@ -182,6 +184,19 @@ export default defineConfig([
     entry: { page: 'sandbox/demo/page.tsx' },
     plugins: [...common.plugins, emitFile('style.css', demoCss), thirdPartyNotices('page.licenses.txt')],
     copy: 'sandbox/demo/index.html',
+  },
+  {
+    ...demo,
+    name: 'workbench',
+    outDir: 'dist/workbench',
+    entry: { page: 'sandbox/workbench/page.tsx' },
+    plugins: [
+      ...common.plugins,
+      emitFile('style.css', workbenchCss),
+      emitFile('coin.svg', coinSvg),
+      thirdPartyNotices('page.licenses.txt'),
+    ],
+    copy: 'sandbox/workbench/index.html',
   },
   {
     ...demo,

@@ -86,7 +86,7 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 const CLOSE_MS = 10_000
 
 /** The folder of the built demo, next to the built command. */
-const offline = new URL('../demo/', import.meta.url)
+const built = new URL('../', import.meta.url)
 
 type Opened = Awaited<ReturnType<typeof assemble>>
 
@@ -125,7 +125,7 @@ async function assemble(storage: Storage, settings: Assembling) {
       storage,
       service,
       credentials,
-      handler: sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) }),
+      handler: sandboxPages({ service, demo, built, reach: sandboxAccess(reach) }),
     }
   } catch (error) {
     await service.close()

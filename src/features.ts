@@ -40,6 +40,7 @@ import { paymentFeature } from './payments/payments/feature.js'
 import { statementFeature } from './payments/statements/feature.js'
 import { topupFeature } from './payments/topups/feature.js'
 import { transferFeature } from './payments/transfers/feature.js'
+import { dataFeature } from './sandbox/controls/data/feature.js'
 import { faultFeature } from './sandbox/controls/faults/feature.js'
 import { controlFeature } from './sandbox/controls/feature.js'
 import { forkFeature } from './sandbox/controls/forks/feature.js'
@@ -91,6 +92,7 @@ const all = [
   controlFeature,
   journalFeature,
   snapshotFeature,
+  dataFeature,
   forkFeature,
   toolFeature,
   replayFeature,

@@ -2,29 +2,21 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article } from '../shop/article.js'
-import { absentPage } from './absent.js'
 import { pagesStyle, shopStyle } from './pages-style.js'
 import script from './shop.client.ts?script'
-import type { DemoState } from './shop-server.js'
 
 const shopScript = inline(script)
 
-/** A newspaper page with an article to pay for. Answers 404 if the service does not have the demo. */
-export const shopPage = (demo: Demo, state: DemoState | null): Reply =>
-  state
-    ? page({
-        title: `${article.headline} - ${demo.account.name}`,
-        styles: [pagesStyle, shopStyle],
-        modules: ['/micropay.js'],
-        script: shopScript,
-        policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
-        body: <ShopPage demo={demo} />,
-      })
-    : absentPage(
-        'No shop',
-        'This sandbox has no shop',
-        'The shop belongs to the demo, and this sandbox started without it.',
-      )
+/** A newspaper page with an article to pay for. */
+export const shopPage = (demo: Demo): Reply =>
+  page({
+    title: `${article.headline} - ${demo.account.name}`,
+    styles: [pagesStyle, shopStyle],
+    modules: ['/micropay.js'],
+    script: shopScript,
+    policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
+    body: <ShopPage demo={demo} />,
+  })
 
 const ShopPage = ({ demo }: { demo: Demo }) => (
   <main data-public-secret={demo.account.public_secret} data-hash={demo.commodities.article}>

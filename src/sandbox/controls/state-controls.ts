@@ -11,7 +11,6 @@ import type { Sandbox } from './sandbox.js'
 import { clientsIn, knownCredentials } from './seed/credentials.js'
 import { fund } from './seed/fund.js'
 import { addSeed } from './seed/seed.js'
-import type { Seed } from './seed/seed-content.js'
 import { SeedSchema } from './seed/seed-schema.js'
 import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
 
@@ -79,7 +78,8 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
 }
 
 /** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
-export async function readCredentials(seed: Seed, service: ServiceContext) {
+export async function readCredentials(service: ServiceContext) {
   const { storage, keys } = service
-  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: sandboxOf(service).seededClients.values() }))
+  const { seed, seededClients } = sandboxOf(service)
+  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: seededClients.values() }))
 }

@@ -3,10 +3,9 @@ import { digitalQuantities } from '../../../money/digital-quantities/digital-qua
 import { toAmount } from '../../../money/ledger/amount.js'
 import { type BalanceRow, balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
-import type { AnyCollection, Row, State } from '../../../storage/storage.js'
+import type { Row, State } from '../../../storage/storage.js'
 import { sandboxOf } from '../../onion/context.js'
-
-type ShownRow = Readonly<Record<string, unknown>>
+import { type ShownRow, withoutSecrets } from './shown-row.js'
 
 export interface ComparedRows {
   readonly added: readonly ShownRow[]
@@ -69,19 +68,6 @@ function differenceOf(
 
 /** Forks share the rows that neither has changed. */
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
-
-const HIDDEN = '…'
-
-/** A row without sealed fields, and without what could be, or be made into, a credential. */
-function withoutSecrets({ sealed = {}, secrets = [] }: AnyCollection, row: Row): ShownRow {
-  const isSecret = (field: string) => field in sealed || secrets.includes(field)
-  const shown = Object.entries(row).map(([field, value]) => [field, isSecret(field) ? hidden(field, value) : value])
-  return Object.fromEntries(shown)
-}
-
-/** Rows are told apart by the beginning of their ids. */
-const hidden = (field: string, value: unknown): unknown =>
-  value === null || value === undefined ? value : field === 'id' ? `${String(value).slice(0, 6)}${HIDDEN}` : HIDDEN
 
 function balanceDifferences(before: State, after: State): Comparison['balances'] {
   const was = new Map(balancesIn(before).map((row) => [row.id, row]))
