@@ -31,13 +31,13 @@ const switches: readonly Switch[] = [
     fault: { id: 'slow', match: { path: '/v4/*' }, at: 'before', do: { delay_ms: 2000 } },
   },
   {
-    title: 'Cards are declined',
-    what: 'The card processor does not answer.',
+    title: 'The card processor is down',
+    what: 'Top-ups and invoices cannot be charged. Cards that decline are test values: see Connect.',
     fault: { id: 'card', match: { port: 'card' }, at: 'before', do: { error: 'ECONNREFUSED' } },
   },
   {
-    title: 'Mail bounces',
-    what: 'No code and no receipt leaves.',
+    title: 'The mail server is down',
+    what: 'No code and no receipt leaves. Addresses with +bounce@ bounce without it.',
     fault: { id: 'mail', match: { port: 'mail' }, at: 'before', do: { error: 'EENVELOPE' } },
   },
   {
@@ -76,7 +76,7 @@ export function Break() {
                   onChange={() => (armed ? disarm(armed) : arm({ title, what, fault }))}
                 />{' '}
                 <strong>{title}</strong>
-                {armed && <span class="tag bad">happened {armed.fired} times</span>}
+                {armed && <span class="tag bad">{fired(armed)}</span>}
               </label>
               <p class="muted">{what}</p>
               <details>
@@ -90,7 +90,7 @@ export function Break() {
           <li key={armed.id}>
             <label>
               <input type="checkbox" checked onChange={() => disarm(armed)} /> <strong>{armed.id}</strong>
-              <span class="tag bad">happened {armed.fired} times</span>
+              <span class="tag bad">{fired(armed)}</span>
             </label>
             <details>
               <summary>As JSON</summary>
@@ -102,6 +102,8 @@ export function Break() {
     </section>
   )
 }
+
+const fired = ({ fired }: Armed): string => (fired === 1 ? 'happened once' : `happened ${fired} times`)
 
 const arm = ({ title, fault }: Switch) => act(`${title}: armed.`, call('POST', '_sandbox/faults', { body: fault }))
 

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { base, call } from './api.js'
-import { Code } from './parts.js'
+import { Code, Scrolls } from './parts.js'
 
 interface Client {
   readonly client_id: string
@@ -30,6 +30,16 @@ const found = computed(() => {
   return operations.value.filter(({ operation_id, path }) => `${operation_id} ${path}`.toLowerCase().includes(text))
 })
 
+const pages = [
+  ['shop', 'Shop'],
+  ['phone', "The payer's phone"],
+  ['demo/', 'Try it offline'],
+  ['docs/errors', 'All errors'],
+  ['v4/openapi.json', 'OpenAPI'],
+  ['_sandbox/ledger', 'Ledger audit'],
+  ['_sandbox/health', 'Health'],
+] as const
+
 const address = base.href.replace(/\/$/, '')
 
 /** How code, a terminal and agents reach this sandbox. */
@@ -43,6 +53,14 @@ export function Connect() {
   return (
     <>
       <section aria-label="Environment">
+        <h2>Pages</h2>
+        <p class="acts">
+          {pages.map(([path, title]) => (
+            <a key={path} class="quiet" href={path}>
+              {title}
+            </a>
+          ))}
+        </p>
         <h2>.env</h2>
         <Code>
           {[
@@ -94,7 +112,7 @@ export function Connect() {
           />
           <a href={`${address}/v4/openapi.json`}>OpenAPI</a>
         </p>
-        <div class="scrolls">
+        <Scrolls>
           <table>
             <thead>
               <tr>
@@ -117,7 +135,7 @@ export function Connect() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scrolls>
       </section>
     </>
   )

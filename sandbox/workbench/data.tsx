@@ -4,7 +4,7 @@ import { call, type Row, readRows } from './api.js'
 import { Cell } from './cell.js'
 import { DataActions } from './data-actions.js'
 import { Flow } from './flow.js'
-import { Copy, Empty } from './parts.js'
+import { Copy, Empty, Scrolls } from './parts.js'
 import { go, ledger, linkTo, parts } from './state.js'
 import { Wallet } from './wallet.js'
 
@@ -22,7 +22,7 @@ const tables: Readonly<Record<string, { readonly title: string; readonly columns
   checkouts: { title: 'Checkouts', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
   carts: { title: 'Carts', columns: ['id', 'status', 'user_id', 'created_at'] },
   approvals: { title: 'Approvals', columns: ['id', 'kind', 'status', 'user_id', 'created_at'] },
-  delegates: { title: 'Delegates', columns: ['id', 'persona_id', 'created_at'] },
+  personas: { title: 'Personas', columns: ['id', 'name', 'user_id', 'created_at'] },
   oidc_connections: { title: 'Agents', columns: ['id', 'client_id', 'user_id', 'created_at'] },
   webhooks: { title: 'Webhooks', columns: ['id', 'url', 'status', 'account_id', 'created_at'] },
   outbox: { title: 'Deliveries', columns: ['id', 'kind', 'to', 'subject', 'status', 'created_at'] },
@@ -130,8 +130,7 @@ function Table({ name }: { name: string }) {
           {next.value && <p>So far nothing fits. There are more rows to search.</p>}
         </Empty>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
-        <div class="scrolls" tabIndex={0}>
+        <Scrolls>
           <table>
             <thead>
               <tr>
@@ -158,7 +157,7 @@ function Table({ name }: { name: string }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scrolls>
       )}
       {next.value && (
         <p>

@@ -25,7 +25,7 @@ export function Flow({ payments }: { payments: readonly Row[] }) {
               d={`M${LEFT} ${start}C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH - LEFT} ${end}`}
               stroke-width={2 + (units / most) * 14}
             />
-            <text x={WIDTH / 2} y={(start + end) / 2 - 5} text-anchor="middle">
+            <text x={LEFT + 10} y={start + 4} class="sum">
               {moneyOfUnits(units, dq)}
             </text>
           </g>

@@ -1,8 +1,9 @@
 import { computed, signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { call, tokenOf } from './api.js'
 import { Code, Empty, Time } from './parts.js'
 import { RequestDetail } from './request.js'
-import { act, entries, linkTo, parts } from './state.js'
+import { act, entries, linkTo, parts, readEntry } from './state.js'
 import { isRefused, type Story, storiesOf } from './stories.js'
 
 const query = signal('')
@@ -21,6 +22,9 @@ const stories = computed(() => {
 export function Live() {
   const [, open] = parts.value
   const entry = entries.value.find(({ id }) => id === open)
+  useEffect(() => {
+    if (open !== undefined && !entry) readEntry(open)
+  }, [open])
   if (entries.value.length === 0) return <FirstSteps />
   return (
     <div class={entry ? 'split open' : 'split'}>
@@ -72,7 +76,7 @@ const StoryRow = ({
       <strong>{who}</strong> <Time at={at} />
     </p>
     <p class="steps">
-      {steps.map(({ entry, text }, at) => {
+      {steps.map(({ entry, text, times }, at) => {
         const id = entry.id.split('#')[0] ?? ''
         const isEffect = id !== entry.id
         const state = isEffect ? 'effect' : isRefused(entry) ? 'bad' : 'good'
@@ -90,6 +94,7 @@ const StoryRow = ({
             >
               {text}
               {state === 'bad' && ` ${entry.code ?? entry.status ?? 'no answer'}`}
+              {times > 1 && ` ×${times}`}
             </a>
           </>
         )

@@ -49,6 +49,14 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </div>
 )
 
+/** A table, or something else that may be wider than the page. */
+export const Scrolls = ({ children }: { children: ComponentChildren }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+  <div class="scrolls" tabIndex={0}>
+    {children}
+  </div>
+)
+
 /** When something happened, by the sandbox's clock. */
 export function Time({ at }: { at: string | number }) {
   const date = new Date(at)

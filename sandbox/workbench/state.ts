@@ -90,7 +90,7 @@ export function tell(text: string, isError = false): void {
 export async function act(done: string, what: Promise<Answer>): Promise<Answer['body']> {
   const answer = await what
   tell(answer.ok ? done : whyNot(answer), !answer.ok)
-  await refresh()
+  await Promise.all([refresh(), auditLedger()])
   return answer.ok ? (answer.body ?? {}) : undefined
 }
 
@@ -116,17 +116,20 @@ export async function refresh(): Promise<void> {
 export const auditLedger = (): Promise<void> => read<Ledger>('_sandbox/ledger', (body) => (ledger.value = body))
 
 async function readNames(): Promise<void> {
-  const [users, accounts, agents, dqs] = await Promise.all(
-    ['users', 'accounts', 'agents', 'digital_quantities'].map((name) => readRows(name, { limit: '100' })),
+  const [users, accounts, clients, dqs] = await Promise.all(
+    ['users', 'accounts', 'clients', 'digital_quantities'].map((name) => readRows(name, { limit: '100' })),
   )
-  names.value = new Map([
+  const known = new Map([
     ...(users?.rows ?? []).map((row): [string, string] => [`user:${row.id}`, String(row.email)]),
     ...(accounts?.rows ?? []).map((row): [string, string] => [
       `account:${row.id}`,
       String(row.name ?? `account ${row.id}`),
     ]),
-    ...(agents?.rows ?? []).map((row): [string, string] => [`agent:${row.id}`, String(row.name ?? `agent ${row.id}`)]),
   ])
+  // A token is asked for by a client, and used by its owner.
+  for (const { id, owner_kind, owner_id } of clients?.rows ?? [])
+    known.set(`client:${id}`, known.get(`${owner_kind}:${owner_id}`) ?? `${owner_kind} ${owner_id}`)
+  names.value = known
   quantities.value = new Map(
     (dqs?.rows ?? []).map((row) => [
       String(row.id),
@@ -146,7 +149,8 @@ function add(added: readonly Entry[]): void {
   const own = added.filter(isWorth)
   if (own.length === 0) return
   const known = new Set(entries.value.map(({ id }) => id))
-  entries.value = [...own.filter(({ id }) => !known.has(id)), ...entries.value].slice(0, MOST_ENTRIES)
+  const all = [...own.filter(({ id }) => !known.has(id)), ...entries.value]
+  entries.value = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, MOST_ENTRIES)
   clearTimeout(waiting)
   waiting = setTimeout(() => Promise.all([refresh(), auditLedger()]), QUIET_MS)
 }
@@ -159,24 +163,36 @@ const isFile = /^\/(workbench\/|favicon|micropay\.js|v4\/openapi|$)/
 
 /** Follows the journal until the page closes. */
 export async function follow(): Promise<void> {
-  await Promise.all([
-    refresh(),
-    auditLedger(),
-    read<{ requests: Entry[] }>('_sandbox/requests?limit=100', ({ requests }) => add(requests)),
-  ])
-  const stream = new EventSource(urlOf('_sandbox/requests'))
-  for (const type of ['entry', 'message', 'request'])
-    stream.addEventListener(type, ({ data }) => {
-      if (data) add([JSON.parse(data)])
-    })
-  stream.addEventListener('error', () => {
-    trouble.value = 'The sandbox does not answer. Is it still running?'
-  })
-  stream.addEventListener('open', () => {
-    trouble.value = undefined
-  })
+  listen()
+  await Promise.all([refresh(), auditLedger()])
   // The clock moves, and other tools arm faults and save states.
   setInterval(() => document.hidden || refresh(), 5000)
+}
+
+/** How long to wait before listening again, if the sandbox refused or has stopped. */
+const AGAIN_MS = 2000
+
+/** A stream that breaks off is opened again by the browser, from where it was. */
+function listen(): void {
+  const stream = new EventSource(urlOf('_sandbox/requests'))
+  stream.addEventListener('request', ({ data }) => add([JSON.parse(data)]))
+  // What happened before is read once nothing can be missed any more.
+  stream.addEventListener('open', () => {
+    trouble.value = undefined
+    read<{ requests: Entry[] }>('_sandbox/requests?limit=100', ({ requests }) => add(requests))
+  })
+  stream.addEventListener('error', () => {
+    if (stream.readyState !== EventSource.CLOSED) return
+    trouble.value = 'The sandbox does not answer. Is it still running?'
+    setTimeout(listen, AGAIN_MS)
+  })
+}
+
+/** Reads an entry that the page does not have, because the address names it. */
+export async function readEntry(id: string): Promise<void> {
+  await read<Entry>(`_sandbox/requests/${id}`, (entry) => {
+    if (!entries.value.some((each) => each.id === id)) entries.value = [...entries.value, entry]
+  })
 }
 
 effect(() => {

@@ -15,6 +15,8 @@ export interface Step {
   readonly entry: Entry
   /** What happened, in a few words. */
   readonly text: string
+  /** How often it happened in a row. The entry is the last one. */
+  readonly times: number
 }
 
 /** Without a link between them, requests of one caller belong together if no more than this lies between them. */
@@ -41,22 +43,32 @@ export function storiesOf(entries: readonly Entry[]): readonly Story[] {
   return groups.map(storyOf).sort((a, b) => (a.at < b.at ? 1 : -1))
 }
 
-/** A token is asked for by a client, and then used as its owner: both are one caller. */
-const callerOf = ({ principal, path, request }: Entry): string =>
-  principal?.startsWith('client:')
-    ? `next:${path.includes('/user/') ? 'user' : 'account'}`
-    : (principal ?? `guest:${request.headers['user-agent'] ?? ''}`)
+/** A token is asked for by a client, and then used as its owner: both have one name. */
+const callerOf = ({ principal, request }: Entry): string =>
+  principal === null ? `guest ${request.headers['user-agent'] ?? ''}` : nameOf(principal)
 
 function storyOf(entries: readonly Entry[]): Story {
   const [first] = entries
-  const known = entries.find(({ principal }) => principal !== null && !principal.startsWith('client:'))
+  const known = entries.find(({ principal }) => principal !== null)
   return {
     id: first?.id ?? '',
     who: nameOf(known?.principal ?? null),
     at: entries.at(-1)?.at ?? '',
-    steps: entries.flatMap((entry) => [{ entry, text: told(entry) }, ...effects(entry)]),
+    steps: inRows(entries.flatMap((entry) => [{ entry, text: told(entry), times: 1 }, ...effects(entry)])),
     isRefused: entries.some(isRefused),
   }
+}
+
+/** The same again and again is one step. */
+function inRows(steps: readonly Step[]): readonly Step[] {
+  const rows: Step[] = []
+  for (const step of steps) {
+    const last = rows.at(-1)
+    const isSame = last?.text === step.text && last.entry.code === step.entry.code
+    if (isSame) rows[rows.length - 1] = { ...step, times: last.times + 1 }
+    else rows.push(step)
+  }
+  return rows
 }
 
 export const isRefused = ({ status }: Entry): boolean => status === null || status >= 400
@@ -65,7 +77,7 @@ export const isRefused = ({ status }: Entry): boolean => status === null || stat
 const effects = (entry: Entry): Step[] =>
   entry.caused.flatMap(({ kind, id }) => {
     const text = caused[kind]
-    return text === undefined ? [] : [{ entry: { ...entry, id: `${entry.id}#${kind}${id}` }, text }]
+    return text === undefined ? [] : [{ entry: { ...entry, id: `${entry.id}#${kind}${id}` }, text, times: 1 }]
   })
 
 const caused: Readonly<Record<string, string>> = {

@@ -130,6 +130,7 @@ tbody th { font-weight: 550; }
 @media (max-width: 560px) { .facts > div { grid-template-columns: 1fr; } }
 .flow { display: block; width: min(100%, 760px); font: 13px var(--sans); }
 .flow text { fill: var(--ink); }
+.flow .sum { font-weight: 600; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .flow path { fill: none; stroke: var(--accent); stroke-opacity: .35; }
 .curve { display: block; width: 100%; height: 90px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }

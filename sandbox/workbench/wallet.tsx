@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Row, readRows } from './api.js'
-import { Time } from './parts.js'
+import { Scrolls, Time } from './parts.js'
 import { ledger, linkTo, moneyOfUnits } from './state.js'
 
 /** A wallet's movements, each as two entries that cancel, and its balance over time. */
@@ -23,7 +23,7 @@ export function Wallet({ twin }: { twin: Row }) {
       ))}
       <Curve entries={entries.value} now={Number(balances.value[0]?.amount ?? 0)} />
       <h3>Movements, newest first</h3>
-      <div class="scrolls">
+      <Scrolls>
         <table>
           <thead>
             <tr>
@@ -52,7 +52,7 @@ export function Wallet({ twin }: { twin: Row }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolls>
     </>
   )
 }
