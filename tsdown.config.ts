@@ -183,12 +183,12 @@ export default defineConfig([
     name: 'demo',
     entry: { page: 'sandbox/demo/page.tsx' },
     plugins: [...common.plugins, emitFile('style.css', demoCss), thirdPartyNotices('page.licenses.txt')],
-    copy: 'sandbox/demo/index.html',
+    copy: ['sandbox/demo/index.html', 'sandbox/demo/workbench.html'],
   },
   {
     ...demo,
     name: 'workbench',
-    outDir: 'dist/workbench',
+    outDir: 'dist/demo/workbench',
     entry: { page: 'sandbox/workbench/page.tsx' },
     plugins: [
       ...common.plugins,

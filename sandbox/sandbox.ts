@@ -86,7 +86,7 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 const CLOSE_MS = 10_000
 
 /** The folder of the built demo, next to the built command. */
-const built = new URL('../', import.meta.url)
+const built = new URL('../demo/', import.meta.url)
 
 type Opened = Awaited<ReturnType<typeof assemble>>
 

@@ -1,7 +1,7 @@
 /** The calls of the workbench: public operations and controls only. */
 
 /** Where the service answers that this page shows: the sandbox, or one of its forks. */
-export const base = new URL('.', document.baseURI)
+export const base = new URL(document.getElementById('app')?.dataset.service ?? './', document.baseURI)
 
 export const urlOf = (path: string): string => new URL(path.replace(/^\//, ''), base).href
 

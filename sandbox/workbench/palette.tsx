@@ -52,7 +52,6 @@ function Open() {
         }}
         onKeyDown={onKeyDown}
       />
-      {/* biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text field, which names the active option */}
       <div id="commands" role="listbox" aria-label="Commands">
         {found.map(({ title }, n) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the text field takes the keys

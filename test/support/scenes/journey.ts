@@ -73,7 +73,7 @@ export function journey(): Journey {
 }
 
 /** What the setup of the tests has built. */
-const built = new URL('../../../dist/', import.meta.url)
+const built = new URL('../../../dist/demo/', import.meta.url)
 
 async function startHost(
   seed: Seed = demo.seed,
