@@ -2,6 +2,8 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
+import { coinSvg } from './sandbox/workbench/coin.js'
+import { workbenchCss } from './sandbox/workbench/style.js'
 import { browserScript } from './scripts/browser-script.js'
 import { chunkAtOnce } from './scripts/chunk-at-once.js'
 import { clientEntry, stageClient } from './scripts/client-module.js'
@@ -181,7 +183,20 @@ export default defineConfig([
     name: 'demo',
     entry: { page: 'sandbox/demo/page.tsx' },
     plugins: [...common.plugins, emitFile('style.css', demoCss), thirdPartyNotices('page.licenses.txt')],
-    copy: 'sandbox/demo/index.html',
+    copy: ['sandbox/demo/index.html', 'sandbox/demo/workbench.html'],
+  },
+  {
+    ...demo,
+    name: 'workbench',
+    outDir: 'dist/demo/workbench',
+    entry: { page: 'sandbox/workbench/page.tsx' },
+    plugins: [
+      ...common.plugins,
+      emitFile('style.css', workbenchCss),
+      emitFile('coin.svg', coinSvg),
+      thirdPartyNotices('page.licenses.txt'),
+    ],
+    copy: 'sandbox/workbench/index.html',
   },
   {
     ...demo,

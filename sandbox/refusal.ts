@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { describeFault } from '../src/http/fields/field.js'
 import { type Seed, SeedSchema } from '../src/sandbox/controls/seed/seed-schema.js'
-import { diskReasons } from '../src/storage/unavailable.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
+import { diskReasons } from '../src/storage/unavailable.js'
 import { hasCode, messageOf } from '../src/storage/unknown.js'
 import { demo } from './seed/demo.js'
 

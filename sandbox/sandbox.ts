@@ -81,7 +81,7 @@ async function auditOpened(service: Service, warn: StartOptions['warn']): Promis
 /** How long closing may take, for the server and the service together. */
 const CLOSE_MS = 10_000
 /** The folder of the built demo, next to the built command. */
-const offline = new URL('../demo/', import.meta.url)
+const built = new URL('../demo/', import.meta.url)
 
 type Opened = Awaited<ReturnType<typeof assemble>>
 type Assembling = Settings & { readonly seed: Seed; readonly baseUrl: string; readonly controlToken: string }
@@ -102,7 +102,7 @@ async function assemble(storage: Storage, settings: Assembling) {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
     const credentials = await service.sandbox.credentials()
-    const handler = sandboxPages({ service, demo, offline, reach: sandboxAccess(reach) })
+    const handler = sandboxPages({ service, demo, built, reach: sandboxAccess(reach) })
     return { storage, service, credentials, handler }
   } catch (error) {
     await service.close()

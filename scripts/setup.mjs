@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** What `npm start` and the tests need built, and a file that exists after the build. */
 const parts = {
   cli: {
-    options: ['cli', 'demo', 'demo-worker'].flatMap((name) => ['--filter', name]),
+    options: ['cli', 'workbench', 'demo', 'demo-worker'].flatMap((name) => ['--filter', name]),
     shownBy: join(root, 'dist', 'cli', 'farthing.js'),
   },
   all: { options: [], shownBy: join(root, 'dist', 'lib', 'index.js') },

@@ -18,8 +18,7 @@ import {
   type Routes,
 } from '../../src/routes.js'
 import type { metricsRoutes } from '../../src/sandbox/controls/http/routes.js'
-import type { CommonCode } from './interface.js'
-import type { CallOptions, FollowOperation, Grade, ListOperation, Operation } from './interface.js'
+import type { CallOptions, CommonCode, FollowOperation, Grade, ListOperation, Operation } from './interface.js'
 import type { NameOf } from './naming.js'
 import type { RefusalOf } from './refusal.js'
 

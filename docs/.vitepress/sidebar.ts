@@ -40,6 +40,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
   'People and agents': ['people', 'signing-in', 'agents-over-mcp'],
   'Run it': [
     'sandbox',
+    'workbench',
     'reach',
     'shared-sandbox',
     'team-sandbox',

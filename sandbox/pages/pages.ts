@@ -1,14 +1,13 @@
 import { Problem } from '../../src/base/problem.js'
 import { withoutEnd } from '../../src/base/text/ends.js'
-import type { Reply } from '../../src/http/reply.js'
+import { type Reply, reply } from '../../src/http/reply.js'
 import type { FetchSource, Service } from '../../src/index.js'
 import type { SandboxAccess } from '../../src/sandbox/onion/context.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/sandbox/onion/guard.js'
 import type { Demo } from '../seed/demo.js'
-import { offlineFile } from './offline.js'
+import { builtFile } from './built.js'
 import { phonePage } from './phone.js'
 import { archive, readDemoState, shopPage, unlock } from './shop.js'
-import { welcomePage } from './welcome.js'
 
 export interface SandboxPages {
   readonly service: Service
@@ -16,25 +15,34 @@ export interface SandboxPages {
   readonly demo: Demo
   /** Who else may open the pages; the same as for the service. Default: only this machine and its pages. */
   readonly reach?: SandboxAccess
-  readonly offline?: URL
+  /** The folder with the built offline demo and workbench. */
+  readonly built?: URL
 }
 
 type Page = (options: SandboxPages, request: Request) => Promise<Reply<object>>
 
 const pages: Record<string, Partial<Record<string, Page>>> = {
-  '/': { GET: async (options) => welcomePage({ ...options, state: await readDemoState(options) }) },
-  '/shop': { GET: async (options) => shopPage(options.demo, await readDemoState(options)) },
-  '/phone': { GET: phonePage },
+  '/shop': {
+    GET: async (options) => ((await readDemoState(options)) ? shopPage(options.demo) : toWorkbench('try')),
+  },
+  '/phone': { GET: async (options) => (await phonePage(options)) ?? toWorkbench('inbox') },
+  '/outbox': { GET: async () => toWorkbench('inbox') },
   '/shop/archive': { GET: archive },
   '/shop/unlock': { POST: unlock },
 }
 
-/** Answers the sandbox's pages: `/`, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone` and the files of `/demo/`. Everything else goes to the service. */
+/** Pages of the demo that another seed does not have lead to the view that shows the same. */
+const toWorkbench = (view: string): Reply => reply({ status: 303, headers: { location: `/#/${view}` }, body: null })
+
+/**
+ * Answers the sandbox's pages: the workbench at `/` and at each fork, `/shop`, `/shop/archive`, `/shop/unlock`, `/phone`, `/outbox`
+ * and the files of `/demo/`. Everything else goes to the service.
+ */
 export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | 'waiting'> {
   return {
     waiting: options.service.waiting,
     async respond(request, source) {
-      const methods = pages[pathOf(request.url)] ?? (await offlinePage(options, request))
+      const methods = pages[pathOf(request.url)] ?? (await builtPage(options, request))
       if (!methods) return options.service.respond(request, source)
       const page = methods[request.method === 'HEAD' ? 'GET' : request.method]
       return page ? answer(page, options, request, source) : refuseMethod(Object.keys(methods), source)
@@ -42,10 +50,8 @@ export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | '
   }
 }
 
-async function offlinePage({ offline }: SandboxPages, { url }: Request): Promise<(typeof pages)[string] | undefined> {
-  const { pathname } = new URL(url)
-  if (!/^\/demo(\/|$)/.test(pathname)) return undefined
-  const file = await offlineFile(pathname, offline)
+async function builtPage({ built }: SandboxPages, { url }: Request): Promise<(typeof pages)[string] | undefined> {
+  const file = await builtFile(new URL(url).pathname, built)
   return file && { GET: async () => file }
 }
 

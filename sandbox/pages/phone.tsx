@@ -2,29 +2,26 @@ import { inline, page } from '../../src/http/pages/html.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
-import { absentPage } from './offline.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, phoneStyle } from './pages-style.js'
 
 const phoneScript = inline(script)
 
-export async function phonePage({ service, demo }: SandboxPages): Promise<Reply> {
+/** The page with the phone of the demo's payer. Undefined if the state has no such user. */
+export async function phonePage({ service, demo }: SandboxPages): Promise<Reply | undefined> {
   const { email } = demo.payer
   const { rows } = await service.sandbox.snapshot()
   const user = rows.users?.find((each) => 'email' in each && each.email === email)
-  return user
-    ? page({
-        title: "The payer's phone",
-        styles: [pagesStyle, phoneStyle],
-        script: phoneScript,
-        policy: { 'connect-src': "'self'" },
-        body: <PhonePage userId={user.id} email={email} />,
-      })
-    : absentPage(
-        'No phone',
-        'This sandbox has no phone',
-        "The phone belongs to the demo's payer, and this sandbox started without the demo.",
-      )
+  return (
+    user &&
+    page({
+      title: "The payer's phone",
+      styles: [pagesStyle, phoneStyle],
+      script: phoneScript,
+      policy: { 'connect-src': "'self'" },
+      body: <PhonePage userId={user.id} email={email} />,
+    })
+  )
 }
 
 const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (

@@ -5,28 +5,22 @@ import { type Reply, reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article, restOfArticle } from '../shop/article.js'
 import { bearerHeader, callService, type Seller, validatePayment } from '../shop/seller.js'
-import { absentPage } from './offline.js'
 import type { SandboxPages } from './pages.js'
 import { pagesStyle, shopStyle } from './pages-style.js'
 import script from './shop.client.ts?script'
 
 const shopScript = inline(script)
 
-export const shopPage = (demo: Demo, state: DemoState | null): Reply =>
-  state
-    ? page({
-        title: `${article.headline} - ${demo.account.name}`,
-        styles: [pagesStyle, shopStyle],
-        modules: ['/micropay.js'],
-        script: shopScript,
-        policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
-        body: <ShopPage demo={demo} />,
-      })
-    : absentPage(
-        'No shop',
-        'This sandbox has no shop',
-        'The shop belongs to the demo, and this sandbox started without it.',
-      )
+/** A newspaper page with an article to pay for. */
+export const shopPage = (demo: Demo): Reply =>
+  page({
+    title: `${article.headline} - ${demo.account.name}`,
+    styles: [pagesStyle, shopStyle],
+    modules: ['/micropay.js'],
+    script: shopScript,
+    policy: { 'connect-src': "'self'", 'frame-src': "'self'" },
+    body: <ShopPage demo={demo} />,
+  })
 
 const ShopPage = ({ demo }: { demo: Demo }) => (
   <main data-public-secret={demo.account.public_secret} data-hash={demo.commodities.article}>

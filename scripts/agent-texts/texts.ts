@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sandboxTools } from '../../src/sandbox/tools/tool-list.js'
 import { referencePages } from '../reference/pages.js'
+import { withIncludes } from './includes.js'
 
 /** A page of the documentation, for someone who reads files. */
 interface Page {
@@ -57,7 +58,7 @@ function pageGroups(): PageGroup[] {
   ]
 }
 
-const written = (path: string): Page => pageOf(path, readFileSync(join('docs', path), 'utf8'))
+const written = (path: string): Page => pageOf(path, withIncludes(path, readFileSync(join('docs', path), 'utf8')))
 
 const pagesIn = (folder: string): Page[] =>
   readdirSync(join('docs', folder))

@@ -95,7 +95,7 @@ export function sandboxed(options: AssemblyOptions, host: SandboxHost): SandboxL
     storage,
     faults,
     recorder: journal,
-    controls: () => controlsOf(options, host, fork),
+    controls: () => controlsOf(host, fork),
     inherit: (parent, at) => inherit(host.context(), parent, at),
     async prepare() {
       const { Measurements } = await load(() => import('../sandbox/onion/measurements.js'))
@@ -145,6 +145,7 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: Sandbox
   isServed: false,
   collections,
   schemas: schemaHistory,
+  seed: options.seed ?? {},
   loadSeed: seedLoader(options.seed ?? {}),
   loadRoutes: loadRouteList,
   loadOperations,
@@ -163,7 +164,7 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: Sandbox
   forks: new ServedForks({ baseUrl, random }, async (url) => (await fork(url)).service),
 })
 
-function controlsOf(options: AssemblyOptions, host: SandboxHost, fork: Fork): Service['sandbox'] {
+function controlsOf(host: SandboxHost, fork: Fork): Service['sandbox'] {
   const context = host.context()
   const { baseUrl, alarm, recorder, background } = context
   const { parts } = context.options
@@ -173,7 +174,7 @@ function controlsOf(options: AssemblyOptions, host: SandboxHost, fork: Fork): Se
     if (recorder) await background.settling()
   }
   return Object.assign(
-    withAgents(createSandbox(context, options.seed ?? {}, settled), { baseUrl, fetch: host.respond, alarm, parts }),
+    withAgents(createSandbox(context, settled), { baseUrl, fetch: host.respond, alarm, parts }),
     snapshotControls(context, settled),
     { fork: async () => (await fork(baseUrl)).service },
   )

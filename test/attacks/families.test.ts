@@ -21,7 +21,20 @@ import { users } from '../../src/identity/users/user.js'
 import { createService } from '../../src/index.js'
 import { type TwinNonceRow, twinNonces } from '../../src/money/twins/twin.js'
 import { type Call, caller } from '../support/api.js'
-import { connected, copiedSession, earlierId, flood, floodSessions, floodTokens, measured, proves, rowsOf, type Started, started, VICTIM } from '../support/scenes/families.js'
+import {
+  connected,
+  copiedSession,
+  earlierId,
+  flood,
+  floodSessions,
+  floodTokens,
+  measured,
+  proves,
+  rowsOf,
+  type Started,
+  started,
+  VICTIM,
+} from '../support/scenes/families.js'
 import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'

@@ -12,7 +12,15 @@ const textOf = (path: string): string => texts.get(path) ?? ''
 it('llms-full.txt holds every guide and every error code', () => {
   const guides = readdirSync('docs/guides').filter((name) => name.endsWith('.md'))
   expect(guides.length).toBeGreaterThan(30)
-  expect(guides.filter((name) => !textOf('llms-full.txt').includes(readPage(`docs/guides/${name}`).trim()))).toEqual([])
+  const paragraphs = (name: string) =>
+    readPage(`docs/guides/${name}`)
+      .trim()
+      .split(/\n\n(?:<<< .*\n*)*/)
+  const missing = guides.filter((name) => paragraphs(name).some((text) => !textOf('llms-full.txt').includes(text)))
+  expect(missing).toEqual([])
+  // Code that a page only names would be a dead end for readers of the package.
+  expect(textOf('llms-full.txt')).not.toMatch(/^<<< /m)
+  expect(textOf('llms-full.txt')).toContain('```ts examples/hono/src/worker.ts\n')
   const codes = anchorsOf(pages().get('docs/reference/errors.md') ?? '')
   expect(problemCodes.filter((code) => !codes.has(code))).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { type IDBPDatabase, type IDBPTransaction, openDB } from 'idb'
 import { type AnyCollection, type State, StorageUnavailable } from '../../../src/storage/storage.js'
-import { ignore } from '../../../src/storage/unknown.js'
 import { migrateState, type SchemaHistory, SchemaNewer } from '../../../src/storage/tables/migration.js'
+import { ignore } from '../../../src/storage/unknown.js'
 import {
   COUNTERS,
   differences,

@@ -2,8 +2,7 @@ import type { Problem } from '../../base/problem.js'
 import { accountChoiceFields } from '../../consent/oidc/connection.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { AppTitle, Choices, Form, GoOn } from '../../http/pages/parts.js'
-import { SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/parts.js'
+import { AppTitle, Choices, Form, GoOn, SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/parts.js'
 import type { ShownChoice } from './account-choice.js'
 
 const ForApp = ({ app }: ShownChoice) => (

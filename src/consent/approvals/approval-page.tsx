@@ -3,7 +3,17 @@ import type { Problem, ProblemCode } from '../../base/problem.js'
 import { revealInvisible } from '../../base/text/invisible-characters.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import type { FormPage } from '../../http/pages/form-page.js'
-import { Actions, AmountText, AppTitle, Button, Form, QuoteFields, SignedInAs, SignInForms, WaitsForDevice } from '../../http/pages/parts.js'
+import {
+  Actions,
+  AmountText,
+  AppTitle,
+  Button,
+  Form,
+  QuoteFields,
+  SignedInAs,
+  SignInForms,
+  WaitsForDevice,
+} from '../../http/pages/parts.js'
 import { isObject } from '../../storage/unknown.js'
 import { labelOf } from '../second-factor/wording.js'
 import type { ApprovalStep, AskedApproval } from './approval-flow.js'

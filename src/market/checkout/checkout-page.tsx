@@ -2,7 +2,19 @@ import type { VNode } from 'preact'
 import { type Problem, type ProblemCode, problemSentence } from '../../base/problem.js'
 import type { At, Pages, View } from '../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../http/pages/form-page.js'
-import { Actions, AmountText, Button, Choices, Facts, Form, GoOn, Onward, QuoteFields, SignedInAs, SignInForms } from '../../http/pages/parts.js'
+import {
+  Actions,
+  AmountText,
+  Button,
+  Choices,
+  Facts,
+  Form,
+  GoOn,
+  Onward,
+  QuoteFields,
+  SignedInAs,
+  SignInForms,
+} from '../../http/pages/parts.js'
 import type { CheckoutStep, Offer, PaymentStep } from './checkout-flow.js'
 
 const sentences: Partial<Record<ProblemCode, string>> = {

@@ -157,14 +157,14 @@ export interface ShownClock {
 }
 
 /** Returns all controls of a service. `ready` resolves when the start has restored state and clock. */
-export function createSandbox(service: ServiceContext, seed: Seed, ready: () => Promise<void>): Sandbox {
+export function createSandbox(service: ServiceContext, ready: () => Promise<void>): Sandbox {
   const people = peopleControls(service, ready)
   return {
     ...serviceControls(service, ready),
     ...stateControls(service, ready),
     ...people,
     ...callerControls(service, ready),
-    credentials: () => ready().then(() => readCredentials(seed, service)),
+    credentials: () => ready().then(() => readCredentials(service)),
     approvals: approvalQueue(service, people),
     requests: {
       ...requestControls(service, ready),

@@ -10,7 +10,7 @@ import { begin, reset } from './bootstrap.js'
 import type { Sandbox } from './sandbox.js'
 import { clientsIn, knownCredentials } from './seed/credentials.js'
 import { addSeed, fund } from './seed/seed.js'
-import { type Seed, SeedSchema } from './seed/seed-schema.js'
+import { SeedSchema } from './seed/seed-schema.js'
 import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
 
 type StateControls = Pick<Sandbox, 'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'importBinder' | 'ledger'>
@@ -75,7 +75,9 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
   }
 }
 
-export async function readCredentials(seed: Seed, service: ServiceContext) {
+/** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
+export async function readCredentials(service: ServiceContext) {
   const { storage, keys } = service
-  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: sandboxOf(service).seededClients.values() }))
+  const { seed, seededClients } = sandboxOf(service)
+  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: seededClients.values() }))
 }

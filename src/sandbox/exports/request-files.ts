@@ -4,8 +4,8 @@ import { HIDDEN } from '../../base/text/redacted.js'
 import { isVisible, visibleLine } from '../../base/text/visible.js'
 import { titleOf } from '../journal/entry-title.js'
 import type { Entry } from '../onion/entry.js'
-import { type CallDraft, draftOf, filledTemplate, type Secret, secretsIn, type Template } from '../replay/call-draft.js'
 import type { EntryCaller } from '../replay/call-draft.js'
+import { type CallDraft, draftOf, filledTemplate, type Secret, secretsIn, type Template } from '../replay/call-draft.js'
 
 /** A variable of an export, in place of a secret. `hint`: a visible line that says how to get its value. */
 interface Variable {

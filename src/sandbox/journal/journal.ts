@@ -77,7 +77,7 @@ export class Journal implements Recorder {
   }
 
   beginRequest(incoming: Incoming): RequestRecording | undefined {
-    return isLeftOut(incoming.path) ? undefined : new RecordedRequest(this.#begin(), incoming, this)
+    return isLeftOut(incoming) ? undefined : new RecordedRequest(this.#begin(), incoming, this)
   }
 
   beginWork(work: BackgroundWork): WorkRecording {
@@ -199,10 +199,12 @@ export class Journal implements Recorder {
 export const findJournal = ({ recorder }: Pick<ServiceContext, 'recorder'>): Journal | undefined =>
   (recorder?.all ?? [recorder]).find((each) => each instanceof Journal)
 
-/** Requests that only look at the journal, or at whether the service is well, would fill it. */
-const isLeftOut = (path: string): boolean =>
+/** Who only looks would fill it: at the journal, at whether the service is well, and tools such as the workbench at all else. */
+const isLeftOut = ({ path, method, headers }: Incoming): boolean =>
   !path.startsWith('/v') &&
-  (isProbe(path) || (path.startsWith('/_sandbox/') && /^\/_sandbox\/(requests|health)(\/|$)/.test(path)))
+  (isProbe(path) ||
+    (path.startsWith('/_sandbox/') &&
+      (/^\/_sandbox\/(requests|health)(\/|$)/.test(path) || (method === 'GET' && headers.has('x-farthing-tool')))))
 
 export function matcher({ operation_id, status, principal, q, trace }: EntryFilter): (entry: Entry) => boolean {
   const text = q?.toLowerCase()

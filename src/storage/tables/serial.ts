@@ -12,8 +12,8 @@ import {
   type Writer,
 } from '../storage.js'
 import { type Changes, Transaction } from '../transaction.js'
-import { migrateState, NO_HISTORY, type SchemaHistory } from './migration.js'
 import { ignore } from '../unknown.js'
+import { migrateState, NO_HISTORY, type SchemaHistory } from './migration.js'
 import { Tables } from './tables.js'
 
 /** Commits that become durable together, and what each replaced. */

@@ -66,7 +66,7 @@ async function startSandbox(offline: URL): Promise<Hosted> {
   const served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed: demo.seed })
-      return sandboxPages({ service, demo, offline })
+      return sandboxPages({ service, demo, built: offline })
     },
     { port: 0 },
   )

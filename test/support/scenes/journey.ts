@@ -72,6 +72,9 @@ export function journey(): Journey {
   }
 }
 
+/** What the setup of the tests has built. */
+const built = new URL('../../../dist/demo/', import.meta.url)
+
 async function startHost(
   seed: Seed = demo.seed,
   {
@@ -85,7 +88,7 @@ async function startHost(
   const served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed, allowOrigins, evidence, balances })
-      const pages = sandboxPages({ service, demo })
+      const pages = sandboxPages({ service, demo, built })
       return { respond: async (request, source) => change(await pages.respond(request, source)) }
     },
     { port: 0 },

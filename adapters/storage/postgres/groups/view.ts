@@ -1,5 +1,4 @@
-import { indexNamed, keyIn, mergeRows } from '../../../../src/storage/key.js'
-import { freezeRow } from '../../../../src/storage/key.js'
+import { freezeRow, indexNamed, keyIn, mergeRows } from '../../../../src/storage/key.js'
 import type { AnyCollection, Collection, Index, Key, Query, Reader, Row } from '../../../../src/storage/storage.js'
 import type { Changes } from '../../../../src/storage/transaction.js'
 import type { Statement } from '../connection/session.js'

@@ -1,7 +1,17 @@
 import type { At, Pages, View } from '../../../http/pages/form-flow.js'
 import { ANY_SITE, type FormPage } from '../../../http/pages/form-page.js'
-import { Actions, AppOrigin, AppTitle, Button, Choices, Form, GoOn, Onward } from '../../../http/pages/parts.js'
-import { SignedInAs, SignInForms } from '../../../http/pages/parts.js'
+import {
+  Actions,
+  AppOrigin,
+  AppTitle,
+  Button,
+  Choices,
+  Form,
+  GoOn,
+  Onward,
+  SignedInAs,
+  SignInForms,
+} from '../../../http/pages/parts.js'
 import { accountChoiceFields } from '../connection.js'
 import type { ShownInteraction } from './interaction.js'
 

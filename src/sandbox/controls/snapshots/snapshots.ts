@@ -117,7 +117,7 @@ const FORGOTTEN = 'The sandbox no longer has the state after this request. Choos
 const FORGOTTEN_OR_OTHERS =
   'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
 
-type ShownRow = Readonly<Record<string, unknown>>
+export type ShownRow = Readonly<Record<string, unknown>>
 
 export interface ComparedRows {
   readonly added: readonly ShownRow[]
@@ -176,10 +176,14 @@ function differenceOf(
 /** Forks share the rows that neither has changed. */
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-/** A row without sealed fields, and without what could be, or be made into, a credential. */
-function withoutSecrets({ sealed = {}, secrets = [] }: AnyCollection, row: Row): ShownRow {
+/** Whether a field could be, or be made into, a credential. */
+export const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
+  field in sealed || secrets.includes(field)
+
+/** A row without sealed fields and credentials. */
+export function withoutSecrets(collection: AnyCollection, row: Row): ShownRow {
   const shown = ([field, value]: [string, unknown]) => {
-    if (!(field in sealed || secrets.includes(field)) || value === null || value === undefined) return [field, value]
+    if (!isCredential(collection, field) || value === null || value === undefined) return [field, value]
     // Rows are told apart by the beginning of their ids.
     return [field, field === 'id' ? `${String(value).slice(0, 6)}…` : '…']
   }

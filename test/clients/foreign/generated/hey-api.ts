@@ -1,5 +1,5 @@
-import type { Auth } from '../../../../src/http/route.js'
 import { client } from '../../../../adapters/client.js'
+import type { Auth } from '../../../../src/http/route.js'
 import * as farthing from './client/index.js'
 
 client.setConfig({ baseUrl: process.argv[2] ?? '' })

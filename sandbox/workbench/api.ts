@@ -1,0 +1,121 @@
+/** The calls of the workbench: public operations and controls only. */
+
+/** Where the service answers that this page shows: the sandbox, or one of its forks. */
+export const base = new URL(document.getElementById('app')?.dataset.service ?? './', document.baseURI)
+
+export const urlOf = (path: string): string => new URL(path.replace(/^\//, ''), base).href
+
+/** Marks the workbench's own calls, which the live view leaves out. */
+export const TOOL_HEADER = 'x-farthing-tool'
+
+export interface Answer {
+  readonly ok: boolean
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: each caller knows what it asked for
+  readonly body: any
+  readonly id: string | null
+}
+
+interface Call {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Whether the live view shows it: what a person does by hand, such as a payment. */
+  readonly isShown?: boolean
+}
+
+/** Calls the service. Never rejects: without an answer, the status is 0. */
+export async function call(
+  method: string,
+  path: string,
+  { body, headers, isShown = false }: Call = {},
+): Promise<Answer> {
+  const sent = {
+    ...(!isShown && { [TOOL_HEADER]: 'workbench' }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  }
+  const text = body === undefined ? {} : { body: JSON.stringify(body) }
+  try {
+    const answer = await fetch(urlOf(path), { method, headers: sent, cache: 'no-store', ...text })
+    const read = await answer.text()
+    return { ok: answer.ok, status: answer.status, body: parsed(read), id: answer.headers.get('x-request-id') }
+  } catch {
+    return { ok: false, status: 0, body: { error: 'The sandbox does not answer. Is it still running?' }, id: null }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** Why a call failed, in a sentence that says what to do. */
+export const whyNot = ({ status, body }: Answer): string =>
+  body?.code === 'sandbox_refused'
+    ? 'This sandbox asks for its control token. Open the link to the workbench that it prints when it starts.'
+    : (body?.error ?? `The sandbox answered ${status}.`)
+
+/** One entry of the journal. */
+export interface Entry {
+  readonly id: string
+  readonly at: string
+  readonly ms: number | null
+  readonly origin: string
+  readonly operation_id: string | null
+  readonly method: string
+  readonly path: string
+  readonly status: number | null
+  readonly code?: string
+  readonly principal: string | null
+  readonly request: Message
+  readonly response: Message
+  readonly caused: readonly { readonly kind: string; readonly id: string | number }[]
+  readonly caused_by?: string
+  readonly trace?: string
+  readonly fault?: string
+}
+
+export interface Message {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly cut?: true
+}
+
+export interface Mail {
+  readonly id: number
+  readonly kind: 'mail' | 'push' | 'card' | 'refund' | 'webhook'
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly status: string
+  readonly codes: readonly string[]
+  readonly links: readonly string[]
+  readonly data?: Readonly<Record<string, string>>
+  readonly created_at: number
+}
+
+export type Row = Readonly<Record<string, unknown>>
+
+export interface Rows {
+  readonly rows: readonly Row[]
+  readonly next: string | null
+}
+
+/** Reads rows as they are stored. */
+export async function readRows(collection: string, query: Readonly<Record<string, string>> = {}): Promise<Rows> {
+  const { ok, body } = await call('GET', `_sandbox/rows/${collection}?${new URLSearchParams(query)}`)
+  return ok ? body : { rows: [], next: null }
+}
+
+/** A bearer token of a seeded client. */
+export async function tokenOf(
+  kind: 'account' | 'user',
+  { client_id, client_secret }: { readonly client_id: string; readonly client_secret: string },
+): Promise<string | undefined> {
+  const authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
+  const { ok, body } = await call('POST', `v4/${kind}/oauth/token`, { headers: { authorization } })
+  return ok ? body.access_token : undefined
+}

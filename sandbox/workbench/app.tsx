@@ -1,0 +1,175 @@
+import { useEffect } from 'preact/hooks'
+import { base, call } from './api.js'
+import { Break } from './break.js'
+import { advance, fork, reset, rewindTo, save, setMode } from './commands.js'
+import { Connect } from './connect.js'
+import { Data } from './data.js'
+import { OpenForm } from './data-actions.js'
+import { Inbox } from './inbox.js'
+import { Live } from './live.js'
+import { isOpen, Palette } from './palette.js'
+import { Coin, Copy } from './parts.js'
+import {
+  act,
+  faults,
+  health,
+  ledger,
+  linkTo,
+  messages,
+  money,
+  said,
+  snapshots,
+  trouble,
+  type View,
+  view,
+} from './state.js'
+import { Try } from './try.js'
+
+const views: readonly (readonly [View, string, () => preact.JSX.Element])[] = [
+  ['live', 'Live', Live],
+  ['inbox', 'Inbox', Inbox],
+  ['data', 'Data', Data],
+  ['try', 'Try', Try],
+  ['break', 'Break it', Break],
+  ['connect', 'Connect', Connect],
+]
+
+/** The workbench: what is always visible, and one view. */
+export function App() {
+  useEffect(() => {
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+  const [, title, Shown] = views.find(([name]) => name === view.value) ?? views[0] ?? []
+  return (
+    <>
+      <header class="bar">
+        <p class="brand">
+          <Coin /> farthing <span class="muted small">{health.value?.version}</span>
+        </p>
+        <Address />
+        <Light />
+        <Clock />
+        <States />
+      </header>
+      <nav class="views" aria-label="Views">
+        {views.map(([name, label]) => (
+          <a key={name} href={linkTo(name)} aria-current={label === title ? 'page' : undefined}>
+            {label}
+            {name === 'inbox' && messages.value.length > 0 && <span class="count">{messages.value.length}</span>}
+            {name === 'break' && faults.value.length > 0 && <span class="count bad">{faults.value.length} armed</span>}
+          </a>
+        ))}
+        <button type="button" class="quiet" onClick={() => (isOpen.value = true)}>
+          Commands <kbd>⌘K</kbd>
+        </button>
+      </nav>
+      {trouble.value && <p role="alert">{trouble.value}</p>}
+      <main>
+        <h1 class="unseen">{title}</h1>
+        {Shown && <Shown />}
+      </main>
+      <p role="status" class={said.value?.isError ? 'said bad' : 'said'}>
+        {said.value?.text}
+      </p>
+      <OpenForm />
+      <Palette />
+    </>
+  )
+}
+
+const address = base.href.replace(/\/$/, '')
+
+const Address = () => (
+  <p class="address">
+    <code>{address}</code> <Copy text={address} />
+  </p>
+)
+
+const Light = () => {
+  const audit = ledger.value
+  if (!audit) return <p class="light">…</p>
+  const issued = audit.digital_quantities.map(({ dq, issued }) => money(issued, dq)).join(', ')
+  return audit.ok ? (
+    <p class="light good">
+      <span aria-hidden="true">●</span> balanced, {issued} issued
+    </p>
+  ) : (
+    <p class="light bad">
+      <span aria-hidden="true">●</span> not balanced: {JSON.stringify(audit.broken)}
+    </p>
+  )
+}
+
+const Clock = () => {
+  const clock = health.value?.clock
+  if (!clock) return null
+  const isManual = clock.mode === 'manual'
+  return (
+    <p class="clock">
+      <time dateTime={clock.now}>{clock.now.slice(0, 16).replace('T', ' ')}</time>{' '}
+      <span class={isManual ? 'tag bad' : 'tag'}>{isManual ? 'frozen' : 'real'}</span>
+      <button type="button" class="quiet" onClick={() => setMode(isManual ? 'real' : 'manual')}>
+        {isManual ? 'Run' : 'Freeze'}
+      </button>
+      <button type="button" class="quiet" onClick={() => advance('15m')}>
+        +15 min
+      </button>
+      <button type="button" class="quiet" onClick={() => advance('1d')}>
+        +1 d
+      </button>
+    </p>
+  )
+}
+
+const States = () => (
+  <p class="states">
+    <button type="button" class="quiet" onClick={() => save()}>
+      Save
+    </button>
+    {snapshots.value.length > 0 && (
+      <select
+        aria-label="Rewind to"
+        value=""
+        onChange={({ currentTarget }) => {
+          if (currentTarget.value) rewindTo(currentTarget.value)
+          currentTarget.value = ''
+        }}
+      >
+        <option value="">Rewind to…</option>
+        {snapshots.value.toReversed().map(({ name }) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    )}
+    <button type="button" class="quiet" onClick={fork}>
+      Fork
+    </button>
+    <button type="button" class="quiet" onClick={reset}>
+      Reset
+    </button>
+    {faults.value.length > 0 && (
+      <button
+        type="button"
+        class="tag bad"
+        onClick={() => act('No fault is armed.', call('DELETE', '_sandbox/faults'))}
+      >
+        {faults.value.length} {faults.value.length === 1 ? 'fault' : 'faults'} ✕
+      </button>
+    )}
+  </p>
+)
+
+function onKey(event: KeyboardEvent): void {
+  const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select')
+  if ((event.metaKey || event.ctrlKey) && event.key === 'k') {
+    event.preventDefault()
+    isOpen.value = !isOpen.value
+  } else if (event.key === '/' && !isTyping) {
+    const search = document.getElementById('search')
+    if (search) {
+      event.preventDefault()
+      search.focus()
+    }
+  } else if (event.key === 'Escape' && view.value === 'live' && !isTyping) location.hash = linkTo('live')
+}

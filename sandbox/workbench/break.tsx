@@ -1,0 +1,110 @@
+import { call } from './api.js'
+import { Code } from './parts.js'
+import { type Armed, act, faults } from './state.js'
+
+interface Switch {
+  readonly title: string
+  readonly what: string
+  readonly fault: { readonly id: string; readonly [field: string]: unknown }
+}
+
+/** What breaks in production, each as one fault. */
+const switches: readonly Switch[] = [
+  {
+    title: 'The answer to a payment is lost',
+    what: 'The payment is made, but the client never hears of it. Does it pay twice?',
+    fault: {
+      id: 'lost-payment',
+      match: { operation_id: 'createPayment' },
+      at: 'after_commit',
+      do: { drop: true },
+    },
+  },
+  {
+    title: 'Every third request gets a 503',
+    what: 'Nothing happens, and a retry helps.',
+    fault: { id: 'third-503', match: { path: '/v4/*' }, at: 'before', do: { status: 503 }, every: 3 },
+  },
+  {
+    title: 'Everything is slow',
+    what: 'Each answer takes two more seconds.',
+    fault: { id: 'slow', match: { path: '/v4/*' }, at: 'before', do: { delay_ms: 2000 } },
+  },
+  {
+    title: 'The card processor is down',
+    what: 'Top-ups and invoices cannot be charged. Cards that decline are test values: see Connect.',
+    fault: { id: 'card', match: { port: 'card' }, at: 'before', do: { error: 'ECONNREFUSED' } },
+  },
+  {
+    title: 'The mail server is down',
+    what: 'No code and no receipt leaves. Addresses with +bounce@ bounce without it.',
+    fault: { id: 'mail', match: { port: 'mail' }, at: 'before', do: { error: 'EENVELOPE' } },
+  },
+  {
+    title: 'Webhooks do not arrive',
+    what: 'Deliveries fail, and are tried again later.',
+    fault: { id: 'webhook', match: { port: 'webhook' }, at: 'before', do: { error: 'ECONNREFUSED' } },
+  },
+  {
+    title: 'Webhooks arrive twice',
+    what: 'Does your endpoint look at the id?',
+    fault: { id: 'webhook-twice', match: { port: 'webhook' }, at: 'after_commit', do: { duplicate: true } },
+  },
+  {
+    title: 'The disk is full',
+    what: 'Nothing can be stored.',
+    fault: { id: 'disk', match: { port: 'storage' }, at: 'before', do: { error: 'ENOSPC' } },
+  },
+]
+
+const isOther = ({ id }: Armed) => !switches.some(({ fault }) => fault.id === id)
+
+/** Switches for what goes wrong in production. Each shows how often it happened, and the JSON that does the same. */
+export function Break() {
+  return (
+    <section aria-label="Break it">
+      <h2>Break it</h2>
+      <ul class="switches">
+        {switches.map(({ title, what, fault }) => {
+          const armed = faults.value.find(({ id }) => id === fault.id)
+          return (
+            <li key={fault.id}>
+              <label>
+                <input
+                  type="checkbox"
+                  checked={armed !== undefined}
+                  onChange={() => (armed ? disarm(armed) : arm({ title, what, fault }))}
+                />{' '}
+                <strong>{title}</strong>
+                {armed && <span class="tag bad">{fired(armed)}</span>}
+              </label>
+              <p class="muted">{what}</p>
+              <details>
+                <summary>The same in a test</summary>
+                <Code>{`await service.sandbox.faults.arm(${JSON.stringify(fault, null, 2)})`}</Code>
+              </details>
+            </li>
+          )
+        })}
+        {faults.value.filter(isOther).map((armed) => (
+          <li key={armed.id}>
+            <label>
+              <input type="checkbox" checked onChange={() => disarm(armed)} /> <strong>{armed.id}</strong>
+              <span class="tag bad">{fired(armed)}</span>
+            </label>
+            <details>
+              <summary>As JSON</summary>
+              <Code>{JSON.stringify(armed, null, 2)}</Code>
+            </details>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const fired = ({ fired }: Armed): string => (fired === 1 ? 'happened once' : `happened ${fired} times`)
+
+const arm = ({ title, fault }: Switch) => act(`${title}: armed.`, call('POST', '_sandbox/faults', { body: fault }))
+
+const disarm = ({ id }: Armed) => act('Disarmed.', call('DELETE', `_sandbox/faults/${id}`))

@@ -1,0 +1,237 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { call, type Row, readRows } from './api.js'
+import { Cell } from './cell.js'
+import { DataActions } from './data-actions.js'
+import { Flow } from './flow.js'
+import { Copy, Empty, Scrolls } from './parts.js'
+import { go, ledger, linkTo, parts } from './state.js'
+import { Wallet } from './wallet.js'
+
+/** What people look for first, by collection, with the columns that tell rows apart. */
+const tables: Readonly<Record<string, { readonly title: string; readonly columns: readonly string[] }>> = {
+  payments: {
+    title: 'Payments',
+    columns: ['id', 'descriptor', 'amount', 'payer_owner', 'payee_owner', 'status', 'created_at'],
+  },
+  users: { title: 'People', columns: ['id', 'email', 'email_verified_at', 'made_by', 'created_at'] },
+  accounts: { title: 'Accounts', columns: ['id', 'name', 'public_secret', 'created_at'] },
+  twins: { title: 'Wallets', columns: ['id', 'hostname', 'owner', 'dq', 'created_at'] },
+  commodities: { title: 'Articles', columns: ['descriptor', 'cost', 'owner', 'id', 'created_at'] },
+  catalog_items: { title: 'Items', columns: ['id', 'name', 'external_endpoint', 'account_id', 'created_at'] },
+  checkouts: { title: 'Checkouts', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
+  carts: { title: 'Carts', columns: ['id', 'status', 'user_id', 'created_at'] },
+  approvals: { title: 'Approvals', columns: ['id', 'kind', 'status', 'user_id', 'created_at'] },
+  personas: { title: 'Personas', columns: ['id', 'name', 'user_id', 'created_at'] },
+  oidc_connections: { title: 'Agents', columns: ['id', 'client_id', 'user_id', 'created_at'] },
+  webhooks: { title: 'Webhooks', columns: ['id', 'url', 'status', 'account_id', 'created_at'] },
+  outbox: { title: 'Deliveries', columns: ['id', 'kind', 'to', 'subject', 'status', 'created_at'] },
+  invoices: { title: 'Invoices', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
+  events: { title: 'Events', columns: ['id', 'type', 'owner', 'subject', 'created_at'] },
+  movements: {
+    title: 'Movements',
+    columns: ['id', 'kind', 'amount', 'payer_twin_id', 'payee_twin_id', 'state', 'created_at'],
+  },
+}
+
+export const titleOf = (collection: string): string => tables[collection]?.title ?? collection.replace(/_/g, ' ')
+
+interface Collection {
+  readonly name: string
+  readonly refs: Readonly<Record<string, string>>
+}
+
+const collections = signal<readonly Collection[]>([])
+const PAGE = '50'
+
+/** Tables of all rows as they are stored, everything linked. */
+export function Data() {
+  useEffect(() => {
+    call('GET', '_sandbox/rows').then(({ ok, body }) => ok && (collections.value = body.collections))
+  }, [])
+  const [, name = 'payments', id] = parts.value
+  const known = collections.value.map((each) => each.name)
+  const first = Object.keys(tables).filter((each) => known.includes(each))
+  return (
+    <div class="data">
+      <nav aria-label="Tables">
+        {[first, known.filter((each) => !(each in tables)).sort()].map((group, at) => (
+          <ul key={at}>
+            {group.map((each) => (
+              <li key={each}>
+                <a href={linkTo('data', each)} aria-current={each === name ? 'page' : undefined}>
+                  {titleOf(each)}
+                </a>
+              </li>
+            ))}
+          </ul>
+        ))}
+      </nav>
+      <div>
+        <DataActions />
+        {id === undefined ? <Table key={name} name={name} /> : <Detail key={`${name} ${id}`} name={name} id={id} />}
+      </div>
+    </div>
+  )
+}
+
+const refsOf = (name: string) => collections.value.find((each) => each.name === name)?.refs ?? {}
+
+/** One table, with search and pages. The address may hold a filter: `#/data/payments?payer_twin_id=3`. */
+function Table({ name }: { name: string }) {
+  const rows = useSignal<readonly Row[] | undefined>(undefined)
+  const next = useSignal<string | null>(null)
+  const query = useSignal('')
+  const [[field, value] = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')]
+  const read = async (after?: string) => {
+    const asked = {
+      limit: PAGE,
+      ...(query.value && { q: query.value }),
+      ...(field !== undefined && { field, value: value ?? '' }),
+      ...(after !== undefined && { after }),
+    }
+    const page = await readRows(name, asked)
+    rows.value = after === undefined ? page.rows : [...(rows.value ?? []), ...page.rows]
+    next.value = page.next
+  }
+  // New movements are new rows.
+  useEffect(() => void read(), [ledger.value?.movements, field, value])
+  const [first] = rows.value ?? []
+  const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
+    (column) => !first || rows.value?.some((row) => column in row),
+  )
+  return (
+    <section aria-label={titleOf(name)}>
+      <h2>{titleOf(name)}</h2>
+      {name === 'payments' && field === undefined && <Flow payments={rows.value ?? []} />}
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          read()
+        }}
+      >
+        <input
+          id="search"
+          type="search"
+          aria-label={`Search in ${titleOf(name)}`}
+          placeholder="Search  /"
+          onInput={({ currentTarget }) => (query.value = currentTarget.value)}
+        />
+        <button type="submit">Search</button>
+        {field !== undefined && (
+          <a class="tag" href={linkTo('data', name)}>
+            {field} = {value} ✕
+          </a>
+        )}
+      </form>
+      {rows.value?.length === 0 ? (
+        <Empty title={`No ${titleOf(name).toLowerCase()} here`}>
+          {next.value && <p>So far nothing fits. There are more rows to search.</p>}
+        </Empty>
+      ) : (
+        <Scrolls>
+          <table>
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <th key={column} scope="col">
+                    {column.replace(/_/g, ' ')}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.value?.map((row) => (
+                <tr key={String(row.id)} onClick={() => go('data', name, String(row.id))}>
+                  {columns.map((column, at) => (
+                    <td key={column} class={column === 'amount' || column === 'cost' ? 'amount' : undefined}>
+                      {at === 0 ? (
+                        <a href={linkTo('data', name, String(row.id))}>{String(row[column] ?? row.id)}</a>
+                      ) : (
+                        <Cell row={row} field={column} refs={refsOf(name)} />
+                      )}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
+      )}
+      {next.value && (
+        <p>
+          <button type="button" onClick={() => read(next.value ?? undefined)}>
+            More
+          </button>
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** One row: all its fields, and the rows of other tables that refer to it. */
+function Detail({ name, id }: { name: string; id: string }) {
+  const row = useSignal<Row | null | undefined>(undefined)
+  useEffect(() => {
+    readRows(name, { field: 'id', value: id, limit: '1' }).then(({ rows }) => (row.value = rows[0] ?? null))
+  }, [ledger.value?.movements])
+  if (row.value === undefined) return <p class="muted">Reading…</p>
+  if (row.value === null)
+    return (
+      <Empty title="This row is not there">
+        <p>It was removed, or the sandbox went back to a time before it.</p>
+      </Empty>
+    )
+  const shown = row.value
+  return (
+    <section aria-label={`${titleOf(name)} ${id}`}>
+      <h2>
+        <a href={linkTo('data', name)}>{titleOf(name)}</a> {id}
+      </h2>
+      <dl class="facts">
+        {Object.keys(shown).map((field) => (
+          <div key={field}>
+            <dt>{field}</dt>
+            <dd>
+              <Cell row={shown} field={field} refs={refsOf(name)} isWhole />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {name === 'twins' && <Wallet twin={shown} />}
+      <h3>What refers to it</h3>
+      <p class="acts">
+        {referring(name, shown).map(({ collection, field, value }) => (
+          <a
+            key={`${collection} ${field}`}
+            class="tag"
+            href={`${linkTo('data', collection)}?${new URLSearchParams({ [field]: value })}`}
+          >
+            {titleOf(collection)} by {field.replace(/_/g, ' ')}
+          </a>
+        ))}
+      </p>
+      <p>
+        <Copy text={JSON.stringify(shown, null, 2)} label="Copy as JSON" />
+      </p>
+    </section>
+  )
+}
+
+/** Where this row's id, or it as an owner, is a value. */
+function referring(name: string, { id }: Row) {
+  const byId = collections.value.flatMap(({ name: collection, refs }) =>
+    Object.entries(refs).flatMap(([field, to]) => (to === name ? [{ collection, field, value: String(id) }] : [])),
+  )
+  const owner = name === 'users' ? `user:${id}` : name === 'accounts' ? `account:${id}` : undefined
+  if (owner === undefined) return byId
+  const byOwner = [
+    ['twins', 'owner'],
+    ['commodities', 'owner'],
+    ['payments', 'payer_owner'],
+    ['payments', 'payee_owner'],
+    ['events', 'owner'],
+  ].map(([collection = '', field = '']) => ({ collection, field, value: owner }))
+  return [...byOwner, ...byId]
+}

@@ -1,0 +1,186 @@
+import { computed, signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { call, type Mail, readRows } from './api.js'
+import { Copy, Empty, Time } from './parts.js'
+import { act, messages, nameOf, names, parts } from './state.js'
+
+const query = signal('')
+
+const shown = computed(() => {
+  const [, to] = parts.value
+  const text = query.value.toLowerCase()
+  return messages.value.filter(
+    (message) =>
+      (to === undefined || message.to === to) &&
+      `${message.to} ${message.subject} ${message.text}`.toLowerCase().includes(text),
+  )
+})
+
+/** Every mail and push for every person, and their phones. */
+export function Inbox() {
+  return (
+    <>
+      <section aria-label="Phones">
+        <h2>Phones</h2>
+        <Phones />
+      </section>
+      <section aria-label="Messages">
+        <h2>Messages</h2>
+        <p class="filters">
+          <input
+            id="search"
+            type="search"
+            aria-label="Search in the messages"
+            placeholder="Search  /"
+            value={query.value}
+            onInput={({ currentTarget }) => (query.value = currentTarget.value)}
+          />
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => act('The inbox is empty.', call('DELETE', '_sandbox/outbox'))}
+          >
+            Empty the inbox
+          </button>
+        </p>
+        {messages.value.length === 0 ? (
+          <Empty title="No messages yet">
+            <p>
+              A sandbox sends no mail. What it would send appears here: codes, links, receipts, pushes and webhooks.
+            </p>
+          </Empty>
+        ) : (
+          <ul class="mails">
+            {shown.value.map((message) => (
+              <Message key={message.id} message={message} />
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  )
+}
+
+const Message = ({ message: { kind, to, subject, text, status, codes, links, created_at } }: { message: Mail }) => (
+  <li>
+    <p class="who">
+      <span class="tag">{kind}</span> <strong>{to}</strong> <Time at={created_at * 1000} />
+      {status !== 'sent' && status !== 'delivered' && <span class="tag bad">{status}</span>}
+    </p>
+    <p>{subject}</p>
+    {codes.map((code) => (
+      <p class="code" key={code}>
+        <span class="digits">{code}</span> <Copy text={code} />
+      </p>
+    ))}
+    {links.map((link) => (
+      <p key={link}>
+        <a href={link}>{link}</a>
+      </p>
+    ))}
+    <details>
+      <summary>Text</summary>
+      <p class="text">{text}</p>
+    </details>
+  </li>
+)
+
+interface Phone {
+  readonly user_id: number
+  readonly mode: string
+  readonly has_device: boolean
+  readonly requests: readonly { readonly id: number; readonly description?: string; readonly message?: string }[]
+}
+
+const modes = [
+  ['manual', 'By hand'],
+  ['approve', 'Always approve'],
+  ['reject', 'Always reject'],
+  ['ignore', 'Never answer'],
+] as const
+
+/** The phones of the first people, side by side. */
+function Phones() {
+  const users = [...names.value].filter(([principal]) => principal.startsWith('user:')).slice(0, 8)
+  if (users.length === 0) return <p class="muted">There are no people yet. Add one under Data.</p>
+  return (
+    <ul class="phones">
+      {users.map(([principal]) => (
+        <PhoneCard key={principal} userId={Number(principal.slice('user:'.length))} />
+      ))}
+    </ul>
+  )
+}
+
+function PhoneCard({ userId }: { userId: number }) {
+  const [phone, setPhone] = useState<Phone>()
+  const [approvals, setApprovals] = useState<readonly { id: string; summary: string }[]>([])
+  const read = async () => {
+    const [{ ok, body }, { rows }] = await Promise.all([
+      call('GET', `_sandbox/devices/${userId}`),
+      readRows('approvals', { field: 'user_id', value: String(userId), limit: '20' }),
+    ])
+    if (ok) setPhone(body)
+    setApprovals(
+      rows
+        .filter(({ status }) => status === 'pending')
+        .map(({ id, summary, kind }) => ({ id: String(id), summary: String(summary ?? kind ?? 'An agent asks') })),
+    )
+  }
+  const say = (done: string, path: string, body: object) => act(done, call('POST', path, { body })).then(read)
+  // What arrives for a phone is a message, too.
+  useEffect(() => void read(), [messages.value.length])
+  const place = `_sandbox/devices/${userId}`
+  return (
+    <li class="phone">
+      <h3>{nameOf(`user:${userId}`)}</h3>
+      {phone && (
+        <label class="field">
+          <span>Answers</span>
+          <select
+            value={phone.has_device ? phone.mode : ''}
+            onChange={({ currentTarget }) => say('The phone is set.', place, { mode: currentTarget.value })}
+          >
+            {!phone.has_device && <option value="">No phone</option>}
+            {modes.map(([mode, label]) => (
+              <option key={mode} value={mode}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {phone?.requests.map(({ id, description, message }) => (
+        <Question
+          key={id}
+          text={message ?? description ?? `Request ${id}`}
+          onAnswer={(verb) => say(`${verb === 'approve' ? 'Approved' : 'Rejected'}.`, `${place}/${verb}`, { id })}
+        />
+      ))}
+      {approvals.map(({ id, summary }) => (
+        <Question
+          key={id}
+          text={summary}
+          onAnswer={(verb) =>
+            say(`${verb === 'approve' ? 'Approved' : 'Rejected'}.`, `_sandbox/approvals/${id}/${verb}`, {})
+          }
+        />
+      ))}
+      {phone && phone.requests.length + approvals.length === 0 && <p class="muted small">Nothing to answer.</p>}
+    </li>
+  )
+}
+
+const Question = ({ text, onAnswer }: { text: string; onAnswer: (verb: 'approve' | 'reject') => void }) => (
+  <div class="question">
+    <p>{text}</p>
+    <p class="acts">
+      <button type="button" onClick={() => onAnswer('reject')}>
+        Reject
+      </button>
+      <button type="button" class="primary" onClick={() => onAnswer('approve')}>
+        Approve
+      </button>
+    </p>
+  </div>
+)

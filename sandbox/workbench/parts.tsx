@@ -1,0 +1,141 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { health, tell } from './state.js'
+
+/** The small parts that all views use. */
+
+export const Coin = () => (
+  <svg viewBox="0 0 28 28" aria-hidden="true" class="coin">
+    <circle cx="14" cy="14" r="13" fill="#a4552a" />
+    <circle cx="14" cy="14" r="10.2" fill="none" stroke="#fff" stroke-opacity=".55" stroke-width="1.2" />
+    <path d="M11.6 19V9h5.6M11.6 14h4.4" fill="none" stroke="#fff" stroke-width="2.2" />
+  </svg>
+)
+
+/** Copies a text, and says so. */
+export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<string>); label?: string }) {
+  const [isDone, setDone] = useState(false)
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(typeof text === 'string' ? text : await text())
+      setDone(true)
+      setTimeout(() => setDone(false), 1200)
+    } catch {
+      tell('The browser did not allow to copy. Select the text, and copy it by hand.', true)
+    }
+  }
+  return (
+    <button type="button" class="quiet" onClick={copy}>
+      {isDone ? 'Copied' : label}
+    </button>
+  )
+}
+
+/** A code that can be copied. */
+export const Code = ({ children, label }: { children: string; label?: string }) => (
+  <div class="snippet">
+    <pre>
+      <code>{children}</code>
+    </pre>
+    <Copy text={children} {...(label !== undefined && { label })} />
+  </div>
+)
+
+/** What a view shows while it has nothing. */
+export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <h2>{title}</h2>
+    {children}
+  </div>
+)
+
+/** A table, or something else that may be wider than the page. */
+export const Scrolls = ({ children }: { children: ComponentChildren }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+  <div class="scrolls" tabIndex={0}>
+    {children}
+  </div>
+)
+
+/** When something happened, by the sandbox's clock. */
+export function Time({ at }: { at: string | number }) {
+  const date = new Date(at)
+  const isToday = health.value?.clock.now.slice(0, 10) === date.toISOString().slice(0, 10)
+  const text = isToday ? date.toLocaleTimeString() : date.toLocaleString()
+  return (
+    <time dateTime={date.toISOString()} title={date.toISOString()}>
+      {text}
+    </time>
+  )
+}
+
+/** A form in a dialog. It closes when `onSubmit` returns true. */
+export function Dialog({
+  title,
+  submit,
+  children,
+  onSubmit,
+  onClose,
+}: {
+  title: string
+  submit: string
+  children: ComponentChildren
+  onSubmit: (values: Record<string, string>) => Promise<boolean>
+  onClose: () => void
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  const send = async (event: SubmitEvent) => {
+    event.preventDefault()
+    const values = Object.fromEntries(
+      [...new FormData(event.currentTarget as HTMLFormElement)].map(([name, value]) => [name, String(value)]),
+    )
+    if (await onSubmit(values)) onClose()
+  }
+  return (
+    <dialog ref={element} onClose={onClose} aria-label={title}>
+      <form onSubmit={send}>
+        <h2>{title}</h2>
+        {children}
+        <p class="acts">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary">
+            {submit}
+          </button>
+        </p>
+      </form>
+    </dialog>
+  )
+}
+
+export const Field = ({
+  label,
+  name,
+  ...rest
+}: {
+  label: string
+  name: string
+  value?: string
+  type?: string
+  step?: string
+  list?: string
+  placeholder?: string
+  required?: boolean
+}) => (
+  <label class="field">
+    <span>{label}</span>
+    <input name={name} {...rest} />
+  </label>
+)
+
+/** JSON as people read it, or the text as it is. */
+export function pretty(body: string | null): string {
+  if (body === null) return ''
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

@@ -1,0 +1,101 @@
+import { problem } from '../../../base/problem.js'
+import type { ServiceContext } from '../../../http/context.js'
+import type { AnyCollection, Key, Reader, Row } from '../../../storage/storage.js'
+import { sandboxOf } from '../../onion/context.js'
+import { isCredential, type ShownRow, withoutSecrets } from '../snapshots/snapshots.js'
+
+export interface RowQuery {
+  /** A text that the shown row contains, in any case. */
+  readonly q?: string | undefined
+  /** Only rows whose field has this value. */
+  readonly field?: string | undefined
+  readonly value?: string | undefined
+  readonly limit?: number | undefined
+  /** The `next` of the page before. */
+  readonly after?: string | undefined
+}
+
+export interface RowPage {
+  rows: ShownRow[]
+  next: string | null
+}
+
+/** How many rows one call looks at. A search through more goes on with `next`. */
+const MOST_ROWS_READ = 20_000
+const SLICE = 500
+
+/** The collections whose rows can be listed: not those whose ids are credentials. */
+export const listedCollections = (service: ServiceContext): readonly AnyCollection[] =>
+  sandboxOf(service).collections.filter((collection) => !isCredential(collection, 'id'))
+
+/**
+ * Lists the rows of a collection in the reverse order of their ids, without secrets. Throws `not_found`, `cursor_invalid`.
+ */
+export async function listRows(
+  tx: Reader,
+  service: ServiceContext,
+  name: string,
+  { q, field, value, limit = 50, after }: RowQuery,
+): Promise<RowPage> {
+  const collection = listedCollections(service).find((each) => each.name === name)
+  if (!collection) throw problem('not_found', { detail: `No collection has the name "${name}".` })
+  const text = q?.toLowerCase()
+  const fits = (row: ShownRow) =>
+    (field === undefined || String(row[field]) === value) &&
+    (text === undefined || JSON.stringify(row).toLowerCase().includes(text))
+  const rows: ShownRow[] = []
+  let last = after === undefined ? undefined : keyFrom(after)
+  for (let read = 0; read < MOST_ROWS_READ; ) {
+    const slice = await rowsBefore(tx, collection, { last, field, value })
+    for (const row of slice) {
+      // One more row than fits would tell that there is another page.
+      if (rows.length === limit) return { rows, next: cursorOf(last) }
+      const shown = withoutSecrets(collection, row)
+      if (fits(shown)) rows.push(shown)
+      last = row.id
+    }
+    if (slice.length < SLICE) return { rows, next: null }
+    read += slice.length
+  }
+  return { rows, next: cursorOf(last) }
+}
+
+/** The rows below an id. Where an index has the field, only those with its value. */
+async function rowsBefore(
+  tx: Reader,
+  collection: AnyCollection,
+  { last, field, value }: { last: Key | undefined } & Pick<RowQuery, 'field' | 'value'>,
+): Promise<Row[]> {
+  const own = field === undefined || value === undefined ? undefined : indexOf(collection, field)
+  if (own === undefined || value === undefined)
+    return tx.find(collection, {
+      index: 'id',
+      prefix: [],
+      limit: SLICE,
+      reverse: true,
+      ...(last !== undefined && { after: [last] }),
+    })
+  const rows: Row[] = []
+  // A number and its text are different keys, and only the collection knows which it has.
+  for (const key of [value, ...(/^\d+$/.test(value) ? [Number(value)] : [])]) {
+    const past = last === undefined ? {} : { after: [key, last] }
+    rows.push(...(await tx.find(collection, { index: own, prefix: [key], limit: SLICE, reverse: true, ...past })))
+  }
+  return rows
+}
+
+/** An index over this field alone. */
+const indexOf = ({ indexes }: AnyCollection, field: string): string | undefined =>
+  Object.keys(indexes).find((name) => indexes[name]?.fields.length === 1 && indexes[name]?.fields[0] === field)
+
+const cursorOf = (id: Key | undefined): string | null => (id === undefined ? null : JSON.stringify(id))
+
+function keyFrom(cursor: string): Key {
+  try {
+    const id: unknown = JSON.parse(cursor)
+    if (typeof id === 'string' || typeof id === 'number') return id
+  } catch {
+    // Refused below.
+  }
+  throw problem('cursor_invalid')
+}

@@ -1,0 +1,126 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { codeFor, type Host, journey, parts } from '../support/scenes/journey.js'
+
+const { host, page: newPage } = journey()
+
+const seed = {
+  accounts: [{ name: 'Quokka Press' }],
+  users: [{ email: 'mia@example.test', balance: 1 }],
+  commodities: [{ account: 'Quokka Press', descriptor: 'QUOKKA.ARTICLE', cost: 0.25 }],
+}
+
+/** The workbench in the state in which somebody has paid once. */
+async function workbench(options?: Parameters<typeof newPage>[0]): Promise<{ service: Host; page: Page }> {
+  const service = await host(seed)
+  const page = await newPage(options)
+  await page.goto(`${service.url}/`)
+  await page.getByRole('button', { name: 'Pay as a reader' }).click()
+  await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).waitFor()
+  return { service, page }
+}
+
+const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor()
+const visit = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click()
+const command = async (page: Page, text: string) => {
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Command' }).fill(text)
+  await page.keyboard.press('Enter')
+}
+
+test('a reader who is short of funds pays after one click on the explanation', async () => {
+  const { service, page } = await workbench()
+  const shop = await page.context().newPage()
+  await shop.goto(`${service.url}/shop`)
+  expect(shop.url()).toBe(`${service.url}/#/try`)
+  const element = parts(shop.frameLocator('.element iframe'))
+  await element.open.click()
+  await element.email.fill('noa@example.test')
+  await element.continue.click()
+  await visit(page, 'Inbox')
+  const mail = page.getByRole('listitem').filter({ hasText: 'noa@example.test' }).last()
+  await mail.getByRole('button', { name: 'Copy' }).waitFor()
+  await element.code.fill(await codeFor(service.call, element, 'noa@example.test'))
+  await element.verify.click()
+  await element.pay.click()
+  await element.alert.waitFor()
+  await visit(page, 'Live')
+  await page.getByRole('link', { name: 'tried to pay insufficient_funds' }).click()
+  const detail = page.getByRole('region', { name: 'Request' })
+  await detail.getByText('0.250 USD is missing.').waitFor()
+  await detail.getByRole('button', { name: 'Fix it' }).click()
+  await said(page, 'Fixed, and the request went through.')
+  await page.getByText('balanced, 1.25 USD issued').waitFor()
+})
+
+test('clock, faults, forks and saved states are a click or a command away', async () => {
+  const { service, page } = await workbench()
+  const paid = page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).first()
+  await paid.click()
+  await page.getByRole('button', { name: 'Replay in a fork' }).click()
+  await page.getByText('The replay answered the same').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await said(page, /^Saved as state-/)
+  await command(page, 'advance day')
+  await said(page, 'The clock is 1d ahead.')
+  await visit(page, 'Break it')
+  await page.getByLabel('Every third request gets a 503').check()
+  await said(page, 'armed')
+  for (let n = 0; n < 3; n++) await fetch(`${service.url}/v4/dq`)
+  await page.getByText('happened once').waitFor()
+  await page.getByRole('button', { name: '1 fault ✕' }).click()
+  await said(page, 'No fault is armed.')
+  await command(page, 'new person')
+  await page.getByLabel('Email').fill('noa@example.test')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await said(page, 'noa@example.test has 10.')
+  await page.getByText('balanced, 11.00 USD issued').waitFor()
+  const [{ name: saved }] = (await service.call('GET', '/_sandbox/snapshots')).body.snapshots
+  await page.getByRole('combobox', { name: 'Rewind to' }).selectOption(saved)
+  await page.getByText('balanced, 1.00 USD issued').waitFor()
+  await command(page, 'reset')
+  await said(page, 'Reset to the seed.')
+})
+
+test('each fork has a workbench of its own', async () => {
+  const { service, page } = await workbench()
+  const { url } = (await service.call('POST', '/_sandbox/forks')).body
+  await page.goto(`${url}/`)
+  await page.getByRole('button', { name: 'Pay as a reader' }).click()
+  await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).waitFor()
+  const payments = async (base: string) => (await fetch(`${base}/_sandbox/rows/payments`)).json()
+  expect((await payments(url)).rows).toHaveLength(2)
+  expect((await payments(service.url)).rows).toHaveLength(1)
+})
+
+test('rows are linked, and a wallet shows both sides of its movements', async () => {
+  const { page } = await workbench()
+  await visit(page, 'Data')
+  await page
+    .getByRole('row', { name: /QUOKKA.ARTICLE/ })
+    .getByRole('link', { name: 'mia@example.test' })
+    .click()
+  await page.getByRole('heading', { name: 'People 1' }).waitFor()
+  await page.getByRole('link', { name: 'Wallets by owner' }).click()
+  await page.getByRole('table').getByRole('link').first().click()
+  await page.getByText('0.75 USD', { exact: true }).waitFor()
+  const movement = page.getByRole('row', { name: /-0\.25 USD/ })
+  expect(await movement.getByRole('cell').allTextContents()).toEqual(
+    expect.arrayContaining(['-0.25 USD', '0.25 USD', '0']),
+  )
+})
+
+test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async () => {
+  const { page } = await workbench({ colorScheme: 'dark' })
+  await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).click()
+  await expectAccessible(page, 'a request')
+  for (const view of ['Inbox', 'Data', 'Try', 'Break it', 'Connect']) {
+    await visit(page, view)
+    await page.getByRole('heading', { level: 2 }).first().waitFor()
+    await expectAccessible(page, view)
+  }
+  await page.keyboard.press('Control+k')
+  await expectAccessible(page, 'the commands')
+})
