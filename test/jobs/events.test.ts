@@ -62,6 +62,7 @@ test('the pages of any type or group hold all events that match, once and in ord
         const followed: number[] = []
         for (let past = 0, isMore = true; isMore; ) {
           const read = await storage.read((tx) => findMatching(tx, { owner, type, past, limit }))
+          expect(read.rows.length).toBeLessThanOrEqual(limit)
           followed.push(...read.rows.map(({ id }) => id))
           past = read.last ?? past
           isMore = read.isMore

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { Watches } from '../../src/jobs/watches/watches.js'
+import { WatchedParts, Watches } from '../../src/jobs/watches/watches.js'
 import { collection, type Reader, type Writer } from '../../src/storage/storage.js'
 import { type CommitRecord, Transaction } from '../../src/storage/transaction.js'
 
@@ -131,10 +131,15 @@ test('the end of a caller or of all ends its wait with false, also while it read
   const waits = await watch(read, server.signal)
   server.abort()
   const comesLate = await watch(read, server.signal)
+  const leaving = new AbortController()
+  const endsMeanwhile = await watch((tx) => {
+    leaving.abort()
+    return read(tx)
+  }, leaving.signal)
   const failing = watch(async () => Promise.reject(new Error('no')))
   await expect(failing).rejects.toThrow('no')
   await turn()
-  expect([waits.woken, comesLate.woken]).toEqual([false, false])
+  expect([waits.woken, comesLate.woken, endsMeanwhile.woken]).toEqual([false, false, false])
   expectNothingLeft(watches)
   const other = await watch(read)
   watches.end()
@@ -156,4 +161,33 @@ test('a signal that outlives many waits has no listener of theirs', async () => 
     expect(getEventListeners(server.signal, 'abort')).toHaveLength(0)
   }
   expectNothingLeft(watches)
+})
+
+test.each(Object.entries(reads))('the end of a watch of %s leaves those of everything else', async (_, read) => {
+  for (const [name, other] of Object.entries(reads)) {
+    const { write, watch } = await started()
+    const [stays, ends] = [await watch(other), await watch(read)]
+    ends.end()
+    for (const change of Object.values(changes)) await write(change)
+    await turn()
+    expect(stays.woken, name).toBe(true)
+  }
+})
+
+test('parts of indexes that nobody watches any more are forgotten', () => {
+  const parts = new WatchedParts()
+  const shapes = [
+    { from: things, index: 'id', depth: 1 },
+    { from: things, index: 'byGroup', depth: 1 },
+    { from: things, index: 'byGroup', depth: 0 },
+  ]
+  const changed = [{ collection: things, id: 1, is: { id: 1, group: 'a' } }]
+  for (const left of [2, 1, 0]) {
+    for (const shape of shapes) for (let n = 0; n < 3; n++) parts.add([shape])
+    expect([...parts.touchedBy(changed)]).toHaveLength(3)
+    for (const shape of shapes.slice(left)) for (let n = 0; n < 3; n++) parts.remove([shape])
+    expect([...parts.touchedBy(changed)]).toHaveLength(left)
+    for (const shape of shapes.slice(0, left)) for (let n = 0; n < 3; n++) parts.remove([shape])
+    expect([...parts.touchedBy(changed)]).toEqual([])
+  }
 })

@@ -309,7 +309,6 @@ export const features = {
     'storage/existing',
     'storage/consistency',
     'storage/pages',
-    'storage/data-file',
     'storage/sealing',
     'storage/unknown',
     'storage/snapshots',

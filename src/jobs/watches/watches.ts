@@ -11,7 +11,7 @@ interface Part {
 }
 
 /** What a reader has read: rows, and parts of indexes. A later change of any of it changes what it would read. */
-export class WatchedReads implements Reader {
+class WatchedReads implements Reader {
   /** By their texts. */
   readonly keys = new Map<string, Part>()
   readonly #tx: Reader

@@ -6,17 +6,17 @@ import type { Random } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 
 /** What a stored private key begins with. The Base64 behind it is the seed and the public key, 32 bytes each. */
-export const PRIVATE_KEY = 'whsk_'
+const PRIVATE_KEY = 'whsk_'
 const PUBLIC_KEY = 'whpk_'
 const SEED_BYTES = 32
 
 /** A private key in PKCS #8 without its seed (RFC 8410 section 7). */
 const PKCS8 = hexToBytes('302e020100300506032b657004220420')
 
-export const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 /** A new key pair for signatures of deliveries. Throws `field_invalid` where the runtime has no Ed25519. */
-export async function newSigningKey(random: Random): Promise<string> {
+async function newSigningKey(random: Random): Promise<string> {
   const seed = Uint8Array.from(random.bytes(SEED_BYTES))
   try {
     const { x } = await crypto.subtle.exportKey('jwk', await privateKeyOf(seed, true))
@@ -32,10 +32,10 @@ export async function newSigningKey(random: Random): Promise<string> {
 }
 
 /** The public key of a stored private key: `whpk_` and Base64. */
-export const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(keyParts(key).publicKey)}`
+const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(keyParts(key).publicKey)}`
 
 /** Signs a text. Returns Base64. */
-export async function signEd25519(key: string, text: string): Promise<string> {
+async function signEd25519(key: string, text: string): Promise<string> {
   const { seed } = keyParts(key)
   return base64Of(new Uint8Array(await crypto.subtle.sign('Ed25519', await privateKeyOf(seed), utf8ToBytes(text))))
 }

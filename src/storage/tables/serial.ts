@@ -23,7 +23,7 @@ interface Group {
 }
 
 /** The commits that are in the tables and not durable yet, the oldest first. If one fails, the tables drop them all. */
-export class Landings {
+class Landings {
   readonly #tables: Tables
   #groups: Group[] = []
   #hasFailed = false
