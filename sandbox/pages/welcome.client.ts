@@ -33,12 +33,8 @@ function row({ to, subject, codes, created_at }: Message): HTMLElement {
   return item
 }
 
-function part(className: string, text: string): HTMLElement {
-  const span = document.createElement('span')
-  span.className = className
-  span.textContent = text
-  return span
-}
+const part = (className: string, textContent: string): HTMLElement =>
+  Object.assign(document.createElement('span'), { className, textContent })
 
 setInterval(() => document.hidden || refresh(), 2000)
 void refresh()
