@@ -109,9 +109,7 @@ export function useWallet(path: string, isLookedAt: boolean, version: string): W
   useEffect(() => {
     let isCurrent = true
     if (isLookedAt) sendRequest('GET', path).then(({ body }) => isCurrent && setPurse(body))
-    return () => {
-      isCurrent = false
-    }
+    return () => void (isCurrent = false)
   }, [path, isLookedAt, version])
   return purse
 }

@@ -48,13 +48,7 @@ function refuse(why: string): void {
 
 function reveal({ paragraphs, payment }: { paragraphs: string[]; payment: { id: number; descriptor: string } }): void {
   const rest = byId('rest')
-  rest.replaceChildren(
-    ...paragraphs.map((text) => {
-      const paragraph = document.createElement('p')
-      paragraph.textContent = text
-      return paragraph
-    }),
-  )
+  rest.replaceChildren(...paragraphs.map((textContent) => Object.assign(document.createElement('p'), { textContent })))
   rest.hidden = false
   document.querySelector('.locked')?.classList.remove('locked')
   element?.destroy()

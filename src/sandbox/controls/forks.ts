@@ -62,9 +62,7 @@ export class ServedForks implements HttpForks {
   }
 
   find(path: string): string | undefined {
-    if (!path.startsWith(PLACE)) return undefined
-    const end = path.indexOf('/', PLACE.length)
-    return end < 0 ? undefined : path.slice(PLACE.length, end)
+    return path.startsWith(PLACE) ? /^([^/]*)\//.exec(path.slice(PLACE.length))?.[1] : undefined
   }
 
   async respond(id: string, request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response> {

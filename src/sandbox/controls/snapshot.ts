@@ -44,10 +44,9 @@ export async function checkSnapshot(document: unknown, { collections, schemas }:
   }
   const rules: Schema = { collections, counted }
   const given = copyOf(document)
-  const isOlder = schemaOf(given) < schemas.current
-  const early = isOlder
-    ? findInconsistency(given, { ...rules, collections: withFormer(collections, given) })
-    : undefined
+  const early =
+    schemaOf(given) < schemas.current &&
+    findInconsistency(given, { ...rules, collections: withFormer(collections, given) })
   if (early) throw inconsistentSnapshot(early)
   const state = await inCurrentSchema(given, schemas)
   const fault = findInconsistency(state, rules) ?? settingFault(state) ?? (await ledgerFault(state))
@@ -79,10 +78,8 @@ async function inCurrentSchema(state: State, history: SchemaHistory): Promise<St
       const { message: detail, schema, known } = cause
       throw problem('snapshot_newer', { detail, facts: { schema, known }, cause })
     }
-    throw problem('snapshot_refused', {
-      detail: `The snapshot has schema ${schemaOf(state)} and cannot be migrated: ${messageOf(cause)}.`,
-      cause,
-    })
+    const detail = `The snapshot has schema ${schemaOf(state)} and cannot be migrated: ${messageOf(cause)}.`
+    throw problem('snapshot_refused', { detail, cause })
   }
 }
 
@@ -112,10 +109,8 @@ export async function rehearseRestore(state: State, service: ServiceContext): Pr
   try {
     await begin(Object.assign(rehearsing, { storage, log: { error() {} } }), true)
   } catch (cause) {
-    throw problem('snapshot_refused', {
-      detail: `The service cannot continue from this snapshot: ${messageOf(cause)}.`,
-      cause,
-    })
+    const detail = `The service cannot continue from this snapshot: ${messageOf(cause)}.`
+    throw problem('snapshot_refused', { detail, cause })
   }
 }
 
@@ -178,7 +173,8 @@ export async function auditLedger(service: Pick<ServiceContext, 'storage' | 'san
 }
 
 const auditedQuantities = async (tx: Reader): Promise<AuditedQuantity[]> =>
-  (await allQuantities(tx)).map(({ id, decimals, issuer_twin_id }) => ({
-    ...{ dq: id, decimals },
-    issuerTwinId: issuer_twin_id,
+  (await allQuantities(tx)).map(({ id: dq, decimals, issuer_twin_id: issuerTwinId }) => ({
+    dq,
+    decimals,
+    issuerTwinId,
   }))

@@ -290,12 +290,9 @@ export function readFaultHeader(text: string): Fault {
   const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\d{1,9})\s*)?$/.exec(text) ?? []
   const fault = { match: {}, at, do: { [name]: value === undefined ? true : Number(value) } }
   const wrong = name === '' ? GRAMMAR : describeFault(FaultShape, fault)
-  if (wrong !== undefined)
-    throw problem('header_malformed', {
-      detail: `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.`,
-      facts: { header: 'X-Sandbox-Fault' },
-    })
-  return FaultShape.parse(fault)
+  if (wrong === undefined) return FaultShape.parse(fault)
+  const detail = `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.`
+  throw problem('header_malformed', { detail, facts: { header: 'X-Sandbox-Fault' } })
 }
 
 const GRAMMAR = 'it is a point and an action, such as "after_commit; drop" or "before; status=503"'

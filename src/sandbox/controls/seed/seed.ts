@@ -186,9 +186,8 @@ async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: 
 async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   const user = await userByEmail(tx, email)
   if (user) return `user:${user.id}`
-  throw problem('field_invalid', {
-    detail: `The seed refers to the user ${email}, who does not exist. Add the user to the seed.`,
-  })
+  const detail = `The seed refers to the user ${email}, who does not exist. Add the user to the seed.`
+  throw problem('field_invalid', { detail })
 }
 
 async function refuseKnown(
@@ -203,10 +202,7 @@ const exists = (what: string) =>
   problem('already_exists', { detail: `${what} already exists. Call POST /_sandbox/reset to start over.` })
 
 const seededTwin = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
-  id: twin.id,
-  hostname: twin.hostname,
-  key: twinKey(twin, service),
-  balance,
+  ...{ id: twin.id, hostname: twin.hostname, key: twinKey(twin, service), balance },
 })
 
 /** What a twin was given, and has since. */
