@@ -1,5 +1,6 @@
 import { CLIENT_DELETED, oidcClients } from './clients/client.js'
 import { agentTwins, oidcConnections } from './connection.js'
+import { endDeletedClient } from './disconnect.js'
 import { oidcKeys } from './key-row.js'
 import { oidcCodes, oidcTokens } from './token.js'
 
@@ -8,5 +9,5 @@ export const oidcFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [oidcClients, oidcCodes, oidcTokens, oidcConnections, oidcKeys, agentTwins],
-  timers: { [CLIENT_DELETED]: async () => (await import('./disconnect.js')).endDeletedClient },
+  timers: { [CLIENT_DELETED]: async () => endDeletedClient },
 }

@@ -11,8 +11,7 @@ import { ReadOnce } from '../../storage/read-once.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { clients } from '../tokens/client.js'
-import { showMailsBefore } from '../users/mail-delivery.js'
-import { createUser, isProven, showUser, type UserRow, userByEmail, users } from '../users/user.js'
+import { createUser, isProven, showMailsBefore, showUser, type UserRow, userByEmail, users } from '../users/user.js'
 import { type ProofContext, proveEmail } from './first-proof.js'
 
 const SESSION_MS = 24 * 3_600_000

@@ -105,7 +105,6 @@ const requestAccountChange = tool({
     'Ask the user to approve a change of the business: `update_item`, `create_item`, `rename_wallet` or `update_account`, with the fields of each. `update_account` takes `name` and `businessName`, as PUT /v4/account does, `business_address`, `billing_email` and `tax_number`. Show the user the `url` of the result. When they have approved, call apply_account_change.',
   input: z.object({ change: ChangeShape.check(z.describe('`kind`, and the fields to change.')) }),
   output: ApprovalShape,
-  hints: {},
   call: ({ change }, call) => {
     grantedTo(call)
     const { agent, service } = call

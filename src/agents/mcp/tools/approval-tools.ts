@@ -25,7 +25,6 @@ const requestApproval = tool({
     additionalParams: z.optional(z.record(z.string(), z.unknown())),
   }),
   output: ApprovalShape,
-  hints: {},
   call: (wish, { agent, within, service }) =>
     service.storage.write((tx) => ask(tx, agent, wishOf(wish), service, within)),
 })
@@ -48,7 +47,6 @@ const chooseAccount = tool({
     'Ask the user which of their business accounts you may manage, if any. Show the user the `url` of the result, where they choose within 15 minutes. Then the seller tools work, and agent_wallet_info says which account it is.',
   input: z.object({}),
   output: z.object({ url: z.string(), expires_at: UnixSeconds }),
-  hints: {},
   call: (_, { agent, service }) => service.storage.write((tx) => offerAccountChoice(tx, agent, service)),
 })
 

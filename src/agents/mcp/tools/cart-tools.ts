@@ -23,7 +23,6 @@ const cartAdd = tool({
     quantity: z.optional(count('How many times to buy it with these arguments. Default 1.', { most: 99 })),
   }),
   output: CartShape,
-  hints: {},
   call: ({ cart_id, catalog_item_id: itemId, arguments: args = {}, quantity = 1 }, call) =>
     call.service.storage.write(async (tx) => {
       const holder = holderOf(call.agent, '')
@@ -51,7 +50,6 @@ const cartRemove = tool({
   description: 'Remove one line from a cart that is not paid yet.',
   input: z.object({ cart_id: cartId, line: count('The number of the line, as the cart shows it.') }),
   output: CartShape,
-  hints: {},
   call: ({ cart_id, line }, call) =>
     call.service.storage.write(async (tx) =>
       showCart(tx, await deleteCartItem(tx, cartPlace(cart_id, call), line), call.service),

@@ -62,7 +62,6 @@ const guestCheckout = tool({
     cancel_url: z.optional(text('URL to which the payer goes after cancelling.')),
   }),
   output: CheckoutShape,
-  hints: {},
   call: ({ catalog_item_id: itemId, arguments: args = {}, email, success_url, cancel_url }, visit) => {
     const { agent, within, service } = visit
     const order = { itemId, args, within, email, successUrl: success_url, cancelUrl: cancel_url }

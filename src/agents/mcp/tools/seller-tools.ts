@@ -47,7 +47,6 @@ const createTwin = tool({
     'Create another, empty wallet for the business, to separate some of its sales. Most businesses need only one.',
   input: z.object({ dq: z.optional(text('The hash of its digital quantity. Default: that of the first wallet.')) }),
   output: TwinShape,
-  hints: {},
   call: ({ dq }, call) =>
     call.service.storage.write(async (tx) => {
       const owner = `account:${grantedTo(call)}` as const

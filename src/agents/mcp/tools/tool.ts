@@ -40,13 +40,13 @@ export interface Tool {
 export function tool<I extends z.ZodMiniObject>({
   input,
   output,
-  hints,
+  hints = {},
   call,
   ...words
 }: Pick<Tool, 'name' | 'title' | 'description'> & {
   readonly input: I
   readonly output: z.ZodMiniType
-  readonly hints: Hints
+  readonly hints?: Hints
   call(args: z.output<I>, call: ToolCall): Promise<object>
 }): Tool {
   // Created on first use, so that a service starts without them.
