@@ -5,15 +5,36 @@ import { oidcCodes } from '../../src/consent/oidc/code.js'
 import { type ConnectionRow, oidcConnections } from '../../src/consent/oidc/connection.js'
 import { type DelegateRow, delegates } from '../../src/consent/personas/delegate.js'
 import { listAuthorizations } from '../../src/consent/second-factor/authorization.js'
-import { type AuthenticationRequestRow, authenticationRequests, findRequest } from '../../src/consent/second-factor/request.js'
-import { isApprovedBefore, type StandingApprovalRow, standingApprovals } from '../../src/consent/second-factor/standing-approval.js'
+import {
+  type AuthenticationRequestRow,
+  authenticationRequests,
+  findRequest,
+} from '../../src/consent/second-factor/request.js'
+import {
+  isApprovedBefore,
+  type StandingApprovalRow,
+  standingApprovals,
+} from '../../src/consent/second-factor/standing-approval.js'
 import { type SessionRow, sessions } from '../../src/identity/sessions/session.js'
 import { tokens } from '../../src/identity/tokens/token.js'
 import { users } from '../../src/identity/users/user.js'
 import { createService } from '../../src/index.js'
 import { type TwinNonceRow, twinNonces } from '../../src/money/twins/twin.js'
 import { type Call, caller } from '../support/api.js'
-import { connected, copiedSession, earlierId, flood, floodSessions, floodTokens, measured, proves, rowsOf, type Started, started, VICTIM } from '../support/scenes/families.js'
+import {
+  connected,
+  copiedSession,
+  earlierId,
+  flood,
+  floodSessions,
+  floodTokens,
+  measured,
+  proves,
+  rowsOf,
+  type Started,
+  started,
+  VICTIM,
+} from '../support/scenes/families.js'
 import { advance, expectProblem, stopClock } from '../support/scenes/market.js'
 import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../support/scenes/oidc.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'

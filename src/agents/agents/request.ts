@@ -1,6 +1,15 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import { type Agent, type ApprovalTerms, approvalOfAgent, approvalOfUser, createPendingApproval, type ShownApproval, showApproval, showToUser } from '../../consent/approvals/approval.js'
+import {
+  type Agent,
+  type ApprovalTerms,
+  approvalOfAgent,
+  approvalOfUser,
+  createPendingApproval,
+  type ShownApproval,
+  showApproval,
+  showToUser,
+} from '../../consent/approvals/approval.js'
 import { offeredApproval, takeOffer } from '../../consent/approvals/offer.js'
 import { currentGrant } from '../../consent/oidc/agent.js'
 import type { ServiceContext } from '../../http/context.js'
