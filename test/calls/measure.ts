@@ -97,7 +97,10 @@ const COUNTED = /^(src|adapters|node_modules\/zod)\//
 
 /** Where each file of a bundle begins. */
 const filesIn = (text: string) =>
-  [...text.matchAll(/^\/\/ ((?:[\w.@-]+\/)*[\w.@-]+\.\w+)$/gm)].map(({ index, 1: file = '' }) => ({ start: index, file }))
+  [...text.matchAll(/^\/\/ ((?:[\w.@-]+\/)*[\w.@-]+\.\w+)$/gm)].map(({ index, 1: file = '' }) => ({
+    start: index,
+    file,
+  }))
 
 /** Counts the calls that reach the committed rows, and the methods of the same name that each came through. */
 function watchRows() {

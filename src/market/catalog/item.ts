@@ -207,7 +207,7 @@ export async function readItemsTogether(tx: Reader, rows: readonly CatalogItemRo
   return page
 }
 
-export async function showItem(tx: Reader, row: CatalogItemRow) {
+export async function showItem(tx: Reader, row: CatalogItemRow): Promise<ShownItem> {
   const commodity = await commodityOf(tx, row.hash)
   const { dq, descriptor, hostname } = commodity
   const price = toAmount(commodity.cost, (await quantityOf(tx, dq)).decimals)
@@ -235,10 +235,32 @@ export async function showItem(tx: Reader, row: CatalogItemRow) {
   }
 }
 
-const showOwnItem = async (tx: Reader, row: CatalogItemRow) => ({
+const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> => ({
   ...(await showItem(tx, row)),
   external_endpoint: row.external_endpoint,
 })
 
-/** Only its own account sees the `external_endpoint`. */
-export type ShownItem = Awaited<ReturnType<typeof showItem>> & { external_endpoint?: string }
+export interface ShownItem {
+  id: number
+  name: string
+  description: string
+  price: number
+  dq: string
+  commodity_hash: string
+  commodity_name: string
+  commodity_description: string
+  commodity_cost: number
+  descriptor: string
+  hostname: string
+  seller: string
+  service_method: CatalogItemRow['service_method']
+  service_schema: SellerSchema
+  active: boolean
+  private: boolean
+  featured: boolean
+  archived: boolean
+  /** Only for its own account. */
+  external_endpoint?: string
+  created_at: number
+  updated_at: number
+}

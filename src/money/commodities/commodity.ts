@@ -127,10 +127,16 @@ export async function ownCommodity(tx: Reader, owner: Owner, hash: string): Prom
   return row
 }
 
-export type ShownCommodity = Awaited<ReturnType<typeof showCommodity>>
+export interface ShownCommodity {
+  hash: string
+  descriptor: string
+  dq: string
+  cost: number
+  hostname: string
+}
 
 /** A commodity's five documented fields, with the cost in its digital quantity. */
-export async function showCommodity(tx: Reader, row: CommodityRow) {
+export async function showCommodity(tx: Reader, row: CommodityRow): Promise<ShownCommodity> {
   const { decimals } = await quantityOf(tx, row.dq)
   const { id: hash, descriptor, dq, hostname } = row
   return { hash, descriptor, dq, cost: toAmount(row.cost, decimals), hostname }
