@@ -47,6 +47,8 @@ export type ApprovalTerms = {
   | { readonly kind: 'account_change'; readonly detail: ChangeDetail }
 )
 
+export type ApprovalKind = ApprovalTerms['kind']
+
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
 type Price = { readonly price: string; readonly amount: number; readonly dq: string }
 
@@ -263,8 +265,24 @@ async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
   await recordApprovalEvent(tx, expired, { act: 'expired', actor: 'service', at })
 }
 
+export interface ShownApproval {
+  approval_id: string
+  kind: ApprovalKind
+  status: ApprovalStatus
+  detail: Record<string, unknown>
+  summary: string
+  /** The page on which the user answers. */
+  url: string
+  expires_at: number
+  created_at: number
+  spent_at: number | null
+}
+
 /** An approval as its agent sees it. Times are Unix seconds. */
-export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+export function showApproval(
+  row: ApprovalRow,
+  { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+): ShownApproval {
   const { id, kind, summary, expires_at, created_at, spent_at } = row
   const detail: Record<string, unknown> = row.detail
   return {
@@ -279,12 +297,10 @@ export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceC
 }
 
 /** An approval as its user sees it: with the current values that it would replace. */
-export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
   const shown = showApproval(row, context)
   return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown
 }
-
-export type ShownApproval = ReturnType<typeof showApproval>
 
 export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
   `${baseUrl}/approvals/${id}`
