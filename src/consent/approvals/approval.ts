@@ -40,6 +40,7 @@ export interface Agent {
 export type ApprovalTerms = {
   /** The current values that a change replaces. Only the user sees them. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
+  /** One line for people. */
   readonly summary: string
 } & (
   | { readonly kind: 'purchase' | 'paywall' | 'transfer'; readonly detail: PaymentDetail }
@@ -50,10 +51,17 @@ export type ApprovalTerms = {
 export type ApprovalKind = ApprovalTerms['kind']
 
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
-type Price = { readonly price: string; readonly amount: number; readonly dq: string }
+interface Price {
+  readonly price: string
+  readonly amount: number
+  readonly dq: string
+}
 
 /** Plain JSON, with everything that the user approves. */
-type PaymentDetail = Price & { readonly payee: string; readonly [field: string]: unknown }
+interface PaymentDetail extends Price {
+  readonly payee: string
+  readonly [field: string]: unknown
+}
 
 export interface CartDetail {
   readonly cart_id: number
