@@ -40,6 +40,7 @@ export interface Agent {
 export type ApprovalTerms = {
   /** The current values that a change replaces. Only the user sees them. */
   readonly now?: Readonly<Record<string, unknown>> | undefined
+  /** One line for people. */
   readonly summary: string
 } & (
   | { readonly kind: 'purchase' | 'paywall' | 'transfer'; readonly detail: PaymentDetail }
@@ -47,11 +48,20 @@ export type ApprovalTerms = {
   | { readonly kind: 'account_change'; readonly detail: ChangeDetail }
 )
 
+export type ApprovalKind = ApprovalTerms['kind']
+
 /** A price as text for people and as numbers for programs. `amount` is in the digital quantity. */
-type Price = { readonly price: string; readonly amount: number; readonly dq: string }
+interface Price {
+  readonly price: string
+  readonly amount: number
+  readonly dq: string
+}
 
 /** Plain JSON, with everything that the user approves. */
-type PaymentDetail = Price & { readonly payee: string; readonly [field: string]: unknown }
+interface PaymentDetail extends Price {
+  readonly payee: string
+  readonly [field: string]: unknown
+}
 
 export interface CartDetail {
   readonly cart_id: number
@@ -263,8 +273,24 @@ async function expire(tx: Writer, row: ApprovalRow, at: number): Promise<void> {
   await recordApprovalEvent(tx, expired, { act: 'expired', actor: 'service', at })
 }
 
+export interface ShownApproval {
+  approval_id: string
+  kind: ApprovalKind
+  status: ApprovalStatus
+  detail: Record<string, unknown>
+  summary: string
+  /** The page on which the user answers. */
+  url: string
+  expires_at: number
+  created_at: number
+  spent_at: number | null
+}
+
 /** An approval as its agent sees it. Times are Unix seconds. */
-export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+export function showApproval(
+  row: ApprovalRow,
+  { baseUrl, clock }: Pick<ServiceContext, 'baseUrl' | 'clock'>,
+): ShownApproval {
   const { id, kind, summary, expires_at, created_at, spent_at } = row
   const detail: Record<string, unknown> = row.detail
   return {
@@ -279,12 +305,10 @@ export function showApproval(row: ApprovalRow, { baseUrl, clock }: Pick<ServiceC
 }
 
 /** An approval as its user sees it: with the current values that it would replace. */
-export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>) {
+export function showToUser(row: ApprovalRow, context: Pick<ServiceContext, 'baseUrl' | 'clock'>): ShownApproval {
   const shown = showApproval(row, context)
   return row.now ? { ...shown, detail: { ...row.detail, now: row.now } } : shown
 }
-
-export type ShownApproval = ReturnType<typeof showApproval>
 
 export const approvalUrl = (id: string, { baseUrl }: Pick<ServiceContext, 'baseUrl'>): string =>
   `${baseUrl}/approvals/${id}`

@@ -307,8 +307,6 @@ const recordRequestEvent = (
     data: { action, ...(by !== undefined && { by }) },
   })
 
-export type ShownRequest = ReturnType<typeof showRequest>
-
 /** The result of spending a second factor. It is `approved` only once. */
 export type SpendResult = 'approved' | 'pending' | 'rejected' | 'expired' | 'spent' | 'mismatch'
 
@@ -343,7 +341,18 @@ export async function spendSecondFactor(
   return 'approved'
 }
 
-export const showRequest = (request: AuthenticationRequestRow, at: number) => ({
+/** A request as its user sees it. */
+export interface ShownRequest {
+  id: number
+  status: RequestStatus
+  action: string
+  detail: Readonly<Record<string, unknown>>
+  interval: number
+  expires_at: number
+  created_at: number
+}
+
+export const showRequest = (request: AuthenticationRequestRow, at: number): ShownRequest => ({
   id: request.id,
   status: requestStatus(request, at),
   action: request.action,
