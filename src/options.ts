@@ -21,9 +21,9 @@ interface Option {
 
 const text = z.string().check(z.minLength(1))
 /** Lists whose elements `read` accepts. */
-const listOf = (read: (text: string) => unknown) =>
+const listIn = (read: (text: string) => unknown) =>
   z.array(z.string().check(z.refine((element) => read(element) !== undefined)))
-const upstreams = listOf((element) => ('wrong' in upstreamList([element]) ? undefined : element))
+const upstreams = listIn((element) => ('wrong' in upstreamList([element]) ? undefined : element))
 
 const port = (...methods: string[]): Option => ({
   schema: z.unknown().check(
@@ -86,8 +86,8 @@ export const options = {
     schema: z.string().check(z.refine((token) => accessSettings.controlToken.read(token) !== undefined)),
     expects: accessSettings.controlToken.expects,
   },
-  allowOrigins: { schema: listOf(accessSettings.allowOrigins.read), expects: accessSettings.allowOrigins.expects },
-  allowHosts: { schema: listOf(accessSettings.allowHosts.read), expects: accessSettings.allowHosts.expects },
+  allowOrigins: { schema: listIn(accessSettings.allowOrigins.read), expects: accessSettings.allowOrigins.expects },
+  allowHosts: { schema: listIn(accessSettings.allowHosts.read), expects: accessSettings.allowHosts.expects },
   allowUpstream: { schema: upstreams, expects: UPSTREAM_EXPECTED },
   trustProxy: flag,
   chargeOnUpstreamError: flag,

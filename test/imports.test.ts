@@ -88,7 +88,7 @@ describe('the reader of imports reports', () => {
     ],
     [
       'rule 1: a rule that imports request handling',
-      { 'src/money/twins/twin.ts': "\nimport { route } from '../src/http/route.js'", 'src/http/route.ts': '' },
+      { 'src/money/twins/twin.ts': "\nimport { route } from '../../http/route.js'", 'src/http/route.ts': '' },
       'src/money/twins/twin.ts:2: rule 1: the rules of a feature may not import src/http/route.ts',
     ],
     [
@@ -153,7 +153,7 @@ describe('the reader of imports reports', () => {
     ],
     [
       'rule 2: what names the parts of an MCP SDK, loaded at once',
-      { 'src/agents/mcp/offer.ts': "import { Server } from '../src/agents/mcp/sdk.js'", 'src/agents/mcp/sdk.ts': '' },
+      { 'src/agents/mcp/offer.ts': "import { Server } from './sdk.js'", 'src/agents/mcp/sdk.ts': '' },
       'src/agents/mcp/offer.ts:1: rule 2: src/agents/mcp/sdk.ts is loaded on first use',
     ],
     [

@@ -78,8 +78,9 @@ export async function postgresStorage({
   const groups = new GroupCommit(landing, session)
   const counting = new KeptSession(database)
   const exporting = new KeptSession(database)
+  const whole = { tables, database, exporting, groups, watch, collections, history, shared }
+  const exportNext = inTurn(() => exportState(whole))
   const running = new Set<Promise<unknown>>()
-  let exported: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | undefined
 
   async function track<T>(job: () => Promise<T>): Promise<T> {
@@ -97,37 +98,6 @@ export async function postgresStorage({
     const text = `select commit from ${tables.head}`
     const [head] = await (await counting.get()).query<Head>({ text, parameters: [] })
     return Number(head?.commit)
-  }
-
-  async function exportState(): Promise<State> {
-    const session = await exporting.get()
-    try {
-      await session.begin('isolation level repeatable read read only')
-      return await readContent(session, tables, history.current)
-    } finally {
-      if (!session.isLost) await session.run('rollback').catch(() => {})
-    }
-  }
-
-  function exportNext(): Promise<State> {
-    const done = exported.then(() => database.patiently(exportState))
-    exported = done.catch(() => {})
-    return done
-  }
-
-  async function importState(given: State, { keepsNumbers = false, check }: ImportOptions = {}): Promise<void> {
-    checkContent(given, [])
-    const state = await migrateState(copyState(given), history)
-    checkContent(state, collections)
-    await groups.alone(async (session, commit) => {
-      await check?.(new View(new GatheredReads(tables, session)))
-      const counters = keepsNumbers ? Object.fromEntries(await readCounters(tables, session)) : {}
-      // Nobody goes back in a shared storage, so the former state need not be read.
-      const isNeeded = !shared && watch.isUsed
-      const former = isNeeded ? new Tables(await readContent(session, tables, history.current)) : undefined
-      watch.tellImport(former, commit)
-      await writeContent(session, tables, { ...state, counters: latestOf(state.counters, counters) })
-    })
   }
 
   async function shut(): Promise<void> {
@@ -150,7 +120,58 @@ export async function postgresStorage({
     read: <T>(body: (tx: Reader) => Promise<T>) => track(() => reads.read(body)),
     write: <T>(body: (tx: Writer) => Promise<T>) => track(() => groups.write(body)),
     export: () => track(exportNext),
-    import: (state, options) => track(() => importState(state, options)),
+    import: (state, options) => track(() => importState(whole, state, options)),
     close: () => (closing ??= shut()),
+  }
+}
+
+interface WholeState {
+  readonly tables: TableSet
+  readonly database: Database
+  readonly exporting: KeptSession
+  readonly groups: GroupCommit
+  readonly watch: CommitWatch
+  readonly collections: readonly AnyCollection[]
+  readonly history: SchemaHistory
+  readonly shared: boolean
+}
+
+const exportState = ({ database, exporting, tables, history }: WholeState): Promise<State> =>
+  database.patiently(async () => {
+    const session = await exporting.get()
+    try {
+      await session.begin('isolation level repeatable read read only')
+      return await readContent(session, tables, history.current)
+    } finally {
+      if (!session.isLost) await session.run('rollback').catch(() => {})
+    }
+  })
+
+async function importState(
+  { tables, groups, watch, collections, history, shared }: WholeState,
+  given: State,
+  { keepsNumbers = false, check }: ImportOptions = {},
+): Promise<void> {
+  checkContent(given, [])
+  const state = await migrateState(copyState(given), history)
+  checkContent(state, collections)
+  await groups.alone(async (session, commit) => {
+    await check?.(new View(new GatheredReads(tables, session)))
+    const counters = keepsNumbers ? Object.fromEntries(await readCounters(tables, session)) : {}
+    // Nobody goes back in a shared storage, so the former state need not be read.
+    const isNeeded = !shared && watch.isUsed
+    const former = isNeeded ? new Tables(await readContent(session, tables, history.current)) : undefined
+    watch.tellImport(former, commit)
+    await writeContent(session, tables, { ...state, counters: latestOf(state.counters, counters) })
+  })
+}
+
+/** The same, one after the other. */
+function inTurn<T>(job: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    const done = last.then(job)
+    last = done.catch(() => {})
+    return done
   }
 }

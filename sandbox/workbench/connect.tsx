@@ -48,45 +48,10 @@ export function Connect() {
     call('GET', '_sandbox/credentials').then(({ ok, body }) => ok && (known.value = body))
     call('GET', '_sandbox/coverage').then(({ ok, body }) => ok && (operations.value = body.operations))
   }, [])
-  const [account] = known.value.accounts
   const [user] = known.value.users
   return (
     <>
-      <section aria-label="Environment">
-        <h2>Pages</h2>
-        <p class="acts">
-          {pages.map(([path, title]) => (
-            <a key={path} class="quiet" href={path}>
-              {title}
-            </a>
-          ))}
-        </p>
-        <h2>.env</h2>
-        <Code>
-          {[
-            `FARTHING_URL=${address}`,
-            ...(account
-              ? [
-                  `FARTHING_PUBLIC_SECRET=${account.public_secret}`,
-                  `FARTHING_CLIENT_ID=${account.client_id}`,
-                  `FARTHING_CLIENT_SECRET=${account.client_secret}`,
-                ]
-              : []),
-          ].join('\n')}
-        </Code>
-        <h2>Command line</h2>
-        <Code>
-          {account
-            ? `curl -X POST ${address}/v4/account/oauth/token -u ${account.client_id}:${account.client_secret}`
-            : `curl -X POST ${address}/v4/account`}
-        </Code>
-        <h2>Agents that buy</h2>
-        <p class="muted">Give this to any MCP client. It asks you to sign in, and you approve each payment.</p>
-        <Code>{mcp('farthing', 'mcp')}</Code>
-        <h2>Coding agents</h2>
-        <p class="muted">Read the journal, explain refusals, arm faults and move the clock.</p>
-        <Code>{mcp('farthing-sandbox', '_sandbox/mcp')}</Code>
-      </section>
+      <Environment />
       <section aria-label="Credentials">
         <h2>Seeded credentials</h2>
         <dl class="facts">
@@ -99,47 +64,92 @@ export function Connect() {
         </dl>
         {user === undefined && <p class="muted">This sandbox was not seeded. Create a person under Data.</p>}
       </section>
-      <section aria-label="Operations">
-        <h2>Operations</h2>
-        <p class="filters">
-          <input
-            id="search"
-            type="search"
-            aria-label="Search in the operations"
-            placeholder="Search  /"
-            value={query.value}
-            onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-          />
-          <a href={`${address}/v4/openapi.json`}>OpenAPI</a>
-        </p>
-        <Scrolls>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Operation</th>
-                <th scope="col">Request</th>
-                <th scope="col">Evidence</th>
-                <th scope="col">Called</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.value.map(({ operation_id, method, path, evidence, calls }) => (
-                <tr key={`${operation_id} ${path}`}>
-                  <th scope="row">{operation_id}</th>
-                  <td>
-                    <code>{`${method} ${path}`}</code>
-                  </td>
-                  <td>{evidence}</td>
-                  <td class="amount">{calls}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
-      </section>
+      <Operations />
     </>
   )
 }
+
+function Environment() {
+  const [account] = known.value.accounts
+  return (
+    <section aria-label="Environment">
+      <h2>Pages</h2>
+      <p class="acts">
+        {pages.map(([path, title]) => (
+          <a key={path} class="quiet" href={path}>
+            {title}
+          </a>
+        ))}
+      </p>
+      <h2>.env</h2>
+      <Code>
+        {[
+          `FARTHING_URL=${address}`,
+          ...(account
+            ? [
+                `FARTHING_PUBLIC_SECRET=${account.public_secret}`,
+                `FARTHING_CLIENT_ID=${account.client_id}`,
+                `FARTHING_CLIENT_SECRET=${account.client_secret}`,
+              ]
+            : []),
+        ].join('\n')}
+      </Code>
+      <h2>Command line</h2>
+      <Code>
+        {account
+          ? `curl -X POST ${address}/v4/account/oauth/token -u ${account.client_id}:${account.client_secret}`
+          : `curl -X POST ${address}/v4/account`}
+      </Code>
+      <h2>Agents that buy</h2>
+      <p class="muted">Give this to any MCP client. It asks you to sign in, and you approve each payment.</p>
+      <Code>{mcp('farthing', 'mcp')}</Code>
+      <h2>Coding agents</h2>
+      <p class="muted">Read the journal, explain refusals, arm faults and move the clock.</p>
+      <Code>{mcp('farthing-sandbox', '_sandbox/mcp')}</Code>
+    </section>
+  )
+}
+
+const Operations = () => (
+  <section aria-label="Operations">
+    <h2>Operations</h2>
+    <p class="filters">
+      <input
+        id="search"
+        type="search"
+        aria-label="Search in the operations"
+        placeholder="Search  /"
+        value={query.value}
+        onInput={({ currentTarget }) => (query.value = currentTarget.value)}
+      />
+      <a href={`${address}/v4/openapi.json`}>OpenAPI</a>
+    </p>
+    <Scrolls>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Operation</th>
+            <th scope="col">Request</th>
+            <th scope="col">Evidence</th>
+            <th scope="col">Called</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.value.map(({ operation_id, method, path, evidence, calls }) => (
+            <tr key={`${operation_id} ${path}`}>
+              <th scope="row">{operation_id}</th>
+              <td>
+                <code>{`${method} ${path}`}</code>
+              </td>
+              <td>{evidence}</td>
+              <td class="amount">{calls}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  </section>
+)
 
 const mcp = (name: string, path: string) =>
   JSON.stringify({ mcpServers: { [name]: { type: 'http', url: `${address}/${path}` } } }, null, 2)

@@ -130,34 +130,7 @@ function Table({ name }: { name: string }) {
           {next.value && <p>So far nothing fits. There are more rows to search.</p>}
         </Empty>
       ) : (
-        <Scrolls>
-          <table>
-            <thead>
-              <tr>
-                {columns.map((column) => (
-                  <th key={column} scope="col">
-                    {column.replace(/_/g, ' ')}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.value?.map((row) => (
-                <tr key={String(row.id)} onClick={() => go('data', name, String(row.id))}>
-                  {columns.map((column, at) => (
-                    <td key={column} class={column === 'amount' || column === 'cost' ? 'amount' : undefined}>
-                      {at === 0 ? (
-                        <a href={linkTo('data', name, String(row.id))}>{String(row[column] ?? row.id)}</a>
-                      ) : (
-                        <Cell row={row} field={column} refs={refsOf(name)} />
-                      )}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <RowTable name={name} columns={columns} rows={rows.value ?? []} />
       )}
       {next.value && (
         <p>
@@ -169,6 +142,37 @@ function Table({ name }: { name: string }) {
     </section>
   )
 }
+
+const RowTable = ({ name, columns, rows }: { name: string; columns: readonly string[]; rows: readonly Row[] }) => (
+  <Scrolls>
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column} scope="col">
+              {column.replace(/_/g, ' ')}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={String(row.id)} onClick={() => go('data', name, String(row.id))}>
+            {columns.map((column, at) => (
+              <td key={column} class={column === 'amount' || column === 'cost' ? 'amount' : undefined}>
+                {at === 0 ? (
+                  <a href={linkTo('data', name, String(row.id))}>{String(row[column] ?? row.id)}</a>
+                ) : (
+                  <Cell row={row} field={column} refs={refsOf(name)} />
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Scrolls>
+)
 
 /** One row: all its fields, and the rows of other tables that refer to it. */
 function Detail({ name, id }: { name: string; id: string }) {

@@ -89,12 +89,12 @@ const caused: Readonly<Record<string, string>> = {
 
 function told(entry: Entry): string {
   const does = phrases[entry.operation_id ?? ''] ?? words(entry)
-  const text = typeof does === 'string' ? does : does(answerOf(entry))
+  const text = typeof does === 'string' ? does : does(answerBody(entry))
   return entry.fault === undefined ? text : `${text} (fault)`
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each phrase knows its answer
-function answerOf({ response }: Entry): any {
+function answerBody({ response }: Entry): any {
   try {
     return JSON.parse(response.body ?? '') ?? {}
   } catch {

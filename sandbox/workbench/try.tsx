@@ -77,8 +77,17 @@ function Element({ hash, publicSecret }: { hash: string; publicSecret: string })
   return <div ref={place} class="element" />
 }
 
+/** A script element, because the address is known only here. */
+const loaded = (src: string): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const script = Object.assign(document.createElement('script'), { src, type: 'module', crossOrigin: 'anonymous' })
+    script.addEventListener('load', resolve)
+    script.addEventListener('error', reject)
+    document.head.append(script)
+  })
+
 async function show(publicSecret: string, hash: string) {
-  await import(/* @vite-ignore */ urlOf('micropay.js'))
+  await loaded(urlOf('micropay.js'))
   // The script that was just loaded sets it.
   const { loadMicroPayments } = globalThis as unknown as { loadMicroPayments: typeof LoadMicroPayments }
   return (await loadMicroPayments(publicSecret)).elements().create('payment', { hash })

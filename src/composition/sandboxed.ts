@@ -12,6 +12,7 @@ import { loadRouteList } from '../routes.js'
 import { sandboxClock } from '../sandbox/controls/clock.js'
 import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
 import { createSandbox } from '../sandbox/controls/sandbox.js'
+import { clientsIn, fixCredentials } from '../sandbox/controls/seed/credentials.js'
 import { seedLoader } from '../sandbox/controls/seed/seed.js'
 import { snapshotControls } from '../sandbox/controls/snapshots/controls.js'
 import { armAtStart } from '../sandbox/faults/controls.js'
@@ -140,12 +141,12 @@ const faultsOf = (
     loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
   })
 
-const partsOf = (options: AssemblyOptions, { baseUrl, random, respond }: SandboxHost, fork: Fork) => ({
+const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: SandboxHost, fork: Fork) => ({
   access: sandboxAccess(options),
   isServed: false,
   collections,
   schemas: schemaHistory,
-  seed: options.seed ?? {},
+  firstClients: async () => clientsIn(await fixCredentials(options.seed ?? {}, keys())),
   loadSeed: seedLoader(options.seed ?? {}),
   loadRoutes: loadRouteList,
   loadOperations,

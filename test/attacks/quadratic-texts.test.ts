@@ -122,11 +122,11 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`^${versions ? `/(?:${versions.join('|')})` : ''}${pattern}/*$`)":
       'It is the path of a route, and reads a path of the journal.',
   },
-  'src/sandbox/replay/generated.ts': {
+  'src/sandbox/replay/difference.ts': {
     'new RegExp(`^${TIME}$`)': 'It is anchored at both ends, and repeats once.',
     "new RegExp(`^${UUID}$`, 'i')": 'It repeats a limited number of times.',
   },
-  'src/sandbox/scripted-agent/browser.ts': {
+  'src/sandbox/scripted-agent/person.ts': {
     'new RegExp(`name="${name}" value="([^"]*)"`, \'g\')': WORDS_OF_OURS,
     '/role="alert"[^>]*>([^<]*)</': WORDS_OF_OURS,
   },

@@ -78,6 +78,7 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
 /** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
 export async function readCredentials(service: ServiceContext) {
   const { storage, keys } = service
-  const { seed, seededClients } = sandboxOf(service)
-  return storage.read((tx) => knownCredentials(tx, seed, { keys, added: seededClients.values() }))
+  const { firstClients, seededClients } = sandboxOf(service)
+  const given = [...(await firstClients()), ...seededClients.values()]
+  return storage.read((tx) => knownCredentials(tx, { keys, given }))
 }

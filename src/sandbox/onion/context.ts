@@ -7,7 +7,6 @@ import { evidenceOf, type Route } from '../../http/route.js'
 import type { History } from '../../storage/history/history.js'
 import type { AnyCollection, Storage, Writer } from '../../storage/storage.js'
 import type { SchemaHistory } from '../../storage/tables/migration.js'
-import type { Seed } from '../controls/seed/seed-schema.js'
 import type { Faults } from './fault.js'
 import type { Measurements } from './measurements.js'
 
@@ -68,8 +67,8 @@ export interface SandboxParts extends SandboxContext {
   readonly history: History | undefined
   /** The number of the last commit of an entry of the journal. Undefined for an unknown one. */
   commitOfEntry(id: string): number | undefined
-  /** What the sandbox was started with. */
-  readonly seed: Seed
+  /** The clients of the seed with which the sandbox was started. */
+  firstClients(): Promise<readonly SeededClient[]>
   /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
   loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
   /** Loads every operation. */

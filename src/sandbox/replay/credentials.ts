@@ -86,8 +86,9 @@ async function session(tx: Writer, userId: number | null, service: ServiceContex
 async function clientSecret(tx: Writer, clientId: string, service: ServiceContext): Promise<string> {
   const client = await tx.get(clients, clientId)
   if (client?.owner_kind === 'user') return userClientSecret(clientId, service)
-  const added = sandboxOf(service).seededClients.values()
-  const { accounts } = await knownCredentials(tx, {}, { keys: service.keys, added })
+  const { firstClients, seededClients } = sandboxOf(service)
+  const given = [...(await firstClients()), ...seededClients.values()]
+  const { accounts } = await knownCredentials(tx, { keys: service.keys, given })
   const known = accounts.find(({ client_id }) => client_id === clientId)
   if (known) return known.client_secret
   throw notReplayable(AUTHORIZATION, 'The sandbox knows the client secrets of seeded accounts only.')

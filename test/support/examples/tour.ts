@@ -153,6 +153,9 @@ export async function takeTour(pass: Pass, options: WatchOptions = {}): Promise<
       billing,
     ]
     for (const chapter of chapters) await chapter(call, tour)
+    await call('GET', '/_sandbox/credentials')
+    await call('GET', '/_sandbox/rows')
+    await call('GET', '/_sandbox/rows/commodities?limit=1')
     // It ends all that the tour has made.
     await call('POST', '/_sandbox/reset', { body: { clear_journal: true } })
   }

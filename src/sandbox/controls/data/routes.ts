@@ -12,7 +12,7 @@ export const dataRoutes = defineRoutes('sandbox', {
     summary: 'Read the credentials of everything that was seeded, at the start or later, as long as they work.',
     result: z.object({
       accounts: z.array(z.object({ name: z.string(), public_secret: z.TextId, ...client })),
-      users: z.array(z.object({ email: z.string(), code: z.optional(z.string()), ...client })),
+      users: z.array(z.object({ email: z.string(), code: z.secret(z.optional(z.string())), ...client })),
     }),
     async handle(_call, service) {
       const { accounts, users } = await readCredentials(service)

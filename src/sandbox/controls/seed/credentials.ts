@@ -65,16 +65,14 @@ function derivedAccount(name: string, nth: number, keys: Keyring) {
 const derivedUserClient = (email: string, keys: Keyring): string => `mid_${derivedHex(`user ${email} client_id`, keys)}`
 
 /**
- * Returns the credentials of seeds that work: of the first seed, because the state may come from a different one, and of
- * the seeds that were added later. `added` holds those that this process added. Those of earlier processes are found if the
- * sandbox's key made them.
+ * Returns the credentials that work: of the `given` clients, which are those of the first seed and of what this process added,
+ * and of earlier processes, if the sandbox's key made them.
  */
 export async function knownCredentials(
   tx: Reader,
-  first: Seed,
-  { keys, added }: { keys: Keyring; added: Iterable<SeededClient> },
+  { keys, given }: { keys: Keyring; given: readonly SeededClient[] },
 ): Promise<Credentials> {
-  const candidates = [...clientsIn(await fixCredentials(first, keys)), ...added, ...(await derivedClients(tx, keys))]
+  const candidates = [...given, ...(await derivedClients(tx, keys))]
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
   for (const candidate of new Map(candidates.map((each) => [each.client_id, each])).values()) {
     const { kind, client_id } = candidate
