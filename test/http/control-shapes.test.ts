@@ -135,6 +135,14 @@ const controls: Record<string, Control> = {
     accepts: [],
     refuses: [[{ as: 'xml' }, 'as', 'one of "curl"']],
   },
+  listRows: {
+    call: (sandbox, given) => sandbox.rows('users', given),
+    accepts: [{}, { limit: 1 }, { q: 'PAYER', limit: 5 }, { field: 'email', value: 'nobody@example.test' }],
+    refuses: [
+      [{ limit: 0 }, 'limit', '1'],
+      [{ feild: 'email' }, 'feild', 'Did you mean "field"?'],
+    ],
+  },
   replayRequest: {
     call: (sandbox, given) => sandbox.requests.replay(':id', given),
     accepts: [],
@@ -207,7 +215,7 @@ test.each(taking.map((route) => [route.id, route] as const))(
     const { call: control, accepts, refuses } = controls[id] as Control
     const [there, here] = [await start(), await start()]
     const overHttp = (given: object) => {
-      const url = path.replace(':user_id', '1')
+      const url = path.replace(':user_id', '1').replace(':collection', 'users')
       if (query === undefined) return there.call(method, url, { body: given })
       const text = Object.entries(given).map(([name, value]): [string, string] => [name, String(value)])
       return there.call(method, `${url}?${new URLSearchParams(text)}`)

@@ -34,18 +34,18 @@ test('the sandbox serves only the files of the demo', async () => {
 
 test('the sandbox says what to do if the demo is not built', async () => {
   const service = createService({ sandbox: true, seed: demo.seed })
-  for (const offline of [undefined, new URL('file:///nowhere/')]) {
-    const pages = sandboxPages({ service, demo, ...(offline && { offline }) })
+  for (const built of [undefined, new URL('file:///nowhere/')]) {
+    const pages = sandboxPages({ service, demo, ...(built && { built }) })
     const answer = await pages.respond(new Request(`${service.baseUrl}/demo/`))
     expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('npm run build')])
   }
   await service.close()
 })
 
-test('the welcome page links to the demo, which does not disturb the sandbox on the same origin', async () => {
+test('the workbench links to the demo, which does not disturb the sandbox on the same origin', async () => {
   const hosted = await offline.sandbox()
   const page = await newPage()
-  await page.goto(new URL('/', hosted.url).href)
+  await page.goto(new URL('/#/connect', hosted.url).href)
   await page.getByRole('link', { name: 'Try it offline' }).click()
   const shown = await visitDemo(page, hosted)
   await signInByPhone(shown, shown.article)

@@ -31,7 +31,7 @@ async function press(page: Page, name: string): Promise<void> {
 /** A sandbox, and the payer's phone in a tab of its own, connected. */
 async function connectedPhone(service: Host): Promise<Page> {
   const phone = await newPage()
-  await phone.goto(service.url)
+  await phone.goto(`${service.url}/#/connect`)
   await phone.getByRole('link', { name: "The payer's phone" }).waitFor()
   await tabTo(phone, "The payer's phone")
   await phone.keyboard.press('Enter')
@@ -129,7 +129,7 @@ test('there is no phone without the demo', async () => {
   const { url } = await host({})
   const phone = await newPage()
   await phone.goto(`${url}/phone`)
-  await phone.getByRole('heading', { name: 'This sandbox has no phone' }).waitFor()
+  await phone.getByRole('heading', { name: 'Phones' }).waitFor()
 })
 
 test('axe finds nothing serious on the phone', { timeout: EVERY_STATE_MS }, async () => {

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
 import { codeFor, type Host, journey, parts } from '../support/scenes/journey.js'
 
 const { host, page: newPage } = journey()
+const offline = offlineDemo()
 
 const seed = {
   accounts: [{ name: 'Quokka Press' }],
@@ -123,4 +125,15 @@ test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async
   }
   await page.keyboard.press('Control+k')
   await expectAccessible(page, 'the commands')
+})
+
+test('the offline demo has a workbench of the service in its worker', async () => {
+  const hosted = await offline.sandbox()
+  const page = await newPage()
+  const shown = await visitDemo(page, hosted)
+  await signInByPhone(shown, shown.article)
+  await shown.article.pay.click()
+  await page.goto(new URL('workbench.html', hosted.url).href)
+  await page.getByRole('link', { name: 'paid 0.25 USD for NEWS.ARTICLE' }).waitFor()
+  await page.getByText('balanced, 40.00 USD issued').waitFor()
 })

@@ -23,6 +23,10 @@ test('a snapshot passes through each runtime and storage in turn, and returns wi
   await newSession(call, payer.email)
   expect((await call('POST', `/v4/payment/${hash}`, { token: payer.token })).status).toBe(202)
 
+  // A mail that is on its way would be sent in the next runtime.
+  const statuses = async () =>
+    (await call('GET', '/_sandbox/outbox')).body.messages.map(({ status }: { status: string }) => status)
+  await expect.poll(statuses).not.toContain('pending')
   const taken = (await call('GET', '/_sandbox/snapshot')).text
   for (const { name, call } of [...started.slice(1), ...started.slice(0, 1)]) {
     expect((await call('PUT', '/_sandbox/snapshot', { body: JSON.parse(taken) })).status, name).toBe(204)

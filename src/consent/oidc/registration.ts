@@ -12,11 +12,11 @@ import {
   type ClientMetadata,
   clientById,
   idTokenAlgorithm,
-  isRedirectUri,
   type OidcClientRow,
   oidcClients,
   signingAlgorithms,
 } from './clients/client.js'
+import { isRedirectUri } from './clients/redirect-uri.js'
 import { isScope, issuerOf, scopesSupported, splitOnSpaces } from './issuer.js'
 import type { Metadata, Replacement } from './schema.js'
 

@@ -1,6 +1,8 @@
+import { load } from '../../base/load.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import type { PhoneMode } from '../../consent/second-factor/phone.js'
 import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
 import type { TestValues } from '../../money/cards/test-values.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
@@ -18,10 +20,12 @@ import {
   type InboxQuery,
   peopleControls,
 } from './people-controls.js'
+import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
 import type { Funded, Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
 import { serviceControls } from './service-controls.js'
+import { RowQueryShape } from './shapes.js'
 import { readCredentials, stateControls } from './state-controls.js'
 
 /** What a running service says about itself. */
@@ -62,6 +66,11 @@ export interface Sandbox extends CallerControls {
   seed(seed: Seed): Promise<Seeded>
   /** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
   credentials(): Promise<Credentials>
+  /**
+   * Lists the rows of a collection as they are stored, newest first, without credentials. A call looks at 20,000 rows at
+   * most: go on with `next` as `after`. Throws `not_found`, `cursor_invalid`.
+   */
+  rows(collection: string, query?: RowQuery): Promise<RowPage>
   /**
    * Returns the whole state as one JSON document, which any other sandbox can `restore`, with any storage. It contains
    * the key that decrypts its secrets, unless `key` is false.
@@ -165,6 +174,12 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
     ...people,
     ...callerControls(service, ready),
     credentials: () => ready().then(() => readCredentials(service)),
+    async rows(collection, query = {}) {
+      const asked = checkShape(RowQueryShape, query)
+      const { listRows } = await load(() => import('./rows.js'))
+      await ready()
+      return service.storage.read((tx) => listRows(tx, service, collection, asked))
+    },
     approvals: approvalQueue(service, people),
     requests: {
       ...requestControls(service, ready),

@@ -49,6 +49,14 @@ export const OutboxQueryShape = z.strictObject({
 })
 
 export const ResetShape = z.strictObject({ clear_journal: z.optional(z.boolean()) })
+export const RowQueryShape = z.strictObject({
+  q: z.optional(z.string()),
+  field: z.optional(z.string()),
+  value: z.optional(z.string()),
+  limit: pageQuery.limit,
+  after: z.optional(z.string()),
+})
+
 export const SnapshotQueryShape = z.strictObject({ key: z.optional(z.boolean()) })
 export const PhoneModeShape = z.enum(['manual', 'approve', 'reject', 'ignore'])
 export const PhoneAnswerShape = z.strictObject({ mode: PhoneModeShape, after_seconds: z.optional(z.number()) })

@@ -146,7 +146,7 @@ class SerialStorage {
   readonly #history: SchemaHistory
   readonly #rerun: boolean
   readonly #landings: Landings
-  readonly #lock = new ReadWriteLock()
+  readonly #lock = new TransactionLock()
   readonly #watchers: ((replaced: Replaced) => void)[] = []
   #closing: Promise<void> | undefined
 
@@ -159,10 +159,8 @@ class SerialStorage {
   }
 
   readonly read = async <T>(body: (tx: Reader) => Promise<T>): Promise<T> => {
-    // Only a log can fail, and what failed may not leave the tables while another one reads.
-    const isShared = !this.#log
     if (this.#closing) throw new StorageClosed()
-    const turn = this.#lock.take(isShared)
+    const turn = this.#lock.take()
     if (turn) await turn
     let value: T
     let durable: Promise<void> | undefined
@@ -171,7 +169,7 @@ class SerialStorage {
       value = await body(this.#tables)
       if (this.#log) durable = this.#landings.durable
     } finally {
-      this.#lock.release(isShared)
+      this.#lock.release()
     }
     if (durable) await durable.catch(refuseReader)
     return value
@@ -181,7 +179,7 @@ class SerialStorage {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
     if (this.#closing) throw new StorageClosed()
-    const turn = this.#lock.take(false)
+    const turn = this.#lock.take()
     if (turn) await turn
     let value: T
     let isSent = false
@@ -195,7 +193,7 @@ class SerialStorage {
       isSent = this.#land([...tx.changes()])
       if (this.#log) durable = this.#landings.durable
     } finally {
-      this.#lock.release(false)
+      this.#lock.release()
     }
     if (durable) await (isSent ? durable : durable.catch(refuseReader))
     return value
@@ -244,12 +242,12 @@ class SerialStorage {
   /** Runs a job while no transaction runs. */
   async #alone<T>(job: () => T | Promise<T>): Promise<T> {
     if (this.#closing) throw new StorageClosed()
-    await this.#lock.take(false)
+    await this.#lock.take()
     try {
       this.#landings.undoFailed(this.#log?.fault !== undefined)
       return await job()
     } finally {
-      this.#lock.release(false)
+      this.#lock.release()
     }
   }
 
@@ -278,39 +276,28 @@ class SerialStorage {
   }
 
   async #shut(): Promise<void> {
-    await this.#lock.take(false)
+    await this.#lock.take()
     await this.#landings.durable?.catch(ignore)
     await this.#log?.close()
   }
 }
 
-/** Lets transactions in, in their order: one at a time, or some that only read together. */
-class ReadWriteLock {
-  readonly #waiting: { readonly isShared: boolean; begin(): void }[] = []
-  /** How many are in that share it. */
-  #sharing = 0
+/** Lets one transaction in at a time, in their order. Reads wait too: on a stopped clock, the same calls must do the same. */
+class TransactionLock {
+  readonly #waiting: (() => void)[] = []
   #isTaken = false
 
   /** Undefined: it is in at once. */
-  take(isShared: boolean): Promise<void> | undefined {
-    if (this.#waiting.length === 0 && !this.#isTaken && (isShared || this.#sharing === 0)) {
-      if (isShared) this.#sharing++
-      else this.#isTaken = true
-      return undefined
-    }
-    return new Promise((begin) => this.#waiting.push({ isShared, begin }))
+  take(): Promise<void> | undefined {
+    if (this.#isTaken) return new Promise((begin) => this.#waiting.push(begin))
+    this.#isTaken = true
+    return undefined
   }
 
-  release(isShared: boolean): void {
-    if (isShared) this.#sharing--
+  release(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
     else this.#isTaken = false
-    for (let [next] = this.#waiting; next && !this.#isTaken; [next] = this.#waiting) {
-      if (!next.isShared && this.#sharing > 0) return
-      if (next.isShared) this.#sharing++
-      else this.#isTaken = true
-      this.#waiting.shift()
-      next.begin()
-    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -43,6 +43,8 @@ export function offlineDemo(): OfflineDemo {
     await promisify(execFile)(process.execPath, [tsdown, '--config-loader', 'unrun', ...only, '--out-dir', path], {
       cwd: root,
     })
+    // Its own build would write its page over that of the demo.
+    await cp(join(root, 'dist', 'demo', 'workbench'), join(path, 'workbench'), { recursive: true })
   })
   afterAll(async () => {
     for (const each of open) await each.close()

@@ -7,14 +7,8 @@ import { callUpstream, readWhole, UpstreamFailure } from '../../../jobs/upstream
 import { checkUpstreamUrl } from '../../../jobs/upstream/policy.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
-import {
-  type ClientMetadata,
-  clientById,
-  isDocumentId,
-  isRedirectUri,
-  type OidcClientRow,
-  oidcClients,
-} from '../clients/client.js'
+import { type ClientMetadata, clientById, isDocumentId, type OidcClientRow, oidcClients } from '../clients/client.js'
+import { isRedirectUri } from '../clients/redirect-uri.js'
 import { isScope, splitOnSpaces } from '../issuer.js'
 import { checkMetadata } from '../registration.js'
 import { Metadata } from '../schema.js'

@@ -10,14 +10,8 @@ import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
 import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
-import {
-  appFields,
-  clientById,
-  type OidcClientRow,
-  redirectOrigin,
-  type ShownApp,
-  shownApp,
-} from '../clients/client.js'
+import { appFields, clientById, type OidcClientRow, type ShownApp, shownApp } from '../clients/client.js'
+import { redirectOrigin } from '../clients/redirect-uri.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
 import { issueCode } from '../token.js'
 import { answerAddress, INTERACTION_LIFETIME } from './authorization.js'

@@ -1,8 +1,8 @@
-import { pageQuery, z } from '../../../http/fields/schema.js'
+import { z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { control } from '../shapes.js'
+import { listedCollections, listRows } from '../rows.js'
+import { control, RowQueryShape } from '../shapes.js'
 import { readCredentials } from '../state-controls.js'
-import { listedCollections, listRows } from './rows.js'
 
 const client = { client_id: z.TextId, client_secret: z.secret(z.string()) }
 
@@ -39,13 +39,7 @@ export const dataRoutes = defineRoutes('sandbox', {
     ...control('GET', '/_sandbox/rows/:collection'),
     summary: 'List the rows of a collection as they are stored, newest first, without secrets.',
     params: z.object({ collection: z.string() }),
-    query: z.strictObject({
-      q: z.optional(z.string()),
-      field: z.optional(z.string()),
-      value: z.optional(z.string()),
-      limit: pageQuery.limit,
-      after: z.optional(z.string()),
-    }),
+    query: RowQueryShape,
     result: z.object({ rows: z.array(z.record(z.string(), z.unknown())), next: z.nullable(z.string()) }),
     errors: ['not_found', 'cursor_invalid'],
     handle: ({ params, query }, service) =>

@@ -5,10 +5,11 @@ import { toAmount } from '../../../money/ledger/amount.js'
 import { balances } from '../../../money/ledger/balance.js'
 import { twins } from '../../../money/twins/twin.js'
 import { StateForgotten } from '../../../storage/history/history.js'
-import type { AnyCollection, Collection, Key, Row, State } from '../../../storage/storage.js'
+import type { Collection, Key, Row, State } from '../../../storage/storage.js'
 import { forkStorage } from '../../../storage/tables/serial.js'
 import { type NamedSnapshot, sandboxOf } from '../../onion/context.js'
 import { begin } from '../bootstrap.js'
+import { type ShownRow, withoutSecrets } from '../rows.js'
 import { CURRENT } from '../shapes.js'
 
 export interface ShownSnapshot {
@@ -117,8 +118,6 @@ const FORGOTTEN = 'The sandbox no longer has the state after this request. Choos
 const FORGOTTEN_OR_OTHERS =
   'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
 
-export type ShownRow = Readonly<Record<string, unknown>>
-
 export interface ComparedRows {
   readonly added: readonly ShownRow[]
   readonly removed: readonly ShownRow[]
@@ -175,20 +174,6 @@ function differenceOf(
 
 /** Forks share the rows that neither has changed. */
 const isSame = (a: Row, b: Row): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
-
-/** Whether a field could be, or be made into, a credential. */
-export const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
-  field in sealed || secrets.includes(field)
-
-/** A row without sealed fields and credentials. */
-export function withoutSecrets(collection: AnyCollection, row: Row): ShownRow {
-  const shown = ([field, value]: [string, unknown]) => {
-    if (!isCredential(collection, field) || value === null || value === undefined) return [field, value]
-    // Rows are told apart by the beginning of their ids.
-    return [field, field === 'id' ? `${String(value).slice(0, 6)}…` : '…']
-  }
-  return Object.fromEntries(Object.entries(row).map(shown))
-}
 
 function balanceDifferences(before: State, after: State): Comparison['balances'] {
   const [was, is] = [rowsIn(balances, before), rowsIn(balances, after)]

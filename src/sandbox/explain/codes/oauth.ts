@@ -1,6 +1,7 @@
 import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { oidcInteractions } from '../../../consent/oidc/browser/interaction-row.js'
-import { clientById, isRedirectUri } from '../../../consent/oidc/clients/client.js'
+import { clientById } from '../../../consent/oidc/clients/client.js'
+import { isRedirectUri } from '../../../consent/oidc/clients/redirect-uri.js'
 import { oidcCodes, oidcTokens } from '../../../consent/oidc/token.js'
 import { type Explainers, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
 import { timeText } from '../facts/words.js'

@@ -1,8 +1,23 @@
-import { problem } from '../../../base/problem.js'
-import type { ServiceContext } from '../../../http/context.js'
-import type { AnyCollection, Key, Reader, Row } from '../../../storage/storage.js'
-import { sandboxOf } from '../../onion/context.js'
-import { isCredential, type ShownRow, withoutSecrets } from '../snapshots/snapshots.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { AnyCollection, Key, Reader, Row } from '../../storage/storage.js'
+import { sandboxOf } from '../onion/context.js'
+
+export type ShownRow = Readonly<Record<string, unknown>>
+
+/** Whether a field could be, or be made into, a credential. */
+export const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
+  field in sealed || secrets.includes(field)
+
+/** A row without sealed fields and credentials. */
+export function withoutSecrets(collection: AnyCollection, row: Row): ShownRow {
+  const shown = ([field, value]: [string, unknown]) => {
+    if (!isCredential(collection, field) || value === null || value === undefined) return [field, value]
+    // Rows are told apart by the beginning of their ids.
+    return [field, field === 'id' ? `${String(value).slice(0, 6)}…` : '…']
+  }
+  return Object.fromEntries(Object.entries(row).map(shown))
+}
 
 export interface RowQuery {
   /** A text that the shown row contains, in any case. */
