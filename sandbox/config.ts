@@ -128,7 +128,9 @@ const declared = {
     'how many bytes of requests the journal keeps (default: 64000000)',
   ),
   json: setting(aSwitch, '', 'print the address and credentials as one line of JSON'),
-  open: setting(aSwitch, '', 'open the dashboard in a browser'),
+  open: setting(aSwitch, '', 'open the workbench in a browser'),
+  fresh: setting(aSwitch, '', 'forget what is stored, and begin with the seed'),
+  quiet: setting(aSwitch, '', 'print no line for each request'),
 } satisfies Readonly<Record<string, Setting>>
 
 const wholeFlag = (name: string, flags: string): string =>

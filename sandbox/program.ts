@@ -61,7 +61,16 @@ export function program(): Command {
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {} })
-  for (const add of [addStart, addExec, addInit, addFileCommands, addEventCommands, addJournalCommands, addMcp])
+  for (const add of [
+    addStart,
+    addExec,
+    addInit,
+    addReset,
+    addFileCommands,
+    addEventCommands,
+    addJournalCommands,
+    addMcp,
+  ])
     add(root)
   addCompletion(root)
   return root
@@ -73,11 +82,13 @@ function addStart(root: Command): void {
     .summary('serve until stopped (the default command)')
     .description('Serve until stopped.')
     .allowExcessArguments()
-  withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open']).action(async (flags: Flags) => {
-    const [unknown] = start.args
-    if (unknown !== undefined) throw new Refusal(`unknown command "${unknown}"; see farthing --help`)
-    await (await import('./commands/start.js')).start(await readGiven(flags))
-  })
+  withSettings(start, [...serviceSettings, ...stateSettings, 'json', 'open', 'fresh', 'quiet']).action(
+    async (flags: Flags) => {
+      const [unknown] = start.args
+      if (unknown !== undefined) throw new Refusal(`unknown command "${unknown}"; see farthing --help`)
+      await (await import('./commands/start.js')).start(await readGiven(flags))
+    },
+  )
   root.addHelpText('after', () => `\nOptions of start:\n${optionsOf(start)}`)
 }
 
@@ -249,6 +260,12 @@ async function untilStopped(): Promise<AbortSignal> {
   const stopped = new AbortController()
   void (await import('./signals.js')).stopSignal().then(() => stopped.abort())
   return stopped.signal
+}
+
+function addReset(root: Command): void {
+  withSandbox(root.command('reset'))
+    .description('reset a running sandbox to its seed; what is stored there is lost')
+    .action(async (flags: TextFlags) => (await import('./commands/journal.js')).reset(flags, outside()))
 }
 
 function addMcp(root: Command): void {

@@ -5,6 +5,7 @@ import { isLoopbackAddress, isLoopbackHost } from '../src/base/loopback.js'
 import type { Limits } from '../src/http/limits.js'
 import { type Credentials, createService, Problem, type Seed, type Service } from '../src/index.js'
 import { sandboxAccess } from '../src/sandbox/onion/access.js'
+import type { Entry } from '../src/sandbox/onion/entry.js'
 import { isOnlyLocal } from '../src/sandbox/onion/guard.js'
 import type { State, Storage } from '../src/storage/storage.js'
 import { hasCode } from '../src/storage/unknown.js'
@@ -23,6 +24,10 @@ export interface RunningSandbox {
   readonly controlToken: string
   /** Whether callers on this machine need the control token too. */
   readonly isGuarded: boolean
+  /** Whether the stored state lacks accounts or users of the seed: it began with another one. */
+  readonly isOfOtherSeed: boolean
+  /** The requests as they end, until it closes. Empty without a journal. */
+  requests(): AsyncIterable<Entry>
   /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`, `StorageUnavailable`. */
   close(): Promise<void>
 }
@@ -56,6 +61,8 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
     credentials,
     controlToken,
     isGuarded,
+    isOfOtherSeed: isOfOtherSeed(seed, credentials),
+    requests: () => (settings.journalEntries === 0 ? noEntries() : service.sandbox.requests.follow()),
     async close() {
       // What the service waits for may not keep the process alive.
       const staying = setInterval(() => {}, 60_000)
@@ -71,6 +78,13 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
     },
   }
 }
+
+function isOfOtherSeed({ accounts = [], users = [] }: Seed, known: Credentials): boolean {
+  const [names, emails] = [known.accounts.map(({ name }) => name), known.users.map(({ email }) => email)]
+  return accounts.some(({ name }) => !names.includes(name)) || users.some(({ email }) => !emails.includes(email))
+}
+
+async function* noEntries(): AsyncGenerator<Entry> {}
 
 /** Audits the ledger of a state that was opened, in slices between calls. Only an edit by hand or a defect breaks it. */
 async function auditOpened(service: Service, warn: StartOptions['warn']): Promise<void> {
@@ -101,6 +115,7 @@ async function assemble(storage: Storage, settings: Assembling) {
   try {
     await service.ready()
     if (clock !== undefined && service.sandbox.clock().mode !== clock) await service.sandbox.setClock({ mode: clock })
+    if (settings.fresh) await service.sandbox.reset({ clear_journal: true })
     const credentials = await service.sandbox.credentials()
     const handler = sandboxPages({ service, demo, built, reach: sandboxAccess(reach) })
     return { storage, service, credentials, handler }

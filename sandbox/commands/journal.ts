@@ -201,3 +201,10 @@ function checkedId(given: string): string {
     `${JSON.stringify(given)} is no id of a request, such as an X-Request-ID: choose one from farthing requests, or last or last-error`,
   )
 }
+
+/** Resets the running sandbox to its seed. Throws `Refusal`. */
+export async function reset(flags: ServiceFlags, outside: Outside): Promise<void> {
+  const running = runningService(flags, outside)
+  await callControls(running, () => running.service.sandbox.reset({}))
+  outside.print(`${running.url} is reset to its seed.`)
+}

@@ -7,7 +7,7 @@ import type { Credentials } from '../../src/index.js'
 import type { Settings } from '../config.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { packageManagerEnded, stopSignal } from '../signals.js'
-import { printLine, printStyled, printToStderr } from '../terminal.js'
+import { printFailure, printLine, printStyled, printToStderr } from '../terminal.js'
 
 /** Serves until a signal to stop, or until the package manager that started it has ended. */
 export async function start(settings: Settings): Promise<void> {
@@ -15,9 +15,26 @@ export async function start(settings: Settings): Promise<void> {
   const sandbox = await startSandbox(settings, { warn: printToStderr })
   if (settings.json) printLine(asJson(sandbox, settings))
   else printStyled(asText(sandbox, settings, process.stdout.isTTY))
+  if (!settings.json && !settings.quiet) void printRequests(sandbox).catch(printFailure)
   if (settings.open) await openInBrowser(dashboardOf(sandbox, settings))
   await stopped
   await sandbox.close()
+}
+
+/** One line for each request as it ends, without those of the workbench. */
+async function printRequests(sandbox: RunningSandbox): Promise<void> {
+  // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
+  const { bold, dim, red, green } = picocolors.createColors(
+    process.stdout.isTTY === true && picocolors.isColorSupported,
+  )
+  for await (const { at, method, path, operation_id, status, code, principal, ms, request } of sandbox.requests()) {
+    if ('x-farthing-tool' in request.headers) continue
+    const outcome = status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
+    const paint = status !== null && status < 400 ? green : red
+    const words = [dim(at.slice(11, 19)), method, bold(visibleLine(operation_id ?? path)), paint(visibleLine(outcome))]
+    const rest = [principal ?? '', ms === null ? '' : `${ms.toFixed(1)} ms`].filter(Boolean).map(visibleLine)
+    printStyled(`${[...words, ...rest.map(dim)].join('  ')}\n`)
+  }
 }
 
 async function openInBrowser(url: string): Promise<void> {
@@ -40,7 +57,7 @@ export function asJson(sandbox: RunningSandbox, { data, host }: Settings): strin
 /** Describes a running sandbox for people, in colour on a terminal. Only the colours are unseen characters. */
 export function asText(
   sandbox: RunningSandbox,
-  { data, database, seed, host }: Settings,
+  { data, database, host }: Settings,
   isTerminal: boolean | undefined,
 ): string {
   const { url, credentials, controlToken } = sandbox
@@ -52,7 +69,9 @@ export function asText(
     Object.entries(fields).map(([name, value]) => `  ${dim(name.padEnd(LABEL))}${value}`)
   const addresses = {
     address: cyan(url),
-    dashboard: cyan(dashboardOf(sandbox, { host })),
+    workbench: cyan(dashboardOf(sandbox, { host })),
+    shop: cyan(`${url}/shop`),
+    outbox: cyan(`${url}/outbox`),
     mcp: cyan(`${url}/mcp`),
     data: data !== undefined ? visibleLine(displayPath(data)) : database === undefined ? 'in memory' : 'in PostgreSQL',
     control_token: visibleLine(controlToken),
@@ -61,7 +80,7 @@ export function asText(
   const blocks = [
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
-    ...(people.length === 0 && seed !== 'none' ? [[OTHER_SEED]] : []),
+    ...(sandbox.isOfOtherSeed ? [OTHER_SEED] : []),
     [dim('Press Ctrl+C to stop.')],
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
@@ -74,7 +93,10 @@ export const dashboardOf = (
 ): string => (isGuarded || !isLoopback(host) ? `${url}/?control_token=${encodeURIComponent(controlToken)}` : `${url}/`)
 
 const isLoopback = (host: string): boolean => isLoopbackHost(host) || isLoopbackAddress(host)
-const OTHER_SEED = 'The stored state began with another seed, so these are not its credentials.'
+const OTHER_SEED = [
+  'The stored state began with another seed, so credentials of this one may be missing.',
+  'To begin with this seed, run farthing reset, or start with --fresh. What is stored is lost then.',
+]
 const LABEL = 'client_secret  '.length
 
 const peopleOf = ({ accounts, users }: Credentials) => [

@@ -51,7 +51,7 @@ export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | '
 }
 
 async function builtPage({ built }: SandboxPages, { url }: Request): Promise<(typeof pages)[string] | undefined> {
-  const file = await builtFile(new URL(url).pathname, built)
+  const file = await builtFile(placeOf(url), built)
   return file && { GET: async () => file }
 }
 
@@ -68,9 +68,12 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
       detail: 'The control token in the address is wrong. Copy the one that the sandbox prints when it starts.',
     })
   url.searchParams.delete('control_token')
-  const location = pathOf(address) + url.search
+  const location = placeOf(address) + url.search
   return { location, 'set-cookie': controlCookie(token, address), 'referrer-policy': 'no-referrer' }
 }
+
+/** The path of a URL. Files are relative to a folder, which ends with a slash. */
+const placeOf = (url: string): string => (pathOf(url) === '/' ? '/' : new URL(url).pathname)
 
 const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }

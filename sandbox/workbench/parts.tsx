@@ -60,10 +60,11 @@ export const Scrolls = ({ children }: { children: ComponentChildren }) => (
 /** When something happened, by the sandbox's clock. */
 export function Time({ at }: { at: string | number }) {
   const date = new Date(at)
-  const isToday = health.value?.clock.now.slice(0, 10) === date.toISOString().slice(0, 10)
-  const text = isToday ? date.toLocaleTimeString() : date.toLocaleString()
+  const iso = date.toISOString()
+  const isToday = health.value?.clock.now.slice(0, 10) === iso.slice(0, 10)
+  const text = isToday ? iso.slice(11, 19) : iso.slice(0, 16).replace('T', ' ')
   return (
-    <time dateTime={date.toISOString()} title={date.toISOString()}>
+    <time dateTime={iso} title={iso}>
       {text}
     </time>
   )

@@ -97,7 +97,7 @@ describe('start', () => {
     child.kill('SIGTERM')
     const { stdout } = await ended
     expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
-    expect(stdout).toMatch(/^ {2}dashboard +http:\/\/127\.0\.0\.1:\d+\/$/m)
+    expect(stdout).toMatch(/^ {2}workbench +http:\/\/127\.0\.0\.1:\d+\/$/m)
     expect(stdout).toMatch(/^ {2}control_token +[0-9a-f]{32}$/m)
     expect(stdout).toMatch(/^ {2}client_secret +mc_[0-9a-f]{32}$/m)
     expect(stdout).not.toContain('\u001b')
@@ -160,6 +160,43 @@ describe('start', () => {
     await call('POST', '/_sandbox/reset')
     for (const { client_id, client_secret } of [...sandbox.accounts, ...sandbox.users])
       expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
+  })
+
+  test('prints a line for each request as it ends, and none with --quiet', async () => {
+    const lines = async (...flags: string[]) => {
+      const { child, ended } = farthing.spawn(['--port', '0', '--memory', ...flags])
+      let said = ''
+      child.stdout?.on('data', (text) => (said += text))
+      await expect.poll(() => said).toContain('Press Ctrl+C')
+      const [url] = /http:\S+:\d+/.exec(said) ?? []
+      const ask = (headers = {}) => fetch(`${url}/v4/account`, { headers })
+      expect((await ask()).status).toBe(401)
+      await ask({ 'x-farthing-tool': 'workbench' })
+      await fetch(`${url}/v4/dq`)
+      if (flags.length === 0) await expect.poll(() => said).toContain('listDigitalQuantities')
+      child.kill('SIGTERM')
+      const { stdout } = await ended
+      return stdout.split('\n').filter((line) => /^\d\d:\d\d:\d\d/.test(line))
+    }
+    const [refused, ...others] = await lines()
+    expect(refused).toMatch(/^\d\d:\d\d:\d\d {2}GET {2}readAccount {2}401 authorization_missing {2}[\d.]+ ms$/)
+    expect(others.filter((line) => line.includes('readAccount'))).toEqual([])
+    expect(await lines('--quiet')).toEqual([])
+  })
+
+  test('begins with its seed again after farthing reset, and with --fresh', async () => {
+    const first = await start(['--seed', 'none'])
+    const call = calling(first)
+    expect((await call('POST', '/v4/account')).status).toBe(201)
+    expect(await farthing.run(['reset', '--url', first.url])).toMatchObject({
+      code: 0,
+      stdout: `${first.url} is reset to its seed.\n`,
+    })
+    expect((await call('GET', '/_sandbox/rows/accounts')).body.rows).toEqual([])
+    await first.stop()
+    const fresh = await start(['--seed', 'demo', '--fresh'])
+    expect(fresh.accounts.map(({ name }: { name: string }) => name)).toEqual(['The Daily Farthing'])
+    await fresh.stop()
   })
 
   test('prints no credentials that the data does not have', async () => {

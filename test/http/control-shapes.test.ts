@@ -87,7 +87,7 @@ const controls: Record<string, Control> = {
     accepts: [{ hostname, amount: 1 }],
     refuses: [
       [{ hostname, amuont: 1 }, 'amuont', 'Did you mean "amount"?'],
-      [{ wallet: hostname, amount: 1 }, 'wallet', 'Choose from hostname, amount, dq.'],
+      [{ wallet: hostname, amount: 1 }, 'wallet', 'Choose from hostname, email, amount, dq.'],
       [{ hostname, amount: '1' }, 'amount', 'must be a number'],
     ],
   },

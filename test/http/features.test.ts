@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
@@ -12,17 +12,16 @@ import { type RoutedFeature, RouteTable } from '../../src/http/routing/router.js
 import { WaitingRequests } from '../../src/http/waiting-requests.js'
 
 describe('the features', () => {
-  test('are all that have a feature.ts', async () => {
-    const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((path) =>
-      path.endsWith('feature.ts'),
-    )
-    const inFolders = files.filter((path) => !path.startsWith('composition'))
-    for (const path of inFolders) {
-      const [feature] = Object.values(await import(join('../../src', path)))
-      expect(features, path).toContain(feature)
-    }
+  test('are all that are declared', async () => {
+    const declared = readdirSync('src', { recursive: true, encoding: 'utf8' }).flatMap((path) => {
+      if (!path.endsWith('.ts') || path.startsWith('composition')) return []
+      const [, name] = /^export const (\w+Feature)\b/m.exec(readFileSync(join('src', path), 'utf8')) ?? []
+      return name === undefined ? [] : [{ path, name }]
+    })
+    for (const { path, name } of declared)
+      expect(features, path).toContain((await import(join('../../src', path)))[name])
     // And the one about the service itself.
-    expect(features).toHaveLength(inFolders.length + 1)
+    expect(features).toHaveLength(declared.length + 1)
   })
 
   test('hold every route of the table, in its order', async () => {

@@ -235,9 +235,23 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
     else if (value !== undefined) typed[name] = value
   }
   if (isStrict(schema)) for (const name of Object.keys(fields)) typed[name] ??= fields[name]
-  const checked = checkShape(schema, typed)
-  if (isEmpty) ofNothing.set(schema, Object.freeze(checked))
-  return checked
+  try {
+    const checked = checkShape(schema, typed)
+    if (isEmpty) ofNothing.set(schema, Object.freeze(checked))
+    return checked
+  } catch (error) {
+    throw withHint(fields, error)
+  }
+}
+
+const JSON_AS_FORM = 'The body looks like JSON, but was sent as a form: send `Content-Type: application/json`.'
+
+/** The name of the first field of a form that is JSON begins like JSON. */
+function withHint(fields: Fields, error: unknown): unknown {
+  const isJson = Object.keys(fields).some((name) => /^\s*[{[]/.test(name))
+  if (!isJson || !(error instanceof Problem) || error.code !== 'field_invalid') return error
+  const { detail, ...facts } = error.facts
+  return problem('field_invalid', { detail: `${detail} ${JSON_AS_FORM}`, fields: error.fields, facts })
 }
 
 /** What each schema makes of no fields at all, which is what most requests send. */

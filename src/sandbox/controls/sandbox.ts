@@ -22,7 +22,7 @@ import {
 } from './people-controls.js'
 import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
-import type { Funded, Seeded } from './seed/seed.js'
+import type { Funded, FundOrder, Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
 import { serviceControls } from './service-controls.js'
 import { RowQueryShape } from './shapes.js'
@@ -82,7 +82,7 @@ export interface Sandbox extends CallerControls {
    */
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
-  fund(order: { hostname: string; amount: number; dq?: string | undefined }): Promise<Funded>
+  fund(order: FundOrder): Promise<Funded>
   /**
    * Imports the CSV of a binder into a twin without a history: all of its rows, or none. Throws `not_found`,
    * `binder_invalid`, `binder_refused`, `import_in_progress`, `import_ended`.

@@ -24,7 +24,12 @@ export const ClockChangeShape = z.strictObject({
 export const wrongField = (field: string, rule: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${rule}`, fields: { field } })
 
-export const FundOrderShape = z.strictObject({ hostname: z.string(), amount: z.number(), dq: z.optional(ContentHash) })
+export const FundOrderShape = z.strictObject({
+  hostname: z.optional(z.string()),
+  email: z.optional(Email),
+  amount: z.number(),
+  dq: z.optional(ContentHash),
+})
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 const isCsv = (csv: unknown): boolean =>

@@ -53,7 +53,7 @@ const fund = sandboxTool({
   input: FundOrderShape,
   async call(order, service) {
     const funded = await stateControls(service).fund(order)
-    return { lines: [`Issued ${order.amount} to ${order.hostname}.`], structured: funded }
+    return { lines: [`Issued ${order.amount} to ${order.email ?? order.hostname}.`], structured: funded }
   },
 })
 

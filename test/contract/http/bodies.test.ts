@@ -52,6 +52,20 @@ contract('a body', (start) => {
     expect((await rename(call, token, 'name=a&x=1&x=2&__proto__=y', form)).body.name).toBe('a')
   })
 
+  it('says so if a refused form looks like JSON', async () => {
+    const { call } = await start()
+    const { token } = await newSeller(call)
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const refused = await call('POST', '/v4/commodity', { token, headers, raw: '{"descriptor":"X"}' })
+    expect(refused.status).toBe(400)
+    expect(refused.body).toMatchObject({
+      code: 'field_invalid',
+      error: expect.stringContaining('Content-Type: application/json'),
+    })
+    const form = await call('POST', '/v4/commodity', { token, headers, raw: 'descriptor=X' })
+    expect(form.body.error).not.toContain('JSON')
+  })
+
   it('in JSON must not have text for a number, nor a number for text', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)

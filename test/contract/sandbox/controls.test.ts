@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { routeList } from '../../../scripts/route-table.js'
+import type { ProblemCode } from '../../../src/base/problem.js'
 import { VERSION } from '../../../src/base/version.js'
 import { contract } from '../../support/contract/contract.js'
 import { newItem, putParameters } from '../../support/scenes/catalog.js'
@@ -137,6 +138,25 @@ contract('fundTwin', (start) => {
     expect((await fund(call, hostname, 0.001)).body).toEqual({ hostname, dq, amount: 0.001, balance: 1.501 })
     expect((await fund(call, hostname, 7, points)).body).toEqual({ hostname, dq: points, amount: 7, balance: 7 })
     expect(await balanceOf(call, token, hostname)).toBe(1.501)
+  })
+
+  test('issues value to a person by their email, in a twin that is made if it is missing', async () => {
+    const { call } = await start({ seed: { digital_quantities: [{ name: 'Points', shortcode: 'PTS', decimals: 0 }] } })
+    const payer = await newPayer(call, await newSeller(call), { email: 'mia@example.test' })
+    const [dq, points] = (await call('GET', '/v4/dq')).body.digital_quantities
+    const give = async (order: object) => (await call('POST', '/_sandbox/fund', { body: order })).body
+    const first = await give({ email: 'MIA@example.test', amount: 1.5 })
+    expect(first).toEqual({ hostname: payer.hostname, dq, amount: 1.5, balance: 1.5 })
+    const made = await give({ email: 'mia@example.test', amount: 7, dq: points })
+    expect(made).toEqual({ hostname: expect.not.stringContaining(payer.hostname), dq: points, amount: 7, balance: 7 })
+    expect(await give({ email: 'mia@example.test', amount: 1, dq: points })).toEqual({ ...made, amount: 1, balance: 8 })
+    const refuse = async (body: object, status: number, code: ProblemCode) =>
+      expectProblem(await call('POST', '/_sandbox/fund', { body }), status, code)
+    await refuse({ email: 'nobody@example.test', amount: 1 }, 404, 'not_found')
+    await refuse({ email: 'mia@example.test', amount: 1, dq: UNKNOWN_DQ }, 400, 'dq_unknown')
+    await refuse({ amount: 1 }, 400, 'field_invalid')
+    await refuse({ email: 'mia@example.test', hostname: payer.hostname, amount: 1 }, 400, 'field_invalid')
+    await expectSoundLedger(call)
   })
 
   test('issues no more than 2^53-1 smallest units of a digital quantity in all', async () => {

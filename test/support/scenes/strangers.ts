@@ -22,12 +22,15 @@ export interface Target {
   close(): Promise<void>
 }
 
+/** What the setup of the tests has built. */
+const built = new URL('../../../dist/demo/', import.meta.url)
+
 export async function startTarget(options: Omit<ServiceOptions, 'storage'> = {}, at = 0): Promise<Target> {
   let service: Service | undefined
   const served: Served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed: demo.seed, ...options })
-      return sandboxPages({ service, demo, reach: sandboxAccess(options) })
+      return sandboxPages({ service, demo, built, reach: sandboxAccess(options) })
     },
     { port: at },
   )

@@ -13,7 +13,8 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     retryDeadLetter: 'The work runs in the background.',
     readSnapshot: 'It works with every storage and runtime.',
     restoreSnapshot: 'Everything that was stored is replaced. A retry changes nothing more.',
-    fundTwin: 'The issuer of the digital quantity pays. A retry issues again.',
+    fundTwin:
+      'The issuer of the digital quantity pays. A retry issues again. Send the `hostname` of a twin or the `email` of a person, whose twin is made if it is missing.',
     importBinder:
       'The body is the CSV that the binder of a twin answers, newest row first. A wrong row is refused by its line and ' +
       'column, and nothing is imported. A retry of an import that succeeded gets `binder_refused`.',
@@ -103,7 +104,8 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     'importBinder.digital_quantities.opening': 'What the issuer issued to the twin before the oldest row.',
     'importBinder.digital_quantities.balance': 'What the twin holds after the newest row.',
     'retryDeadLetter.id': 'The id of the work.',
-    'fundTwin.dq': 'The hash of the digital quantity. Default: that of the twin.',
+    'fundTwin.email': 'The email address of a person.',
+    'fundTwin.dq': 'The hash of the digital quantity. Default: that of the twin, or of the first twin of the person.',
     'fundTwin.balance': 'What the twin holds now, in the digital quantity.',
   },
   components: {

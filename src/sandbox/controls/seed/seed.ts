@@ -1,6 +1,7 @@
 import { load } from '../../../base/load.js'
 import type { Owner } from '../../../base/owner.js'
 import { problem } from '../../../base/problem.js'
+import { normalEmail } from '../../../base/text/email.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret, createAccount } from '../../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/client.js'
@@ -23,6 +24,7 @@ import {
   type TwinRow,
   twinByHostname,
   twinKey,
+  twins,
 } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
@@ -213,18 +215,44 @@ export interface Funded {
   balance: number
 }
 
-export async function fund(
-  tx: Writer,
-  { hostname, amount, dq }: { hostname: string; amount: number; dq?: string | undefined },
-  { clock }: Pick<ServiceContext, 'clock'>,
-): Promise<Funded> {
-  const twin = await twinByHostname(tx, hostname)
-  if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
+/** Whose twin gets how much: a twin by its hostname, or a person by their email. */
+export interface FundOrder {
+  readonly hostname?: string | undefined
+  readonly email?: string | undefined
+  readonly amount: number
+  /** The hash of the digital quantity. Default: that of the twin, or of the person's first twin. */
+  readonly dq?: string | undefined
+}
+
+export async function fund(tx: Writer, { amount, dq, ...whom }: FundOrder, service: ServiceContext): Promise<Funded> {
+  const twin = await fundedTwin(tx, { ...whom, dq }, service)
   const quantity = await quantityOf(tx, dq ?? twin.dq)
   const units = toUnits(amount, quantity.decimals)
   if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const parties = { payerTwinId: quantity.issuer_twin_id, payeeTwinId: twin.id, payerIsIssuer: true }
-  await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: clock.now() })
+  await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: service.clock.now() })
   const balance = await balanceOf(tx, twin.id, quantity.id)
-  return { hostname, dq: quantity.id, amount, balance: toAmount(spendable(balance), quantity.decimals) }
+  return { hostname: twin.hostname, dq: quantity.id, amount, balance: toAmount(spendable(balance), quantity.decimals) }
+}
+
+/** The twin of a hostname, or the person's twin in that quantity, made if it is missing. */
+async function fundedTwin(tx: Writer, { hostname, email, dq }: Omit<FundOrder, 'amount'>, service: ServiceContext) {
+  if ((hostname === undefined) === (email === undefined))
+    throw problem('field_invalid', { detail: 'Send exactly one of "hostname" and "email".' })
+  if (hostname !== undefined) {
+    const twin = await twinByHostname(tx, hostname)
+    if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
+    return twin
+  }
+  const user = await userByEmail(tx, normalEmail(email ?? ''))
+  const advice = 'Create the person with POST /_sandbox/seed, or let them sign in once.'
+  if (!user) throw problem('not_found', { detail: `Nobody has the email "${email}". ${advice}` })
+  const owner: Owner = `user:${user.id}`
+  const first = await firstTwinOf(tx, owner)
+  if (dq === undefined || dq === first.dq) return first
+  const owned = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 100 })
+  const at = service.clock.now()
+  return (
+    owned.find((twin) => twin.dq === dq) ?? createTwin(tx, { owner, dq: (await quantityOf(tx, dq)).id, at }, service)
+  )
 }
