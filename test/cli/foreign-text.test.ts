@@ -141,6 +141,8 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
     ['trigger', 'client.x', '--url', url, '--client-id', '\x9b31m', '--client-secret', 'x'],
     ['trigger', 'client.x', '--url', HOSTILE],
   ],
+  // What it would say of a sandbox that it resets is the address that it was given.
+  reset: async () => [['reset', '--url', HOSTILE]],
   requests: async ({ url }) => [
     ['requests', '--url', url, '--limit', '100'],
     ['requests', '--url', url, '--json'],

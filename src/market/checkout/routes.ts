@@ -111,7 +111,7 @@ export const checkoutRoutes = defineRoutes('checkout', {
   }),
 
   readCheckout: route({
-    summary: 'Read a checkout by the z.secret of its link.',
+    summary: 'Read a checkout by the secret of its link.',
     ...designed,
     method: 'GET',
     path: '/checkout/:token',

@@ -71,8 +71,8 @@ const pay = (): Promise<string> =>
 async function pageSession(): Promise<string | undefined> {
   if (pageOrigin === undefined) return undefined
   const body = { hash: offer.hash, origin: pageOrigin }
-  const sent = { body, patienceMs: SESSION_TIMEOUT_MS }
-  const made = callSignedIn<{ session_id: string }>('POST', '/v4/session/page', sent)
+  // Written here, so that a misspelled option does not compile.
+  const made = callSignedIn<{ session_id: string }>('POST', '/v4/session/page', { body, timeoutMs: SESSION_TIMEOUT_MS })
   return made.then(
     ({ session_id }) => session_id,
     () => undefined,
