@@ -8,8 +8,13 @@ import { newWebhook, type Received, startWithReceivers, until, writeEvent } from
 import { newSeller, type Seller } from '../support/scenes/world.js'
 
 const started: Service[] = []
+/** What the receivers that hang have not answered. */
+const held: (() => void)[] = []
 afterEach(async () => {
-  await Promise.all(started.splice(0).map((service) => service.close()))
+  const closing = Promise.all(started.splice(0).map((service) => service.close()))
+  // Otherwise each would complain after a minute, in the middle of another test of this worker.
+  for (const answer of held.splice(0)) answer()
+  await closing
 })
 
 const GOOD = 'https://good.example.test/hook'
@@ -20,7 +25,7 @@ function start() {
   const world = startWithReceivers((got) => {
     if (!got.url.includes('//hang')) return 204
     hanging.push(got)
-    return new Promise<number>(() => {})
+    return new Promise<number>((answer) => held.push(() => answer(204)))
   })
   started.push(world.service)
   const good = () => world.received.filter(({ url }) => url === GOOD)
