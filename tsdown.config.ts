@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
@@ -27,10 +28,16 @@ const common = {
 const typesOf = ({ isEntry, fileName }: { readonly isEntry: boolean; readonly fileName: string }): string =>
   isEntry && fileName.endsWith('.js') ? `/* @ts-self-types="./${basename(fileName, '.js')}.d.ts" */` : ''
 
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+/** The workbench's page, over the service in the demo's worker. */
+const workbenchOfDemo = readFileSync(source('sandbox/workbench/index.html'), 'utf8').replace(
+  'data-service="./"',
+  'data-service="pay/"',
+)
+
 /** Only the OpenAPI document and MCP need it, and they are loaded later. */
 const jsonSchema = /\/zod\/v4\/core\/(to-json-schema|json-schema-processors)/
-
-const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** The offline demo: static files that work wherever they are put. */
 const demo = {
@@ -182,8 +189,13 @@ export default defineConfig([
     ...demo,
     name: 'demo',
     entry: { page: 'sandbox/demo/page.tsx' },
-    plugins: [...common.plugins, emitFile('style.css', demoCss), thirdPartyNotices('page.licenses.txt')],
-    copy: ['sandbox/demo/index.html', 'sandbox/demo/workbench.html'],
+    plugins: [
+      ...common.plugins,
+      emitFile('style.css', demoCss),
+      emitFile('workbench.html', workbenchOfDemo),
+      thirdPartyNotices('page.licenses.txt'),
+    ],
+    copy: 'sandbox/demo/index.html',
   },
   {
     ...demo,

@@ -1,3 +1,5 @@
+import type { RowPage, ShownRow } from '../../src/sandbox/controls/rows.js'
+
 /** The calls of the workbench: public operations and controls only. */
 
 /** Where the service answers that this page shows: the sandbox, or one of its forks. */
@@ -58,54 +60,10 @@ export const whyNot = ({ status, body }: Answer): string =>
     ? 'This sandbox asks for its control token. Open the link to the workbench that it prints when it starts.'
     : (body?.error ?? `The sandbox answered ${status}.`)
 
-/** One entry of the journal. */
-export interface Entry {
-  readonly id: string
-  readonly at: string
-  readonly ms: number | null
-  readonly origin: string
-  readonly operation_id: string | null
-  readonly method: string
-  readonly path: string
-  readonly status: number | null
-  readonly code?: string
-  readonly principal: string | null
-  readonly request: Message
-  readonly response: Message
-  readonly caused: readonly { readonly kind: string; readonly id: string | number }[]
-  readonly caused_by?: string
-  readonly trace?: string
-  readonly fault?: string
-}
-
-export interface Message {
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-  readonly cut?: true
-}
-
-export interface Mail {
-  readonly id: number
-  readonly kind: 'mail' | 'push' | 'card' | 'refund' | 'webhook'
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly status: string
-  readonly codes: readonly string[]
-  readonly links: readonly string[]
-  readonly data?: Readonly<Record<string, string>>
-  readonly created_at: number
-}
-
-export type Row = Readonly<Record<string, unknown>>
-
-export interface Rows {
-  readonly rows: readonly Row[]
-  readonly next: string | null
-}
+export type Row = ShownRow
 
 /** Reads rows as they are stored. */
-export async function readRows(collection: string, query: Readonly<Record<string, string>> = {}): Promise<Rows> {
+export async function readRows(collection: string, query: Readonly<Record<string, string>> = {}): Promise<RowPage> {
   const { ok, body } = await call('GET', `_sandbox/rows/${collection}?${new URLSearchParams(query)}`)
   return ok ? body : { rows: [], next: null }
 }

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { base, call } from './api.js'
-import { Code, Scrolls } from './parts.js'
+import { Code, Scrolls, Search } from './parts.js'
 
 interface Client {
   readonly client_id: string
@@ -114,14 +114,7 @@ const Operations = () => (
   <section aria-label="Operations">
     <h2>Operations</h2>
     <p class="filters">
-      <input
-        id="search"
-        type="search"
-        aria-label="Search in the operations"
-        placeholder="Search  /"
-        value={query.value}
-        onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-      />
+      <Search label="Search in the operations" query={query} />
       <a href={`${address}/v4/openapi.json`}>OpenAPI</a>
     </p>
     <Scrolls>

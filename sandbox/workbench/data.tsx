@@ -4,7 +4,7 @@ import { call, type Row, readRows } from './api.js'
 import { Cell } from './cell.js'
 import { DataActions } from './data-actions.js'
 import { Flow } from './flow.js'
-import { Copy, Empty, Scrolls } from './parts.js'
+import { Copy, Empty, Scrolls, Search } from './parts.js'
 import { go, ledger, linkTo, parts } from './state.js'
 import { Wallet } from './wallet.js'
 
@@ -111,13 +111,7 @@ function Table({ name }: { name: string }) {
           read()
         }}
       >
-        <input
-          id="search"
-          type="search"
-          aria-label={`Search in ${titleOf(name)}`}
-          placeholder="Search  /"
-          onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-        />
+        <Search label={`Search in ${titleOf(name)}`} query={query} />
         <button type="submit">Search</button>
         {field !== undefined && (
           <a class="tag" href={linkTo('data', name)}>

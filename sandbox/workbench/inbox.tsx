@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { call, type Mail, readRows } from './api.js'
-import { Copy, Empty, Time } from './parts.js'
+import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
+import { call, readRows } from './api.js'
+import { Copy, Empty, Search, Time } from './parts.js'
 import { act, messages, nameOf, names, parts } from './state.js'
 
 const query = signal('')
@@ -27,14 +28,7 @@ export function Inbox() {
       <section aria-label="Messages">
         <h2>Messages</h2>
         <p class="filters">
-          <input
-            id="search"
-            type="search"
-            aria-label="Search in the messages"
-            placeholder="Search  /"
-            value={query.value}
-            onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-          />
+          <Search label="Search in the messages" query={query} />
           <button
             type="button"
             class="quiet"
@@ -61,11 +55,15 @@ export function Inbox() {
   )
 }
 
-const Message = ({ message: { kind, to, subject, text, status, codes, links, created_at } }: { message: Mail }) => (
+const Message = ({
+  message: { kind, to, subject, text, status, codes, links, created_at },
+}: {
+  message: InboxMessage
+}) => (
   <li>
     <p class="who">
       <span class="tag">{kind}</span> <strong>{to}</strong> <Time at={created_at * 1000} />
-      {status !== 'sent' && status !== 'delivered' && <span class="tag bad">{status}</span>}
+      {status !== 'sent' && <span class="tag bad">{status}</span>}
     </p>
     <p>{subject}</p>
     {codes.map((code) => (

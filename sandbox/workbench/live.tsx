@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { call, tokenOf } from './api.js'
-import { Code, Empty, Time } from './parts.js'
+import { Code, Empty, Search, Time } from './parts.js'
 import { RequestDetail } from './request.js'
 import { act, entries, linkTo, parts, readEntry } from './state.js'
 import { isRefused, type Story, storiesOf } from './stories.js'
@@ -30,14 +30,7 @@ export function Live() {
     <div class={entry ? 'split open' : 'split'}>
       <section aria-label="Stories">
         <p class="filters">
-          <input
-            id="search"
-            type="search"
-            aria-label="Search in the stories"
-            placeholder="Search  /"
-            value={query.value}
-            onInput={({ currentTarget }) => (query.value = currentTarget.value)}
-          />
+          <Search label="Search in the stories" query={query} />
           <label>
             <input
               type="checkbox"

@@ -1,3 +1,4 @@
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { health, tell } from './state.js'
@@ -30,6 +31,18 @@ export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<s
     </button>
   )
 }
+
+/** The field that the key `/` goes to. */
+export const Search = ({ label, query }: { label: string; query: Signal<string> }) => (
+  <input
+    id="search"
+    type="search"
+    aria-label={label}
+    placeholder="Search  /"
+    value={query.value}
+    onInput={({ currentTarget }) => (query.value = currentTarget.value)}
+  />
+)
 
 /** A code that can be copied. */
 export const Code = ({ children, label }: { children: string; label?: string }) => (

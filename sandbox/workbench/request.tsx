@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type Answer, call, type Entry, type Message, tokenOf, whyNot } from './api.js'
+import type { Entry, JournalMessage } from '../../src/sandbox/onion/entry.js'
+import { type Answer, call, tokenOf, whyNot } from './api.js'
 import { Copy, pretty, Time } from './parts.js'
 import { act, entries, go, linkTo, nameOf, tell } from './state.js'
 import { isRefused } from './stories.js'
@@ -89,7 +90,7 @@ const Effect = ({ kind, id }: { kind: string; id: string | number }) => {
   return <a href={kind === 'entry' ? linkTo('live', id) : linkTo('inbox')}>{`${kind} ${id}`}</a>
 }
 
-const Shown = ({ title, message: { headers, body, cut } }: { title: string; message: Message }) => (
+const Shown = ({ title, message: { headers, body, cut } }: { title: string; message: JournalMessage }) => (
   <>
     <h3>{title}</h3>
     <dl class="headers">

@@ -1,5 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
-import { type Answer, call, type Entry, type Mail, type Row, readRows, TOOL_HEADER, urlOf, whyNot } from './api.js'
+import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
+import type { Entry } from '../../src/sandbox/onion/entry.js'
+import { type Answer, call, type Row, readRows, TOOL_HEADER, urlOf, whyNot } from './api.js'
 
 /** What the page knows. Each view reads the signals that it shows. */
 
@@ -51,7 +53,7 @@ export const ledger = signal<Ledger | undefined>(undefined)
 export const faults = signal<readonly Armed[]>([])
 export const snapshots = signal<readonly Saved[]>([])
 export const forks = signal<readonly { readonly id: string; readonly url: string }[]>([])
-export const messages = signal<readonly Mail[]>([])
+export const messages = signal<readonly InboxMessage[]>([])
 export const entries = signal<readonly Entry[]>([])
 /** Why the sandbox cannot be read, or undefined. */
 export const trouble = signal<string | undefined>(undefined)
@@ -108,7 +110,7 @@ export async function refresh(): Promise<void> {
     read<{ faults: Armed[] }>('_sandbox/faults', (body) => (faults.value = body.faults)),
     read<{ snapshots: Saved[] }>('_sandbox/snapshots', (body) => (snapshots.value = body.snapshots)),
     read<{ forks: typeof forks.value }>('_sandbox/forks', (body) => (forks.value = body.forks)),
-    read<{ messages: Mail[] }>('_sandbox/outbox?limit=100', (body) => (messages.value = body.messages)),
+    read<{ messages: InboxMessage[] }>('_sandbox/outbox?limit=100', (body) => (messages.value = body.messages)),
     readNames(),
   ])
 }

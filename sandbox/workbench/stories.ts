@@ -1,4 +1,4 @@
-import type { Entry } from './api.js'
+import type { Entry } from '../../src/sandbox/onion/entry.js'
 import { money, nameOf } from './state.js'
 
 /** Requests that belong together, told as a sentence. */

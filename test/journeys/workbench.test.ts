@@ -120,6 +120,8 @@ test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async
   await expectAccessible(page, 'a request')
   for (const view of ['Inbox', 'Data', 'Try', 'Break it', 'Connect']) {
     await visit(page, view)
+    // The view before may still be there, with its frames.
+    await page.locator('[aria-current=page]', { hasText: view }).first().waitFor()
     await page.getByRole('heading', { level: 2 }).first().waitFor()
     await expectAccessible(page, view)
   }

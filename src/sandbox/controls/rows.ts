@@ -93,15 +93,18 @@ async function rowsBefore(
   const rows: Row[] = []
   // A number and its text are different keys, and only the collection knows which it has.
   for (const key of [value, ...(/^\d+$/.test(value) ? [Number(value)] : [])]) {
-    const past = last === undefined ? {} : { after: [key, last] }
+    const past = last === undefined ? {} : { after: own === 'id' ? [last] : [key, last] }
     rows.push(...(await tx.find(collection, { index: own, prefix: [key], limit: SLICE, reverse: true, ...past })))
   }
   return rows
 }
 
-/** An index over this field alone. */
+/** An index over this field alone. Every collection has one of its ids. */
 const indexOf = ({ indexes }: AnyCollection, field: string): string | undefined =>
-  Object.keys(indexes).find((name) => indexes[name]?.fields.length === 1 && indexes[name]?.fields[0] === field)
+  ['id', ...Object.keys(indexes)].find((name) => {
+    const fields = name === 'id' ? ['id'] : (indexes[name]?.fields ?? [])
+    return fields.length === 1 && fields[0] === field
+  })
 
 const cursorOf = (id: Key | undefined): string | null => (id === undefined ? null : JSON.stringify(id))
 

@@ -35,6 +35,8 @@ contract('readCredentials, listCollections and listRows', (start) => {
     expect(found).toEqual(['eve@rows.test', 'bob@rows.test'])
     expect(await emails(`q=@rows.test&limit=2&after=${next}`)).toEqual([['ada@rows.test'], null])
     expect(await emails('field=email&value=bob@rows.test')).toEqual([['bob@rows.test'], null])
+    const { rows } = (await call('GET', '/_sandbox/rows/users?q=ada@rows.test')).body
+    expect(await emails(`field=id&value=${rows[0].id}`)).toEqual([['ada@rows.test'], null])
   })
 
   test('refuse unknown collections and cursors, and hide those whose ids are credentials', async () => {
