@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { nodeUpstream } from '../../adapters/node.js'
-import { systemUpstream } from '../../src/base/ports.js'
+import { type Alarm, systemUpstream } from '../../src/base/ports.js'
+import { ServiceEnding } from '../../src/http/ending.js'
 import { readWhole } from '../../src/jobs/upstream/call.js'
 import {
   byHand,
@@ -214,6 +215,28 @@ describe.each([
     ring()
     await connections[0]
     expect(await reasonOf(readWhole(answer))).toBe('timeout')
+  })
+
+  test('is not made any more once a closing service has ended its calls, and leaves no alarm', async () => {
+    const asked: string[] = []
+    const url = await serving((req, res) => {
+      asked.push(req.url ?? '')
+      res.end()
+    })
+    const closing = byHand()
+    const ending = new ServiceEnding({ set: (ms, ring) => (ms < 1000 ? closing.alarm.set(ms, ring) : () => {}) })
+    ending.close(1000)
+    closing.ring()
+    const running = new Set<object>()
+    const alarm: Alarm = {
+      set: () => {
+        const set = {}
+        running.add(set)
+        return () => running.delete(set)
+      },
+    }
+    expect(await reasonOf(ask(url, { ending, alarm }))).toBe('timeout')
+    expect([asked, running.size]).toEqual([[], 0])
   })
 
   test('closes its connection when the body is cancelled', async () => {

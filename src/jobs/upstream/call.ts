@@ -60,6 +60,7 @@ type Caller = Pick<ServiceContext, 'upstream' | 'alarm' | 'ending'> &
 export async function callUpstream(service: Caller, call: UpstreamCall): Promise<UpstreamAnswer> {
   checkHeaders(call.headers)
   const run = new Run(service)
+  run.signal.throwIfAborted()
   const coming = (async () => service.upstream.fetch(requestOf(service, call, run.signal)))()
   return run.answer(await run.first(coming))
 }
@@ -101,16 +102,13 @@ const requestOf = (
 class Run {
   readonly #abort = new AbortController()
   readonly #limit: number
-  readonly #callOffAlarm: () => void
+  readonly #cancels: (() => void)[] = []
 
   constructor({ alarm, ending, limits }: Caller) {
     this.#limit = limits.upstreamBytes
-    const cancel = alarm.set(limits.upstreamMs, () => this.#fail('timeout'))
-    const forget = ending.onCallsEnd(() => this.#fail('timeout'))
-    this.#callOffAlarm = () => {
-      cancel()
-      forget()
-    }
+    this.#cancels.push(alarm.set(limits.upstreamMs, () => this.#fail('timeout')))
+    // Fails at once if the service waits for calls no longer.
+    this.#cancels.push(ending.onCallsEnd(() => this.#fail('timeout')))
   }
 
   get signal(): AbortSignal {
@@ -160,7 +158,7 @@ class Run {
           else if (read && !read.done) controller.enqueue(read.value)
           else if (declaredLength !== null && size !== declaredLength) this.#fail('broken_off')
           else {
-            this.#callOffAlarm()
+            this.#callOff()
             controller.close()
           }
         },
@@ -174,9 +172,14 @@ class Run {
 
   /** Ends the call. Only the first reason counts. */
   #fail(reason: UpstreamFailure['reason'], options?: ErrorOptions): UpstreamFailure {
-    this.#callOffAlarm()
+    this.#callOff()
     if (!this.signal.aborted) this.#abort.abort(new UpstreamFailure(reason, options))
     return this.signal.reason
+  }
+
+  /** Forgets the limit of time. */
+  #callOff(): void {
+    for (const cancel of this.#cancels.splice(0)) cancel()
   }
 
   #onEnd(act: (failure: UpstreamFailure) => void): void {
