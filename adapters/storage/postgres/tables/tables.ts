@@ -113,7 +113,7 @@ export class Table {
       keyArray(rows.map((row) => keyOf(index, row)).map((key) => key && encodeKey(key))),
     )
     const ids = rows.map(({ id }) => encodeKey([id]))
-    return { text: this.#put, parameters: [keyArray(ids), textArray(rows.map((row) => JSON.stringify(row))), ...keys] }
+    return { text: this.#put, parameters: [keyArray(ids), jsonArray(rows.map((row) => JSON.stringify(row))), ...keys] }
   }
 
   remove(ids: readonly Key[]): Statement {
@@ -181,8 +181,8 @@ function rangeOf({ prefix, after, reverse }: Query): { from: EncodedKey; to: Enc
 const keyArray = (keys: readonly (EncodedKey | undefined)[]): string =>
   `{${keys.map((key) => (key === undefined ? 'NULL' : `"\\\\x${key}"`)).join(',')}}`
 
-const textArray = (texts: readonly string[]): string =>
-  `{${texts.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+/** An array of texts that are JSON: of what it escapes, they have only quotes and backslashes, as arrays do. */
+const jsonArray = (texts: readonly string[]): string => `{${texts.map((text) => JSON.stringify(text)).join(',')}}`
 
 /**
  * A key as bytes, in hexadecimal digits. Encoded keys, and the bytes that they stand for, are in the order of the keys:
@@ -199,26 +199,42 @@ const PAST_PARTS = '03'
 const END = '00'
 const ESCAPED = '00ff'
 
-export const encodeKey = (parts: readonly Key[]): EncodedKey => parts.map(encodePart).join('')
+export function encodeKey(parts: readonly Key[]): EncodedKey {
+  let key = ''
+  for (const part of parts) key += typeof part === 'number' ? encodeNumber(part) : encodeText(part)
+  return key
+}
 /** The first place past all keys that begin with these parts. */
 export const pastKeys = (parts: readonly Key[]): EncodedKey => encodeKey(parts) + PAST_PARTS
 /** The first place after a key. */
 export const justAfter = (parts: readonly Key[]): EncodedKey => `${encodeKey(parts)}00`
 
-const encodePart = (part: Key): EncodedKey =>
-  typeof part === 'number' ? NUMBER + encodeNumber(part) : STRING + encodeString(part) + END
-
 const bits = new DataView(new ArrayBuffer(8))
+/** The digits of each half of a word. */
+const digits = Array.from({ length: 0x10000 }, (_, half) => half.toString(16).padStart(4, '0'))
 
 /** The bits of a double are in the order of positive numbers. Those of negative ones are in reverse. */
 function encodeNumber(number: number): EncodedKey {
   bits.setFloat64(0, number + 0) // -0 is the same key as 0.
-  const [high, low] = [bits.getUint32(0), bits.getUint32(4)]
-  const isNegative = high >>> 31 === 1
-  return hex32(isNegative ? ~high : high ^ 0x80000000) + hex32(isNegative ? ~low : low)
+  const high = bits.getUint32(0)
+  const low = bits.getUint32(4)
+  return high >>> 31 === 1 ? NUMBER + hex32(~high) + hex32(~low) : NUMBER + hex32(high ^ 0x80000000) + hex32(low)
 }
 
-const hex32 = (word: number): string => (word >>> 0).toString(16).padStart(8, '0')
+const hex32 = (word: number): string => `${digits[word >>> 16]}${digits[word & 0xffff]}`
+
+/** Texts of keys that were encoded last: owners, twins and kinds of events come again and again. */
+const encoded = new Map<string, EncodedKey>()
+const MOST_ENCODED = 2000
+
+function encodeText(text: string): EncodedKey {
+  const known = encoded.get(text)
+  if (known !== undefined) return known
+  if (encoded.size >= MOST_ENCODED) encoded.clear()
+  const key = STRING + encodeString(text) + END
+  if (text.length < 100) encoded.set(text, key)
+  return key
+}
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are one byte each.
 const ASCII = /^[\x01-\x7f]*$/
@@ -226,9 +242,9 @@ const ASCII = /^[\x01-\x7f]*$/
 /** Code unit by code unit in the pattern of UTF-8: whole characters beyond U+FFFF would come after U+E000 to U+FFFF. */
 function encodeString(text: string): EncodedKey {
   if (ASCII.test(text)) return Buffer.from(text, 'latin1').toString('hex')
-  let encoded = ''
-  for (let i = 0; i < text.length; i++) encoded += encodeUnit(text.charCodeAt(i))
-  return encoded
+  let units = ''
+  for (let i = 0; i < text.length; i++) units += encodeUnit(text.charCodeAt(i))
+  return units
 }
 
 function encodeUnit(unit: number): EncodedKey {
