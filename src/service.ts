@@ -23,7 +23,7 @@ import { webFetch } from './http/web-fetch.js'
 import { countNew, countStored, responsibleFor } from './identity/users/responsible.js'
 import { generationOf } from './identity/users/user.js'
 import { listDeadLetters, retryDeadLetter } from './jobs/dead-letters/dead-letter.js'
-import { checkForSale, isSoldByItem } from './market/catalog/for-sale.js'
+import { checkForSale, isSoldByItem } from './market/catalog/item-row.js'
 import { checkOptions } from './options.js'
 
 const BASE_URL = 'http://127.0.0.1:4242'

@@ -19,19 +19,21 @@ import {
 import { getExisting } from '../../storage/existing.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { countActiveItems } from '../catalog/item.js'
-import { plans, toDollars } from '../plans/plan.js'
 import {
   type CardOnFile,
+  callsSince,
   cardOf,
   paidPeriod,
+  plans,
   recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
+  toDollars,
   usagePeriod,
-} from '../plans/subscription.js'
-import { callsSince } from '../plans/usage.js'
+} from '../plans/plan.js'
 import {
+  billingEmails,
   cardName,
   formatDollars,
   invoiceName,
@@ -41,7 +43,6 @@ import {
   unpaidInvoice,
 } from './invoice.js'
 import { type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
-import { billingEmails } from './profile.js'
 
 export { listPlans as showPlans, PLAN_IDS } from '../plans/plan.js'
 

@@ -13,11 +13,10 @@ import {
 import { type Reply, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { deleteCard, PLAN_IDS, payInvoice, readBilling, showPlans, updateCard } from './billing.js'
-import { updatePlan } from './change-plan.js'
-import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
+import { invoiceName, listInvoices, ownInvoice, profileOf, showInvoice, updateBillingProfile } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
-import { profileOf, updateBillingProfile } from './profile.js'
+import { updatePlan } from './renewal.js'
 
 const PlanId = z.enum(PLAN_IDS)
 const Limit = z.nullable(z.int()) // Null: no limit.

@@ -5,8 +5,7 @@ import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
-import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.js'
-import { payCart, showCart } from './pay.js'
+import { addCartItem, deleteCart, deleteCartItem, payCart, showCart, updateCartItem } from './pay.js'
 
 const LinePath = z.object({ id: z.Id, line: z.int() })
 

@@ -17,7 +17,7 @@ import { formatAmount } from '../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { itemCalledAt } from '../catalog/for-sale.js'
+import { itemCalledAt } from '../catalog/item-row.js'
 import { checkFunds, type PaywallQuote, paywallPrice } from './paywall.js'
 
 export interface MerchantOrder {

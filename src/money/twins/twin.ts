@@ -21,7 +21,7 @@ import {
   recordQuantity,
 } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
-import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
+import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/movement.js'
 
 /** A wallet and merchant account in one. */
 export interface TwinRow {

@@ -7,9 +7,16 @@ import {
   digitalQuantities,
   quantityOf,
 } from '../../money/digital-quantities/digital-quantity.js'
-import { balanceOf, balances } from '../../money/ledger/balance.js'
-import { fundsFor, type MovementOrder, movementIds, postWith } from '../../money/ledger/movement.js'
-import { drawSupply, reserveSupply } from '../../money/ledger/reservation.js'
+import {
+  balanceOf,
+  balances,
+  drawSupply,
+  fundsFor,
+  type MovementOrder,
+  movementIds,
+  postWith,
+  reserveSupply,
+} from '../../money/ledger/movement.js'
 import { createQuantity, createTwin, type TwinContext, twinByHostname, twinNamed } from '../../money/twins/twin.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
 import { getExisting } from '../../storage/existing.js'

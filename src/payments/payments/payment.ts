@@ -8,8 +8,13 @@ import { actorOf } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
-import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
-import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
+import {
+  type CommodityRow,
+  checkQuote,
+  commodityOf,
+  ownCommodity,
+  type PriceQuote,
+} from '../../money/commodities/commodity.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'

@@ -8,8 +8,15 @@ import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { type BalanceRow, balances, spendable } from '../../money/ledger/balance.js'
-import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
+import {
+  type BalanceRow,
+  balances,
+  type EntryRow,
+  entries,
+  type MovementRow,
+  movements,
+  spendable,
+} from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { keyIn } from '../../storage/key.js'
 import { allRows } from '../../storage/page.js'

@@ -1,6 +1,5 @@
-import type { Weight } from './characters.js'
 import type { Font } from './font.js'
-import { type GlyphRun, plainText, type Typeface } from './typeface.js'
+import { type GlyphRun, plainText, type Typeface, type Weight } from './typeface.js'
 
 /** A4, in points. */
 export const PAGE = { width: 595, height: 842, margin: 56 } as const

@@ -15,8 +15,7 @@ import {
   quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../../../money/ledger/amount.js'
-import { balanceOf, spendable } from '../../../money/ledger/balance.js'
-import { post } from '../../../money/ledger/movement.js'
+import { balanceOf, post, spendable } from '../../../money/ledger/movement.js'
 import {
   createQuantity,
   createTwin,
