@@ -1,6 +1,5 @@
-import { hexOf } from './encoding.js'
 import type { Random } from './ports.js'
-import { type Keyring, randomHex, sameSecret } from './secrets.js'
+import { hexOf, type Keyring, randomHex, sameSecret } from './secrets.js'
 import { isCurrent } from './time.js'
 
 /**

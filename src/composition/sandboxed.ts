@@ -1,5 +1,5 @@
-import { load } from '../base/load.js'
 import { LimitedMap } from '../base/memo.js'
+import { load } from '../base/parts.js'
 import { type Alarm, type Random, systemClock } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
 import { collections } from '../collections.js'

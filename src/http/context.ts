@@ -12,11 +12,10 @@ import type { CommitRecord } from '../storage/transaction.js'
 import type { AroundRequests } from './around.js'
 import type { FindCaller } from './caller.js'
 import type { ServiceEnding } from './ending.js'
-import type { HeldBodies } from './fields/held-bodies.js'
+import type { HeldBodies, WaitingRequests } from './fields/intake.js'
 import type { Limits } from './limits.js'
 import type { Recorder } from './recorder.js'
 import type { Principal } from './route.js'
-import type { WaitingRequests } from './waiting-requests.js'
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
 export interface ServiceContext {
@@ -282,3 +281,21 @@ export interface SandboxContext {
   /** Takes each commit that has landed. */
   onCommit(commit: CommitRecord): void
 }
+
+export interface StoreOptions {
+  /** Used only if the call breaks off before it stores its final answer. */
+  readonly provisional?: boolean
+}
+
+/**
+ * Stores an answer under the caller's Idempotency-Key, if there is one, in the transaction that changes something.
+ * Returns the answer. Throws `idempotency_in_progress`, which undoes the change, if another call has taken the key over.
+ */
+export type StoreAnswer<Answer> = <Given extends Answer>(
+  tx: Writer,
+  answer: Given,
+  options?: StoreOptions,
+) => Promise<Given>
+
+/** Stores nothing: for calls without a key. Returns the answer. */
+export const storeNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer

@@ -1,14 +1,20 @@
-import type { OwnBytes } from '../base/encoding.js'
+import type { OwnBytes } from '../base/ports.js'
 import { Problem, problem, problemStatusIn } from '../base/problem.js'
 import { newProvenDevice, provenDevice } from '../base/proven-device.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import { SchemaNewer } from '../storage/tables/migration.js'
 import { storageUnavailable } from '../storage/unavailable.js'
-import { repeatedSession } from './caller.js'
+import {
+  deviceCookieHeader,
+  isForeign,
+  presentedDevice,
+  repeatedSession,
+  sessionCookieHeader,
+  setCorsHeaders,
+} from './caller.js'
 import type { ServiceContext } from './context.js'
 import { withoutWeak } from './fields/graded.js'
 import type { Endpoint, Incoming } from './incoming.js'
-import { deviceCookieHeader, isForeign, presentedDevice, sessionCookieHeader, setCorsHeaders } from './origin.js'
 import { Reply, textStream } from './reply.js'
 import type { Route } from './route.js'
 

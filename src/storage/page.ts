@@ -1,6 +1,29 @@
 import { problem } from '../base/problem.js'
 import { hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
-import type { Collection, Key, Reader, Row } from './storage.js'
+import type { Collection, Key, Query, Reader, Row } from './storage.js'
+
+/** Returns a row that other rows refer to. Throws an Error with the collection and the id if it is missing. */
+export async function getExisting<R extends Row>(tx: Reader, from: Collection<R>, id: R['id']): Promise<R> {
+  const row = await tx.get(from, id)
+  if (!row) throw new Error(`${from.name} has no row ${id}`)
+  return row
+}
+
+/**
+ * Returns a row that a caller names. Throws `not_found`, also for a row without these values, such as that of another
+ * owner, so that nobody learns which ids exist.
+ */
+export async function getOrNotFound<R extends Row>(
+  tx: Reader,
+  from: Collection<R>,
+  id: R['id'],
+  values: Partial<R> = {},
+): Promise<R> {
+  const row = await tx.get(from, id)
+  const names = Object.keys(values) as (keyof R)[]
+  if (!row || names.some((name) => row[name] !== values[name])) throw problem('not_found')
+  return row
+}
 
 export interface ListPage<R extends Row> {
   readonly rows: R[]
@@ -91,5 +114,42 @@ export async function* allRows<R extends Row, I extends string>(
     const last = rows.at(-1)
     if (!last || rows.length < 500) return
     after = keyIn(indexNamed(from, index), last)
+  }
+}
+
+/**
+ * Reads each row from the storage only once. A list reads the rows that its page needs with `getMany`, and the
+ * functions that show one row `get` them from here. Does not see writes to rows that it has already read.
+ */
+export class ReadOnce implements Reader {
+  readonly #read = new Map<string, Map<Key, Row | undefined>>()
+
+  constructor(readonly tx: Reader) {}
+
+  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const [row] = await this.getMany(from, [id])
+    return row
+  }
+
+  async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const read = this.#readOf(from)
+    const unread = [...new Set(ids)].filter((id) => !read.has(id))
+    const rows = unread.length > 0 ? await this.tx.getMany(from, unread) : []
+    for (const [i, id] of unread.entries()) read.set(id, rows[i])
+    return ids.map((id) => read.get(id))
+  }
+
+  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const rows = await this.tx.find(from, query)
+    const read = this.#readOf(from)
+    for (const row of rows) read.set(row.id, row)
+    return rows
+  }
+
+  #readOf<R extends Row>(from: Collection<R>): Map<Key, R | undefined> {
+    const known = this.#read.get(from.name) ?? new Map<Key, Row | undefined>()
+    this.#read.set(from.name, known)
+    // Only rows of this collection are under its name.
+    return known as Map<Key, R | undefined>
   }
 }

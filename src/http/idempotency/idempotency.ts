@@ -1,7 +1,5 @@
-import { base64url, bytesOf } from '../../base/encoding.js'
-import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
-import { digest } from '../../base/secrets.js'
+import { base64url, bytesOf, canonicalJson, digest } from '../../base/secrets.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import { isHeld } from '../../storage/claim.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -259,4 +257,8 @@ export function retrySecretOf(
   const key = idempotent ? headers.get('idempotency-key') : null
   if (key === null || key.length < HARD_TO_GUESS) return undefined
   return canonicalJson([method, withoutEnd(path, '/'), key, digest(canonicalJson(body))])
+}
+
+export const idempotencyFeature = {
+  collections: [idempotency],
 }

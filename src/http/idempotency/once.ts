@@ -4,12 +4,11 @@ import type { StorageObserver } from '../../storage/service-storage.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import { trackChanges } from '../change-tracking.js'
-import type { Maker, ServiceContext } from '../context.js'
+import type { Maker, ServiceContext, StoreAnswer } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
-import type { StoreAnswer } from '../stored-answer.js'
 import {
   type AnswerToStore,
   type Claim,

@@ -3,8 +3,7 @@ import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import {
@@ -16,7 +15,7 @@ import {
   saveCard,
   unchargedProblem,
 } from '../../money/cards/charge.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { countActiveItems } from '../catalog/item.js'
 import {

@@ -5,8 +5,7 @@ import { seconds } from '../../base/time.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
 import { formatAmount } from '../../money/ledger/amount.js'
-import { getOrNotFound } from '../../storage/existing.js'
-import { newestFirst, type PageBounds } from '../../storage/page.js'
+import { getOrNotFound, newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type BillingEvent,

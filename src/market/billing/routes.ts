@@ -1,4 +1,3 @@
-import { ERRORS } from '../../base/route-errors.js'
 import {
   Amount,
   component,
@@ -11,7 +10,7 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { deleteCard, PLAN_IDS, payInvoice, readBilling, showPlans, updateCard } from './billing.js'
 import { invoiceName, listInvoices, ownInvoice, profileOf, showInvoice, updateBillingProfile } from './invoice.js'
 import { invoicePage } from './invoice-page.js'

@@ -1,9 +1,8 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { type Call, defineRoutes, route } from '../../http/route.js'
+import { type Call, defineRoutes, ERRORS, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
 import { addCartItem, deleteCart, deleteCartItem, payCart, showCart, updateCartItem } from './pay.js'
 

@@ -1,6 +1,5 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import {
   Amount,
@@ -16,7 +15,7 @@ import {
   quoteFields,
   z,
 } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
 import { payerOfSession } from './checkout-row.js'

@@ -1,7 +1,6 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createPurchase } from './fulfilment.js'
 import { listPurchases, readPurchase } from './receipt.js'
 

@@ -1,5 +1,5 @@
 import { problem } from '../../base/problem.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { MAX_UNITS } from './amount.js'
 

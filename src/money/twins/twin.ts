@@ -1,15 +1,12 @@
-import { base64url } from '../../base/encoding.js'
-import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { digest, randomHex } from '../../base/secrets.js'
+import { base64url, contentHash, digest, randomHex } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestFirst, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import {
   allQuantities,

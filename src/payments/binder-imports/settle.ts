@@ -19,8 +19,7 @@ import {
 } from '../../money/ledger/movement.js'
 import { createQuantity, createTwin, type TwinContext, twinByHostname, twinNamed } from '../../money/twins/twin.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
-import { getExisting } from '../../storage/existing.js'
-import { allRows } from '../../storage/page.js'
+import { allRows, getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type BinderImportRow,

@@ -1,7 +1,7 @@
-import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { required } from '../../base/required.js'
+import { contentHash } from '../../base/secrets.js'
 import { type DelegateRow, delegates, hasValidHash } from '../../consent/personas/delegate.js'
 import { delegatesHeld } from '../../consent/personas/held-delegates.js'
 import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'

@@ -1,7 +1,6 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { designed } from '../../http/fields/graded.js'
 import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { invitationFlow } from './invitation-page.js'
 import { cancelTransfer, claimTransfer, listTransfers, readTransfer } from './transfer.js'
