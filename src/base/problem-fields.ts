@@ -1,7 +1,4 @@
-/**
- * The fields that a problem may add to its body, each with its JSON Schema. `ProblemFields` derives their types, so no
- * problem carries a field that the OpenAPI document does not show.
- */
+/** The fields that a problem may add to its body, each with its JSON Schema. No problem carries another one. */
 
 const text = { type: 'string' } as const
 const integer = { type: 'integer' } as const

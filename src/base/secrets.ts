@@ -125,10 +125,7 @@ export function checkWebCrypto(): void {
   )
 }
 
-/**
- * Canonical JSON (RFC 8785): equal values have equal text, whatever the order of their keys. `undefined` becomes the
- * empty string.
- */
+/** Canonical JSON (RFC 8785): equal values have equal text. `undefined` becomes the empty string. */
 export const canonicalJson = (value: unknown): string => canonicalize(value) ?? ''
 
 /** The hash of a value's canonical JSON: `41`, the code for SHA-256, and 64 hex digits. */

@@ -64,10 +64,7 @@ export function repeatedSession(
 /** Longer than any id that the service gave. A caller may send any text. */
 const LONGEST_ID = 64
 
-/**
- * The name of a caller: `account:1`, `user:2`, `agent:3`. Null for calls without credentials. A guest is known only by a
- * session's id, which is a secret.
- */
+/** The name of a caller: `account:1`, `user:2`, `agent:3`. Null without credentials. The id of a guest's session is a secret. */
 export function principalName(principal: Principal | undefined): string | null {
   switch (principal?.kind) {
     case undefined:
@@ -164,9 +161,7 @@ const attributesOf = (baseUrl: string): string =>
 const EXPOSED =
   'X-Session-ID, X-Request-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate, Mcp-Session-Id'
 
-/**
- * Sets the CORS headers of an answer. Every page may call and read, unless what is around the service refuses it.
- */
+/** Sets the CORS headers of an answer. Every page may call and read, unless what is around the service refuses it. */
 export function setCorsHeaders(
   answer: Record<string, string>,
   incoming: Incoming,

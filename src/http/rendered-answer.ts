@@ -62,10 +62,7 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
 const PRIVATE = Object.freeze({ 'cache-control': 'private, no-store', 'content-type': 'application/json' })
 const SHAREABLE = Object.freeze({ 'cache-control': 'no-cache', 'content-type': 'application/json' })
 
-/**
- * The problem `outcome_unknown`: something may have changed, and the answer is lost. `provisional` is the answer that
- * the call stored before it failed.
- */
+/** The problem `outcome_unknown`. `provisional`: the answer that the call stored before it failed. */
 export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: unknown, provisional?: unknown): Problem {
   const detail = isKeyed
     ? 'Retry with the same Idempotency-Key. Nothing happens twice.'
@@ -82,10 +79,7 @@ const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Proble
       ? storageUnavailable(error)
       : problem(route?.failure ?? 'internal_error', { cause: error })
 
-/**
- * Renders a problem as an answer. Any other error is a defect or a broken port: it is logged, and the answer hides
- * its cause.
- */
+/** Renders a problem as an answer. Any other error is logged, and the answer hides its cause. */
 export function renderProblem(
   error: unknown,
   incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed' | 'leastEvidence'>,

@@ -9,10 +9,7 @@ export async function getExisting<R extends Row>(tx: Reader, from: Collection<R>
   return row
 }
 
-/**
- * Returns a row that a caller names. Throws `not_found`, also for a row without these values, such as that of another
- * owner, so that nobody learns which ids exist.
- */
+/** Returns a row that a caller names. Throws `not_found`, also for a row without these values, such as another owner's. */
 export async function getOrNotFound<R extends Row>(
   tx: Reader,
   from: Collection<R>,
@@ -40,10 +37,7 @@ export interface PageBounds {
   readonly goesOn?: boolean | undefined
 }
 
-/**
- * Reads a page of an index in reverse key order, after the row whose id is `after`. With `goesOn`, the prefix has a value
- * for every field of the index. Throws `cursor_invalid`.
- */
+/** A page of an index in reverse key order, after the row `after`. With `goesOn`, `prefix` is whole. Throws `cursor_invalid`. */
 export async function newestFirst<R extends Row, I extends string>(
   tx: Reader,
   from: Collection<R, I>,
@@ -117,10 +111,7 @@ export async function* allRows<R extends Row, I extends string>(
   }
 }
 
-/**
- * Reads each row from the storage only once. A list reads the rows that its page needs with `getMany`, and the
- * functions that show one row `get` them from here. Does not see writes to rows that it has already read.
- */
+/** Reads each row only once: a list reads its rows with `getMany`, and what shows a row finds it here. Sees no later writes. */
 export class ReadOnce implements Reader {
   readonly #read = new Map<string, Map<Key, Row | undefined>>()
 

@@ -7,10 +7,7 @@ import type { HeldBody } from './intake.js'
 
 /** The body of a request, if the runtime reads it itself. */
 export interface BodySource {
-  /**
-   * Reads the body. It is faster than the `Request`, and can read the body of a GET. Returns undefined if the body is
-   * larger than `limit` bytes. A problem that it throws is the answer.
-   */
+  /** Reads the body, also of a GET. Undefined if it is larger than `limit` bytes. A problem that it throws is the answer. */
   readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
   /** Reads the body in pieces instead. Who stops early ignores the rest. */
   readonly chunks?: (() => AsyncIterable<Uint8Array>) | undefined
@@ -220,10 +217,7 @@ export class TextValue {
   ) {}
 }
 
-/**
- * Checks fields against a schema. Converts text from a query, path or form to the type of its field. Ignores fields that the
- * schema does not name, unless it is strict. Throws `field_invalid`.
- */
+/** Checks fields, converts text to their types, and ignores those that the schema does not name, unless it is strict. */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
   const isEmpty = Object.keys(fields).length === 0
   const known = isEmpty ? ofNothing.get(schema) : undefined

@@ -147,10 +147,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.#beginWaiting()
   }
 
-  /**
-   * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
-   * A request that was let in is never turned away later.
-   */
+  /** Lets the call wait, unless it is a control or about the service itself. Throws `overloaded` if as many wait as may. */
   #beginWaiting(): void {
     const { scope } = this.endpoint.route
     if (scope === 'sandbox' || scope === 'meta') return

@@ -79,10 +79,7 @@ export class RouteTable {
     return undefined
   }
 
-  /**
-   * Answers a request when the service is `ready`. Turns every thrown error into an answer, but `AnswerDropped`, with
-   * which it rejects.
-   */
+  /** Answers a request when the service is `ready`, also with errors. Rejects only with `AnswerDropped`. */
   async respond(
     request: Request,
     service: ServiceContext,

@@ -80,10 +80,7 @@ export const clientFailures: RateLimit = {
   code: 'too_many_failures',
 }
 
-/**
- * Returns the client of these credentials, or `client_unknown`: the client id is unknown or revoked, or the secret is wrong.
- * It does not throw the problem, because a wrong secret must count. Throws `too_many_failures`.
- */
+/** The client of these credentials, or `client_unknown`, which is returned because it must count. Throws `too_many_failures`. */
 export async function checkClient(tx: Writer, sent: { client_id: string; client_secret: string }, at: number) {
   const client = await tx.get(clients, sent.client_id)
   const matches = sameSecret(digest(sent.client_secret), client?.secret_digest ?? '')
@@ -93,10 +90,7 @@ export async function checkClient(tx: Writer, sent: { client_id: string; client_
   return problem('client_unknown')
 }
 
-/**
- * Counts a wrong secret for an existing client id. Throws `too_many_failures`. A right secret is never refused: it has 128
- * random bits, so the limit need not keep anybody from guessing it, and only saves work.
- */
+/** Counts a wrong secret. Throws `too_many_failures`. A right one is never refused: nobody guesses its 128 random bits. */
 export const countFailure = (tx: Writer, clientId: string, at: number): Promise<void> =>
   spendRate(tx, clientFailures, { subject: clientId, at })
 

@@ -41,10 +41,7 @@ const declaredIn = (schema: SellerSchema): object => (isObject(schema.properties
 const requiredIn = ({ required }: SellerSchema): readonly string[] =>
   Array.isArray(required) ? required.map(String) : []
 
-/**
- * Throws `arguments_refused` for arguments that do not match the schema, naming the first such argument, or that take
- * too many steps to check. Throws `schema_refused` if an older row has a schema that is no longer accepted.
- */
+/** Throws `arguments_refused` for the first argument that does not match, `schema_refused` for an older, now refused schema. */
 export function checkArguments(schema: SellerSchema, args: Arguments, effort = new Effort()): void {
   if (isDeeperThan(args, MAX_DEPTH)) throw argumentsRefused(null, `They are nested deeper than ${MAX_DEPTH} levels.`)
   if (bytesIn(args) > MAX_BYTES) throw argumentsRefused(null, `They take at most ${MAX_BYTES} bytes as JSON.`)

@@ -62,10 +62,7 @@ async function expire(tx: Writer, checkout: CheckoutRow, service: Refunding): Pr
   await recordCheckoutEvent(tx, 'expired', checkout, { actor: 'service', at: service.clock.now() })
 }
 
-/**
- * Ends a successful attempt. Refunds other cards that were charged. `payer`: whoever paid from a wallet. A charge names
- * its payer, who may have signed in since.
- */
+/** Ends a successful attempt, and refunds other charged cards. A charge names its payer, who may have signed in since. */
 export async function endPaidAttempt(
   tx: Writer,
   checkout: CheckoutRow,

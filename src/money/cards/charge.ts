@@ -112,10 +112,7 @@ export const chargeNow = (
       return undefined
     })
 
-/**
- * Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be
- * charged. `failed` and `unknown` are the details.
- */
+/** Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be charged. */
 export function unchargedProblem(
   result: ChargeResult | undefined,
   told: { isPending: boolean; failed: string; unknown: string; fields?: ProblemFields },

@@ -168,10 +168,7 @@ export interface CurrentPrice {
   readonly amount: bigint
 }
 
-/**
- * Checks, in the transaction that charges, that the price is the one that the payer saw. Throws `price_changed` with
- * the current `{price, dq}` and the given `fields`.
- */
+/** Checks that the price is the one that the payer saw. Throws `price_changed` with the current `{price, dq}` and `fields`. */
 export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: ProblemFields = {}): void {
   const { quantity, amount } = present
   const price = toAmount(amount, quantity.decimals)

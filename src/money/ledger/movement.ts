@@ -168,10 +168,7 @@ export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
   return newMovement(tx, await tx.nextId('movements'), order, 'held')
 }
 
-/**
- * Gives a held amount to the payee. If the hold names no payee, the claimant gets it. Throws `same_twin` if the payer
- * claims it, and an Error if the movement is not held, so nothing posts twice.
- */
+/** Gives a held amount to its payee, or to the claimant. Throws `same_twin`, and an Error if it is not held: nothing posts twice. */
 export async function postHold(
   tx: Writer,
   movementId: number,
@@ -293,10 +290,7 @@ const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
   held: String(BigInt(payer.held) - BigInt(amount)),
 })
 
-/**
- * Supply of a digital quantity that is kept free, so that an amount can surely be issued: what a card is charged for, or
- * what an import of a binder issues.
- */
+/** Supply that is kept free, so that what a card is charged for, or a binder brings, can surely be issued. */
 export interface ReservationRow {
   /** The id of its payment. That of an import is a number of the same counter. */
   readonly id: number
@@ -358,10 +352,7 @@ export async function drawSupply(tx: Writer, id: number, amount: bigint): Promis
   if (rest > 0n) await reserveSupply(tx, { paymentId: id, dq, issuerTwinId, amount: rest, maker })
 }
 
-/**
- * Checks that an amount can be issued: with reservations, an issuer stays above -(2^53-1) units. Throws
- * `amount_invalid`.
- */
+/** Checks that an issuer stays above -(2^53-1) units, with reservations. Throws `amount_invalid`. */
 export function checkIssuable(issuer: BalanceRow, amount: bigint): void {
   if (spendable(issuer) - reserved(issuer) - amount >= -MAX_UNITS) return
   throw problem('amount_invalid', { detail: 'It is more than can be issued now. Use a smaller amount.' })

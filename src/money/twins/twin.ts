@@ -106,10 +106,7 @@ export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): P
   return twin
 }
 
-/**
- * Returns a twin of the owner, by hostname or numeric id. Throws `not_found`, and `not_owner` for the hostname of
- * someone else's twin. The id of someone else's twin is `not_found`.
- */
+/** The owner's twin, by hostname or id. Throws `not_found`, also for another's id, and `not_owner` for another's hostname. */
 export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
   const byId = /^\d{1,15}$/.test(name)
   const twin = byId ? await tx.get(twins, Number(name)) : await twinByHostname(tx, name)

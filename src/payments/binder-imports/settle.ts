@@ -182,10 +182,7 @@ interface PlacedRow extends Pick<BinderRow, 'at' | 'action' | 'identity' | 'coun
   readonly value: { twinId: number; issuerTwinId: number; dq: string; units: bigint } | null
 }
 
-/**
- * Posts the rows of a piece, the oldest first. The issuer funds what counterparts pay, so each of them ends with what
- * the twin sent it. Returns how many stand-ins it created.
- */
+/** Posts the rows of a piece, the oldest first. The issuer funds what counterparts pay. Returns the number of new stand-ins. */
 async function postPiece(
   tx: Writer,
   { id: twinId, quantities, is_opened }: BinderImportRow,

@@ -98,10 +98,7 @@ export interface PaymentOrder extends Omit<PayingCaller, 'approvalId'> {
   readonly at: number
 }
 
-/**
- * Pays for a commodity from the payer's twin to the seller's twin.
- * Throws `delegate_required`, `not_found`, `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws.
- */
+/** Pays for a commodity. Throws `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws. */
 export async function createPayment(
   tx: Writer,
   { hash, seen = {}, at, ...caller }: PaymentOrder,
@@ -223,10 +220,7 @@ export interface PaymentProof {
   readonly timestamp?: number | string | undefined
 }
 
-/**
- * Spends the nonce of a payment for the seller's commodity.
- * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
- */
+/** Spends the nonce of a payment. Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`. */
 export async function validatePayment(tx: Writer, proof: PaymentProof, at: number) {
   const commodity = await ownCommodity(tx, proof.seller, proof.hash)
   const payment = await findPayment(tx, commodity, proof)

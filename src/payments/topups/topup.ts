@@ -143,10 +143,7 @@ function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigi
   return units
 }
 
-/**
- * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Throws
- * `amount_invalid` while the supply is exhausted, if the migration of an older state could not reserve it.
- */
+/** Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return

@@ -56,10 +56,7 @@ const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, { 
   return { userId, sessionId, action: 'transfer', detail: { payee: address, ...value, ...(memo !== null && { memo }) } }
 }
 
-/**
- * Sends value to a wallet, or holds it and invites the reader of an email that no user has proven. Spends the approval or
- * the second factor of exactly this transfer.
- */
+/** Sends value to a wallet, or invites the reader of an unproven email. Spends the right to exactly this transfer. */
 export async function createTransfer(
   tx: Writer,
   { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },

@@ -17,10 +17,7 @@ interface PlacedText extends TextStyle {
   readonly right?: boolean
 }
 
-/**
- * Writes a PDF document of text and lines on A4 pages, from top to bottom. It uses Helvetica, which every reader has.
- * Lines with other letters use embedded subsets of fonts.
- */
+/** A PDF document of text and lines on A4 pages, from top to bottom, in Helvetica and embedded subsets of fonts. */
 export class PdfDocument {
   readonly #pages = ['']
   /** Baseline of the last line of text, in points from the bottom. */
