@@ -88,7 +88,6 @@ export const billingRoutes = defineRoutes('billing', {
     }),
     handle: async () => showPlans(),
   }),
-
   readBilling: route({
     ...billing,
     summary: "Read the account's plan, card on file, next invoice and usage.",
@@ -97,7 +96,6 @@ export const billingRoutes = defineRoutes('billing', {
     result: Billing,
     read: (tx, { principal }, { clock }) => readBilling(tx, principal.id, clock.now()),
   }),
-
   updatePlan: route({
     ...billing,
     summary:
@@ -120,7 +118,6 @@ export const billingRoutes = defineRoutes('billing', {
     handle: ({ body, principal }, service) =>
       updatePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
   }),
-
   updateCard: route({
     ...billing,
     summary: 'Replace the card on file. Nothing is charged now. The next charge uses the new card.',
@@ -133,7 +130,6 @@ export const billingRoutes = defineRoutes('billing', {
     idempotent: true,
     handle: ({ body, principal }, service) => updateCard(principal.id, body.payment_method_id, service),
   }),
-
   deleteCard: route({
     ...billing,
     summary: 'Remove the card on file.',
@@ -143,7 +139,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['card_in_use'],
     write: (tx, { principal }, { clock }) => deleteCard(tx, principal.id, clock.now()),
   }),
-
   readBillingProfile: route({
     ...billing,
     summary: 'Read the name and addresses on invoices, and the email for mail about billing.',
@@ -152,7 +147,6 @@ export const billingRoutes = defineRoutes('billing', {
     result: BillingProfile,
     read: (tx, { principal }) => profileOf(tx, principal.id),
   }),
-
   updateBillingProfile: route({
     ...billing,
     summary:
@@ -164,7 +158,6 @@ export const billingRoutes = defineRoutes('billing', {
     refusesCardData: true,
     write: (tx, { body, principal }, { clock }) => updateBillingProfile(tx, principal.id, body, clock.now()),
   }),
-
   listInvoices: route({
     ...billing,
     summary: "List the account's invoices, newest first.",
@@ -175,7 +168,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listInvoices(tx, principal.id, query),
   }),
-
   readInvoicePdf: route({
     ...billing,
     summary: 'Read an invoice as PDF.',
@@ -191,7 +183,6 @@ export const billingRoutes = defineRoutes('billing', {
       return reply({ headers, body: await invoicePdf(invoice, { baseUrl, log, ...options }) })
     },
   }),
-
   readInvoicePage: route({
     ...billing,
     summary: 'Read an invoice as a page for screen and paper.',
@@ -203,7 +194,6 @@ export const billingRoutes = defineRoutes('billing', {
     read: async (tx, { params, principal }, { baseUrl }) =>
       invoicePage(await ownInvoice(tx, principal.id, params.id), new URL(baseUrl).host),
   }),
-
   readInvoice: route({
     ...billing,
     summary: 'Read an invoice.',
@@ -214,7 +204,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['not_found'],
     read: async (tx, { params, principal }) => showInvoice(await ownInvoice(tx, principal.id, params.id)),
   }),
-
   payInvoice: route({
     ...billing,
     summary: 'Pay an open invoice with the card on file, or with a new card that replaces it.',

@@ -50,7 +50,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, await createCart(tx, { holder, at: service.clock.now() }), service)
     },
   }),
-
   readCart: route({
     ...cartRoute,
     summary: 'Read a cart with the quoted price of each line, and its receipts once it is paid.',
@@ -61,7 +60,6 @@ export const cartRoutes = defineRoutes('carts', {
     errors: ['not_found'],
     read: async (tx, call, service) => showCart(tx, await ownCart(tx, cartPlaceOf(call, service)), service),
   }),
-
   deleteCart: route({
     ...cartRoute,
     summary: 'Delete an open cart.',
@@ -75,7 +73,6 @@ export const cartRoutes = defineRoutes('carts', {
       return noContent()
     },
   }),
-
   addCartItem: route({
     ...cartRoute,
     summary: 'Add a catalog item to a cart at its current price. A quantity of 3 becomes three purchases.',
@@ -92,7 +89,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, await addCartItem(tx, cartPlaceOf(call, service), { itemId, args, quantity }), service)
     },
   }),
-
   updateCartItem: route({
     ...cartRoute,
     summary: 'Change the quantity or the arguments of a line. Its quoted price stays.',
@@ -108,7 +104,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, cart, service)
     },
   }),
-
   deleteCartItem: route({
     ...cartRoute,
     summary: 'Remove a line from a cart.',
@@ -120,7 +115,6 @@ export const cartRoutes = defineRoutes('carts', {
     write: async (tx, call, service) =>
       showCart(tx, await deleteCartItem(tx, cartPlaceOf(call, service), call.params.line), service),
   }),
-
   payCart: route({
     ...cartRoute,
     summary:

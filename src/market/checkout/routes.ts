@@ -65,7 +65,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     result: pageOf('refunds', Refund),
     read: (tx, { query, principal }) => listCheckoutRefunds(tx, principal.id, query),
   }),
-
   settleCheckoutRefund: route({
     ...designed,
     summary:
@@ -81,7 +80,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     write: (tx, { params, body, principal }, service) =>
       settleCheckoutRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
   }),
-
   createCheckout: route({
     summary: 'Create a link that pays for one purchase. Whoever has it can pay within 24 hours.',
     ...designed,
@@ -108,7 +106,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
       return createCheckout(tx, { ...order, at: service.clock.now() }, service)
     },
   }),
-
   readCheckout: route({
     summary: 'Read a checkout by the secret of its link.',
     ...designed,
@@ -120,7 +117,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     errors: ['not_found', 'checkout_expired'],
     read: (tx, { params }, service) => readCheckout(tx, params.token, service),
   }),
-
   completeCheckout: route({
     summary: "Pay a checkout once, from one of the caller's wallets or by card, and deliver what it sells.",
     ...designed,
@@ -150,7 +146,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
       )
     },
   }),
-
   openCheckout: route({
     ...checkoutPage,
     summary: 'Open the page of a checkout. It shows the item, its seller and its price, and takes the payment.',
@@ -158,7 +153,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
     write: checkoutFlow.open,
   }),
-
   answerCheckout: route({
     ...checkoutPage,
     summary: 'Send a form of the checkout page: mail a code, sign in, pay from a wallet or by card, or cancel.',

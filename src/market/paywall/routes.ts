@@ -66,7 +66,6 @@ export const paywallRoutes = defineRoutes('paywall', {
       return createMerchantPayment(order, service, storeAnswer)
     },
   }),
-
   callPaywall: route({
     summary: 'Take a payment from a user, call the service that they pay for, and relay its answer.',
     evidence: 'observed',

@@ -42,7 +42,6 @@ export const purchaseRoutes = defineRoutes('purchases', {
       return createPurchase(order, service, storeAnswer)
     },
   }),
-
   listPurchases: route({
     summary: 'List what the caller bought or sold, newest first, without the delivered content.',
     ...listed,
@@ -53,7 +52,6 @@ export const purchaseRoutes = defineRoutes('purchases', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listPurchases(tx, principal.owner, query, service),
   }),
-
   readPurchase: route({
     summary: 'Read a receipt as its buyer or seller. Only the buyer sees the delivered content.',
     ...listed,

@@ -49,7 +49,6 @@ export const transferRoutes = defineRoutes('transfers', {
       return make({ by: 'session', ...approved })
     },
   }),
-
   listTransfers: route({
     summary: 'List the transfers that the caller sent, received or can claim, newest first.',
     ...owned,
@@ -60,7 +59,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, { clock }) => listTransfers(tx, principal.owner, { ...query, at: clock.now() }),
   }),
-
   readTransfer: route({
     summary: 'Read a transfer that the caller sent, received or can claim.',
     ...owned,
@@ -71,7 +69,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['not_found'],
     read: (tx, { params, principal }, { clock }) => readTransfer(tx, principal.owner, params.id, clock.now()),
   }),
-
   claimTransfer: route({
     summary: "Claim an amount that was sent to the caller's email. Signing in with a mailed code claims it too.",
     ...owned,
@@ -84,7 +81,6 @@ export const transferRoutes = defineRoutes('transfers', {
     idempotent: true,
     write: (tx, { params, principal }, { clock }) => claimTransfer(tx, principal.id, params.id, clock.now()),
   }),
-
   cancelTransfer: route({
     summary: 'Cancel an invitation that nobody has claimed. The sender gets the amount back.',
     ...owned,
@@ -96,7 +92,6 @@ export const transferRoutes = defineRoutes('transfers', {
     idempotent: true,
     write: (tx, { params, principal }, { clock }) => cancelTransfer(tx, principal.owner, params.id, clock.now()),
   }),
-
   openInvitation: route({
     ...invitationPage,
     summary:
@@ -105,7 +100,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['not_found', 'link_expired', 'transfer_expired', 'rejected', 'code_expired'],
     write: invitationFlow.open,
   }),
-
   answerInvitation: route({
     ...invitationPage,
     summary: 'Send a form of this page: request a code, or sign in with it and claim the amount.',
