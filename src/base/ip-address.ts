@@ -66,10 +66,7 @@ const loopback = ['127.0.0.0/8', '::ffff:127.0.0.0/104', '::1/128'].map(rangeOf)
 
 const LOOPBACK_6 = 1n
 
-/**
- * Whether every service refuses this address: cloud metadata, link-local, unspecified, multicast and broadcast addresses,
- * IPv6 addresses that embed one of them, and text that is not an address.
- */
+/** Whether every service refuses an address: metadata, link-local, unspecified, multicast, broadcast, or no address at all. */
 export function isAlwaysRefused(ip: string): boolean {
   const address = parse(ip)
   return !address || isRefused(address)

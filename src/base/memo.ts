@@ -3,10 +3,7 @@ const ENTRY_BYTES = 128
 /** Longer inputs are rare and mostly sent to fill the memory, so they are not remembered. */
 const LONGEST_INPUT = 2048
 
-/**
- * Wraps a pure function so that it remembers its last results, in at most `limitBytes` of memory. Forgets the oldest
- * first. Results for inputs of more than 2,048 characters are not remembered.
- */
+/** Wraps a pure function, so that it remembers its last results for inputs of up to 2,048 characters, in at most `limitBytes`. */
 export function memoize<T extends string | Uint8Array>(
   compute: (input: string) => T,
   limitBytes: number,

@@ -1,10 +1,7 @@
 import type { Owner } from './owner.js'
 import type { CardCharge, CardRefund, ChargeResult, RefundResult } from './ports.js'
 
-/**
- * Whose limit a declined card counts against: the payer's, the checkout's, that of a guest's network, or that of all
- * guests of a seller together.
- */
+/** Whose limit a declined card counts against: an owner's, that of a guest's network, or that of all guests of a seller. */
 export type CardSubject = Owner | `address:${string}` | `guests:account:${number}`
 
 /** How a message ended after its port answered. */
@@ -13,10 +10,7 @@ export type DeliveryOutcome = 'sent' | 'failed'
 /** A message that leaves the service. Its port answers with a `Result`. */
 export interface Message<Result = unknown> {
   readonly id: number
-  /**
-   * An email address: a push has the address of its device's user, a charge or refund that of its payer or a twin's
-   * hostname. A webhook has its URL.
-   */
+  /** An email address, the hostname of a twin whose owner has none, or the URL of a webhook. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -39,10 +33,7 @@ export interface Message<Result = unknown> {
   readonly queue?: string
   /** Its queue, while it is claimed and takes one of the queue's places. Absent otherwise. */
   readonly slot_of?: string
-  /**
-   * What it waits in, while it is set aside: its queue, whose places are all taken, or the turn of its owner, who may take
-   * no more places of its lane now. Then `due_at` is null. Absent otherwise.
-   */
+  /** What it is set aside for: its full queue, or the turn of its owner. Then `due_at` is null. Absent otherwise. */
   readonly queued_in?: string
   /** When it was due before it was set aside. Absent otherwise. */
   readonly waits_since?: number
@@ -50,10 +41,7 @@ export interface Message<Result = unknown> {
   readonly stale_at: number | null
   /** It is encrypted under another key, so it is not sent. */
   readonly is_unreadable?: true
-  /**
-   * What its port answered, if recording that failed. The next try records it without calling the port. Absent
-   * otherwise.
-   */
+  /** What its port answered, if recording that failed. The next try records it without calling the port. */
   readonly answer?: Result
   /** Since when it is a dead letter and waits for an operator. Absent otherwise. */
   readonly parked_at?: number
@@ -108,8 +96,5 @@ export interface WebhookMessageRow extends Message<WebhookTry | 'ended'> {
   readonly delivery_id: number
 }
 
-/**
- * A message in the outbox. The transaction that causes it writes it, and it is delivered after that transaction has
- * landed.
- */
+/** A message in the outbox. The transaction that causes it writes it. It is delivered after that has landed. */
 export type OutboxRow = MailRow | PushRow | CardRow | RefundRow | WebhookMessageRow

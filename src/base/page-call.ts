@@ -1,5 +1,2 @@
-/**
- * The header with which the service's own pages mark their calls. A page may be opened in every mode, so its calls are
- * answered with every field, whatever their evidence grade.
- */
+/** Marks calls of the service's own pages, which get every field, because a page may be opened in every evidence mode. */
 export const PAGE_CALL = 'x-farthing-page'

@@ -1,7 +1,9 @@
 /** Ports: what the service needs from outside. Each has a default, so `createService()` works. */
 
-import type { OwnBytes } from './encoding.js'
 import { visibleFailure, visibleLine } from './text/visible.js'
+
+/** Bytes in memory of their own, as bodies take them. `Uint8Array` takes no argument before TypeScript 5.7, so none is named here. */
+export type OwnBytes = ReturnType<Uint8Array['slice']>
 
 export interface Clock {
   /** Unix time in milliseconds. */

@@ -1,7 +1,4 @@
-/**
- * The fields that a problem may add to its body, each with its JSON Schema. `ProblemFields` derives their types, so no
- * problem carries a field that the OpenAPI document does not show.
- */
+/** The fields that a problem may add to its body, each with its JSON Schema. No problem carries another one. */
 
 const text = { type: 'string' } as const
 const integer = { type: 'integer' } as const
@@ -111,3 +108,12 @@ export type ProblemFields = { readonly [Name in FieldName]?: ValueOf<(typeof pro
  * only the journal of a sandbox keeps.
  */
 export type ProblemDeclarations = Readonly<Record<string, `${number} ${string}`>>
+
+/**
+ * The pages of the errors that a group declares, which are loaded when they are first read: what happened and what did not,
+ * then a line for each of its usual causes, and of what fixes it. ‹ and › enclose code.
+ */
+export type ProblemPages<Declared> = Readonly<Record<keyof Declared, `${string}\n    ${'cause' | 'fix'}: ${string}`>>
+
+/** The lines of a text, with code in backticks. */
+export const textLines = (text: string): string[] => text.replace(/[‹›]/g, '`').split(/\n */)

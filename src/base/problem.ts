@@ -12,10 +12,7 @@ import { storageProblems } from '../storage/problems.js'
 import type { Evidence } from './evidence.js'
 import type { FieldName, ProblemFields } from './problem-fields.js'
 
-/**
- * Every error the service answers with, declared by the group that throws it. The body is `{error, status, code, docs}`; a
- * problem may add a detail to the sentence, headers, fields and facts.
- */
+/** Every error of the service, declared by the group that throws it. The body is `{error, status, code, docs}`, with more fields. */
 const problems = {
   ...storageProblems,
   ...httpProblems,

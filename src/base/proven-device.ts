@@ -1,12 +1,8 @@
-import { hexOf } from './encoding.js'
 import type { Random } from './ports.js'
-import { type Keyring, randomHex, sameSecret } from './secrets.js'
+import { hexOf, type Keyring, randomHex, sameSecret } from './secrets.js'
 import { isCurrent } from './time.js'
 
-/**
- * Browsers in which a user signed in by a code. A cookie says so, with a keyed digest that only this service can make. It
- * decides whom a limit counts, and signs nobody in.
- */
+/** A cookie with a keyed digest says where a user signed in by a code. It decides whom a limit counts, and signs nobody in. */
 
 /** How long a browser counts as proven, in milliseconds. Browsers keep no cookie longer. */
 export const DEVICE_LIFETIME = 400 * 86_400_000
@@ -22,10 +18,7 @@ interface DeviceUser {
   readonly at: number
 }
 
-/**
- * The place of a browser among those of a user: one of 16, so that whoever once read the user's mail has no more of them.
- * Undefined if `cookie` does not prove that the user signed in there.
- */
+/** The place of a proven browser among 16 of a user, who has no more of them. Undefined if `cookie` does not prove it. */
 export function provenDevice(cookie: string | undefined, user: DeviceUser, keys: Keyring): string | undefined {
   for (const token of tokensOf(cookie)) {
     const [, place] = TOKEN.exec(token) ?? []

@@ -1,9 +1,44 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { hexOf } from './encoding.js'
+import canonicalize from 'canonicalize'
 import { memoize } from './memo.js'
 import type { Random } from './ports.js'
+
+const ascii = new TextDecoder()
+const codes = (alphabet: string) => new TextEncoder().encode(alphabet)
+
+const HEX = codes('0123456789abcdef')
+const BASE64URL = codes('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
+
+/** Bytes as lower-case hex. Builds one flat string, because engines store a concatenated one as a slower rope. */
+export function hexOf(bytes: Uint8Array): string {
+  const text = new Uint8Array(bytes.length * 2)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] ?? 0
+    text[2 * i] = HEX[byte >> 4] ?? 0
+    text[2 * i + 1] = HEX[byte & 15] ?? 0
+  }
+  return ascii.decode(text)
+}
+
+/** Bytes as base64url without padding (RFC 4648 section 5). */
+export function base64url(bytes: Uint8Array): string {
+  const text = new Uint8Array(Math.ceil((bytes.length * 4) / 3))
+  let at = 0
+  let bits = 0
+  let held = 0
+  for (const byte of bytes) {
+    bits = (bits << 8) | byte
+    for (held += 8; held >= 6; held -= 6) text[at++] = BASE64URL[(bits >> (held - 6)) & 63] ?? 0
+  }
+  if (held > 0) text[at] = BASE64URL[(bits << (6 - held)) & 63] ?? 0
+  return ascii.decode(text)
+}
+
+/** The bytes that `base64url` wrote. */
+export const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
 
 /** SHA-256 of a secret, in hex. It is stored in place of a secret that is never shown again. */
 export const digest = (secret: string): string => hexOf(sha256(utf8ToBytes(secret)))
@@ -89,3 +124,9 @@ export function checkWebCrypto(): void {
     'A service needs WebCrypto, but crypto.subtle is missing here. In a browser, open the page over https or from localhost. In Jest with jsdom, give the environment Node\'s crypto, as the guide "Test a front end with MSW" shows.',
   )
 }
+
+/** Canonical JSON (RFC 8785): equal values have equal text. `undefined` becomes the empty string. */
+export const canonicalJson = (value: unknown): string => canonicalize(value) ?? ''
+
+/** The hash of a value's canonical JSON: `41`, the code for SHA-256, and 64 hex digits. */
+export const contentHash = (identified: object): string => `41${digest(canonicalJson(identified))}`

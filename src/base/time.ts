@@ -7,18 +7,12 @@ export const secondsDigits = (ms: number): string => String(seconds(ms))
 /** A time to the minute for people, such as `2026-01-31 09:05 UTC`. */
 export const minuteText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
-/**
- * How far ahead of the clock a stored time may be. Clocks of several machines differ a little. A later time was written
- * before the clock was moved back.
- */
+/** How far ahead of the clock a stored time may be. A later one was written before the clock was moved back. */
 export const CLOCK_LEEWAY_MS = 60_000
 
 /** Whether a time that was written as the present lies ahead of the clock: the clock was moved back since. */
 export const isAhead = (written: number, now: number): boolean => written > now + CLOCK_LEEWAY_MS
 
-/**
- * Whether something that lasts `lifetimeMs` is valid: it has not ended, and it did not begin ahead of the clock. A token
- * that was issued while the clock was wrong by a year is not valid for a year.
- */
+/** Whether something that lasts `lifetimeMs` is valid: it has not ended, and it did not begin ahead of the clock. */
 export const isCurrent = (endsAt: number, lifetimeMs: number, now: number): boolean =>
   endsAt > now && !isAhead(endsAt - lifetimeMs, now)

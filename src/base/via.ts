@@ -6,10 +6,7 @@ export const VIA = '1.1 farthing'
 /** How many upstream calls may follow from each other, through this or other farthing services. */
 const MOST_HOPS = 3
 
-/**
- * How many upstream calls a request passed through. An item whose endpoint is a farthing service causes such
- * requests.
- */
+/** How many upstream calls a request passed through: the endpoint of an item may be a farthing service. */
 export const hopsIn = (headers: Pick<Headers, 'get'>): number =>
   (headers.get('via') ?? '').split(',').filter((entry) => /^\s*(?:[\w-]+\/)?[\w.]+\s+farthing(?![\w.-])/i.test(entry))
     .length

@@ -1,5 +1,5 @@
 import { loseInvoiceCharge, settleInvoiceCharge } from '../market/billing/renewal.js'
-import { loseCheckoutCharge, settleCheckoutCharge } from '../market/checkout/card.js'
+import { loseCheckoutCharge, settleCheckoutCharge } from '../market/checkout/attempt.js'
 import { endCheckoutRefund, loseCheckoutRefund } from '../market/checkout/refund.js'
 import { cardDeliveryHandler, refundDeliveryHandler } from '../money/cards/charge.js'
 import { loseTopup, settleTopup } from '../payments/topups/topup.js'

@@ -3,11 +3,11 @@ import type { DeadLetterSource } from '../http/context.js'
 import { recordEvent } from '../jobs/events/event.js'
 import type { EventType } from '../jobs/events/event-types.js'
 import { BILLING_PERIOD_ENDS, BILLING_RETRY, invoices } from '../market/billing/invoice-row.js'
-import { checkoutCharges } from '../market/checkout/charge.js'
 import {
   CHECKOUT_ATTEMPT_ENDS,
   CHECKOUT_EXPIRES,
   type CheckoutRow,
+  checkoutCharges,
   checkoutOfAttempt,
   checkoutSeller,
   checkouts,

@@ -1,4 +1,4 @@
-import { load } from '../base/load.js'
+import { load } from '../base/parts.js'
 import type { FeatureTexts } from '../http/openapi/texts.js'
 import type { Route } from '../http/route.js'
 import type { RoutedFeature } from '../http/routing/router.js'

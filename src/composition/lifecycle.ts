@@ -1,4 +1,4 @@
-import { load } from '../base/load.js'
+import { load } from '../base/parts.js'
 import type { Tracer } from '../base/tracer.js'
 import type { ServiceContext } from '../http/context.js'
 import { events } from '../jobs/events/event.js'

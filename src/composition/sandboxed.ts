@@ -1,5 +1,5 @@
-import { load } from '../base/load.js'
 import { LimitedMap } from '../base/memo.js'
+import { load } from '../base/parts.js'
 import { type Alarm, type Random, systemClock } from '../base/ports.js'
 import type { Keyring } from '../base/secrets.js'
 import { collections } from '../collections.js'
@@ -7,7 +7,7 @@ import type { SandboxContext, ServiceContext } from '../http/context.js'
 import type { FetchSource } from '../http/incoming.js'
 import type { Recorder } from '../http/recorder.js'
 import { schemaHistory } from '../migrations/schema.js'
-import { testProcessor } from '../money/cards/test-processor.js'
+import { testProcessor } from '../money/cards/test-values.js'
 import { loadRouteList } from '../routes.js'
 import { sandboxClock } from '../sandbox/controls/clock.js'
 import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
@@ -20,8 +20,13 @@ import { SandboxFaults } from '../sandbox/faults/faults.js'
 import { Journal } from '../sandbox/journal/journal.js'
 import { sandboxAccess } from '../sandbox/onion/access.js'
 import { SandboxRequests } from '../sandbox/onion/around-requests.js'
-import type { NamedSnapshot, PastMoment, SandboxParts, SeededClient } from '../sandbox/onion/context.js'
-import { knownOperation } from '../sandbox/onion/context.js'
+import {
+  knownOperation,
+  type NamedSnapshot,
+  type PastMoment,
+  type SandboxParts,
+  type SeededClient,
+} from '../sandbox/onion/context.js'
 import type { OutwardPorts } from '../sandbox/onion/fault.js'
 import { withAgents } from '../sandbox/scripted-agent/controls.js'
 import { CommitHistory } from '../storage/history/history.js'

@@ -1,5 +1,5 @@
+import type { WaitingRequests } from '../http/fields/intake.js'
 import type { FetchSource } from '../http/incoming.js'
-import type { WaitingRequests } from '../http/waiting-requests.js'
 import type { DeadLetter } from '../jobs/dead-letters/dead-letter.js'
 import type { Sandbox } from '../sandbox/controls/sandbox.js'
 import type { SnapshotControls } from '../sandbox/controls/snapshots/controls.js'

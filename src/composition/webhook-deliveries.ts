@@ -1,6 +1,6 @@
 import { sendMail } from '../identity/mail/send-mail.js'
 import { type OnDisabled, webhookDeliveryHandlerWith } from '../jobs/webhooks/send.js'
-import { billingEmails } from '../market/billing/profile.js'
+import { billingEmails } from '../market/billing/invoice.js'
 
 const reasons = {
   owner: 'you disabled it',

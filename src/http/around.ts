@@ -5,10 +5,7 @@ import type { RenderedAnswer } from './rendered-answer.js'
 
 /** What is around the requests of a service. A problem that it throws is the answer. */
 export interface AroundRequests {
-  /**
-   * Runs first. `started`: waits for the start of the service, if that has not ended. Resolves when the service is to answer,
-   * or with the answer if that comes from elsewhere.
-   */
+  /** Runs first. `started` waits for the start of the service. Resolves when it is to answer, or with an answer from elsewhere. */
   enter(
     incoming: Incoming,
     service: ServiceContext,

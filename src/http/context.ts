@@ -12,11 +12,10 @@ import type { CommitRecord } from '../storage/transaction.js'
 import type { AroundRequests } from './around.js'
 import type { FindCaller } from './caller.js'
 import type { ServiceEnding } from './ending.js'
-import type { HeldBodies } from './fields/held-bodies.js'
+import type { HeldBodies, WaitingRequests } from './fields/intake.js'
 import type { Limits } from './limits.js'
 import type { Recorder } from './recorder.js'
 import type { Principal } from './route.js'
-import type { WaitingRequests } from './waiting-requests.js'
 
 /** The ports and settings of one service. Handlers get it together with their transaction. */
 export interface ServiceContext {
@@ -98,10 +97,7 @@ export interface LaterRules {
   generationOf(tx: Reader, owner: string): Promise<number>
   /** Authenticates callers. */
   readonly findCaller: FindCaller
-  /**
-   * Counts a new row of the collection `kind` for its maker. Throws `too_many_new`. A maker without an owner counts by a
-   * public client address, or not at all.
-   */
+  /** Counts a new row of the collection `kind` for its maker: an owner, or a public client address. Throws `too_many_new`. */
   countNew(
     tx: Writer,
     kind: string,
@@ -179,10 +175,7 @@ export interface ProvenUser {
 
 /** What a feature ends at the first proof. */
 export interface OnFirstProof extends EndedKind {
-  /**
-   * Present if there is no limit: `end` then ends at most `most` that carry a lower generation, and runs again while there
-   * may be more. They are dead already where they are used. Absent if `end` ends everything.
-   */
+  /** `end` ends at most `most` of a lower generation, all dead already, and runs again. Absent: it ends everything. */
   readonly isSliced?: true
   /** Returns how many it ended. */
   readonly end: (tx: Writer, proven: ProvenUser) => Promise<number>
@@ -231,10 +224,7 @@ export interface Background {
    * take the new time over. Throws what `target` and `store` throw.
    */
   moveClock(target: () => number, store: () => Promise<void>): Promise<void>
-  /**
-   * Runs a job that replaces the state or the clock: no process does due work until it ends. Then the other processes take
-   * over clock and key.
-   */
+  /** Runs a job that replaces the state or the clock, while no process does due work. The others then take clock and key over. */
   rest<T>(job: () => Promise<T>, kind: 'clock' | 'state'): Promise<T>
   /** Runs a job that arms or disarms faults. Other processes then do the same. */
   share<T>(job: () => Promise<T>): Promise<T>
@@ -247,10 +237,7 @@ export interface Background {
   watch<T>(options: Watching, read: (tx: Reader) => Promise<T>): Promise<Watched<T>>
   /** Resolves with true after a time, and with false if the service closes or `ending` fires. */
   pause(ms: number, ending?: AbortSignal): Promise<boolean>
-  /**
-   * On a stopped clock, resolves when all work is done that is due, but for deliveries whose ports take their time.
-   * Undefined if there is none, and while the clock runs.
-   */
+  /** On a stopped clock, resolves when all due work is done, but for slow ports. Undefined if there is none, or the clock runs. */
   settling(): Promise<void> | undefined
 }
 
@@ -282,3 +269,21 @@ export interface SandboxContext {
   /** Takes each commit that has landed. */
   onCommit(commit: CommitRecord): void
 }
+
+export interface StoreOptions {
+  /** Used only if the call breaks off before it stores its final answer. */
+  readonly provisional?: boolean
+}
+
+/**
+ * Stores an answer under the caller's Idempotency-Key, if there is one, in the transaction that changes something.
+ * Returns the answer. Throws `idempotency_in_progress`, which undoes the change, if another call has taken the key over.
+ */
+export type StoreAnswer<Answer> = <Given extends Answer>(
+  tx: Writer,
+  answer: Given,
+  options?: StoreOptions,
+) => Promise<Given>
+
+/** Stores nothing: for calls without a key. Returns the answer. */
+export const storeNothing = async <T>(_tx: Writer, answer: T): Promise<T> => answer

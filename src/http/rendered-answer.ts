@@ -1,14 +1,20 @@
-import type { OwnBytes } from '../base/encoding.js'
+import type { OwnBytes } from '../base/ports.js'
 import { Problem, problem, problemStatusIn } from '../base/problem.js'
 import { newProvenDevice, provenDevice } from '../base/proven-device.js'
 import { OutcomeUnknown, StorageUnavailable } from '../storage/storage.js'
 import { SchemaNewer } from '../storage/tables/migration.js'
 import { storageUnavailable } from '../storage/unavailable.js'
-import { repeatedSession } from './caller.js'
+import {
+  deviceCookieHeader,
+  isForeign,
+  presentedDevice,
+  repeatedSession,
+  sessionCookieHeader,
+  setCorsHeaders,
+} from './caller.js'
 import type { ServiceContext } from './context.js'
 import { withoutWeak } from './fields/graded.js'
 import type { Endpoint, Incoming } from './incoming.js'
-import { deviceCookieHeader, isForeign, presentedDevice, sessionCookieHeader, setCorsHeaders } from './origin.js'
 import { Reply, textStream } from './reply.js'
 import type { Route } from './route.js'
 
@@ -56,10 +62,7 @@ export function render({ route }: Endpoint, handled: unknown, incoming: Incoming
 const PRIVATE = Object.freeze({ 'cache-control': 'private, no-store', 'content-type': 'application/json' })
 const SHAREABLE = Object.freeze({ 'cache-control': 'no-cache', 'content-type': 'application/json' })
 
-/**
- * The problem `outcome_unknown`: something may have changed, and the answer is lost. `provisional` is the answer that
- * the call stored before it failed.
- */
+/** The problem `outcome_unknown`. `provisional`: the answer that the call stored before it failed. */
 export function unknownOutcome({ isKeyed }: Pick<Incoming, 'isKeyed'>, cause: unknown, provisional?: unknown): Problem {
   const detail = isKeyed
     ? 'Retry with the same Idempotency-Key. Nothing happens twice.'
@@ -76,10 +79,7 @@ const failureOf = (error: unknown, route: Endpoint['route'] | undefined): Proble
       ? storageUnavailable(error)
       : problem(route?.failure ?? 'internal_error', { cause: error })
 
-/**
- * Renders a problem as an answer. Any other error is a defect or a broken port: it is logged, and the answer hides
- * its cause.
- */
+/** Renders a problem as an answer. Any other error is logged, and the answer hides its cause. */
 export function renderProblem(
   error: unknown,
   incoming: Pick<Incoming, 'endpoint' | 'headers' | 'isKeyed' | 'leastEvidence'>,

@@ -1,4 +1,4 @@
-import type { OwnBytes } from '../base/encoding.js'
+import type { OwnBytes } from '../base/ports.js'
 import type { Problem, ProblemCode } from '../base/problem.js'
 
 /** An answer whose status, headers or body a handler sets. `T` is the type of its JSON value. */

@@ -3,9 +3,8 @@ import type { Evidence } from '../base/evidence.js'
 import type { Owner } from '../base/owner.js'
 import type { Problem, ProblemCode } from '../base/problem.js'
 import type { Reader, Writer } from '../storage/storage.js'
-import type { CallSource, ServiceContext } from './context.js'
+import type { CallSource, ServiceContext, StoreAnswer } from './context.js'
 import type { Refusal, Reply } from './reply.js'
-import type { StoreAnswer } from './stored-answer.js'
 
 export type Version = 'v2' | 'v3' | 'v4'
 
@@ -51,10 +50,7 @@ export interface AgentPrincipal {
   /** The same for all tokens from one authorization code. */
   readonly family_id: string
 }
-/**
- * The page around an embed in which a user signed in. It may ask for payments, and the user approves each by second
- * factor.
- */
+/** The page around an embed in which a user signed in. The user approves each of its payments by second factor. */
 export interface PagePrincipal {
   readonly kind: 'page'
   /** The user. */
@@ -142,10 +138,7 @@ export type ReadonlyJson<T> = unknown extends T
     ? T
     : { readonly [Key in keyof T]: ReadonlyJson<T[Key]> }
 
-/**
- * What a handler returns: the JSON of its `result`, a `Reply` with its own status, headers or body (also for `waits`),
- * or a problem. A problem that is returned, not thrown, lands what the handler wrote.
- */
+/** The JSON of `result`, a `Reply`, or a problem. A problem that is returned, not thrown, lands what the handler wrote. */
 type Handled<R extends z.ZodMiniType, W extends z.ZodMiniType> =
   | ReadonlyJson<z.output<R>>
   | Reply<ReadonlyJson<z.output<R> | z.output<W>>>
@@ -188,10 +181,7 @@ interface RouteFacts<
   readonly produces?: readonly string[]
   /** Codes that the handler throws. Those of authentication and decoding are added automatically. */
   readonly errors?: readonly E[]
-  /**
-   * Renders refusals, if not as the service's usual JSON. Status and headers come from the problem unless the reply
-   * sets them.
-   */
+  /** Renders refusals, if not as the usual JSON. Status and headers come from the problem unless the reply sets them. */
   readonly refused?: Refusal
   /** Errors repeat their sentence as `message`, which existing clients of this operation read. */
   readonly repeatsErrorAsMessage?: boolean
@@ -203,24 +193,15 @@ interface RouteFacts<
   readonly redirects?: boolean
   /** The code for failures of the service itself. Default: `internal_error`. */
   readonly failure?: ProblemCode
-  /**
-   * Accepts the session cookie without `Origin` and `Sec-Fetch-Site` too. A browser sends one of them, so the caller is
-   * none.
-   */
+  /** Accepts the session cookie without `Origin` and `Sec-Fetch-Site`, of which every browser sends one. */
   readonly takesBareCookie?: boolean
   /** Accepts `X-Device-Token`, with which a registered device identifies itself. */
   readonly deviceToken?: 'required' | 'optional'
   /** Refuses bodies with a card number in any field. Card numbers never pass through this service. */
   readonly refusesCardData?: boolean
-  /**
-   * The collection that grows with each call, if its new rows count towards `limits.newPerDay`. A `write` counts before it
-   * runs. A `handle` calls `service.rules.countNew` in the transaction that adds the row.
-   */
+  /** The collection whose new rows count towards `limits.newPerDay`. A `handle` itself calls `service.rules.countNew`. */
   readonly adds?: string
-  /**
-   * The field with the rows of a list that the Micro Payment Service Interface or an existing client shows without
-   * `limit` and `after`. Without them, the answer has every row: a client that knows no pages would miss the rest.
-   */
+  /** The field with the rows of a list that, as existing clients expect, is whole without `limit` and `after`. */
   readonly wholeList?: string
   /** Accepts `Idempotency-Key`. */
   readonly idempotent?: boolean
@@ -230,19 +211,13 @@ interface RouteFacts<
   readonly agentScope?: AgentScope
   /** Whether answers may be cached and shared, because they hold neither value nor secrets. */
   readonly shareable?: boolean
-  /**
-   * `sandbox`: a control, only in sandboxes. `meta`: about the service itself. Strict mode ignores both. Default:
-   * `service`.
-   */
+  /** `sandbox`: a control, only in sandboxes. `meta`: about the service itself. Strict mode ignores both. */
   readonly scope?: 'service' | 'sandbox' | 'meta'
   /** A control that answers remote callers too. */
   readonly isOpen?: boolean
 }
 
-/**
- * A route has one of three handlers. `read` and `write` run in one transaction together with authentication, and
- * `handle` opens its own. A problem that `write` throws undoes its transaction; one that it returns does not.
- */
+/** `read` and `write` run in one transaction with authentication, `handle` opens its own. What `write` throws undoes its own. */
 type RouteHandler<C, H> = KeyOwner<C> &
   (
     | { read(tx: Reader, call: C, service: ServiceContext): Promise<H>; write?: never; handle?: never }
@@ -250,16 +225,10 @@ type RouteHandler<C, H> = KeyOwner<C> &
     | { handle(call: C, service: ServiceContext): Promise<H>; read?: never; write?: never }
   )
 
-/**
- * The credential as it was sent, for handlers that check it themselves. Idempotency-Keys then belong to this
- * credential. Default: they belong to the principal.
- */
+/** The credential as it was sent, to which Idempotency-Keys then belong. Default: they belong to the principal. */
 interface KeyOwner<C> {
   presented?(call: C): readonly (string | undefined)[] | undefined
-  /**
-   * Whether a stored answer may be sent again. Its content may have been revoked since. If false, the call runs again.
-   * May throw a problem to answer with instead.
-   */
+  /** Whether a stored answer may be sent again. If false, the call runs again. May throw a problem to answer with. */
   isStillValid?(tx: Writer, call: C, answer: unknown, service: ServiceContext): Promise<boolean>
 }
 
@@ -327,10 +296,7 @@ export function defineRoutes<T extends Readonly<Record<string, object>>>(
   return Object.fromEntries(named) // Object.fromEntries loses the types of the keys.
 }
 
-/**
- * Whether strict mode checks a route's evidence grade. It skips pages, the script of the payment element, and the
- * metadata that standards define under `/.well-known/`.
- */
+/** Whether strict mode checks a route's evidence grade: not of pages, their scripts, and `/.well-known/`. */
 export const isGraded = (route: Route): boolean =>
   (route.scope ?? 'service') === 'service' && !route.path.includes('/.well-known/') && !isPage(route)
 
@@ -343,3 +309,19 @@ export const isPage = ({ auth, produces }: Pick<Route, 'auth' | 'produces'>): bo
 export function evidenceOf({ evidence }: Route, version: Version | undefined): Evidence {
   return typeof evidence === 'string' ? evidence : ((version && evidence[version]) ?? 'designed')
 }
+
+/** Codes that several operations throw together: of a card, of a mailed code, of an agent's approval, and so on. */
+const card = ['too_many_declines', 'too_many_charges', 'card_declined', 'processor_failed'] as const
+const code = [
+  'too_many_codes',
+  'code_wrong',
+  'code_expired',
+  'too_many_tries',
+  'too_many_pending',
+  'too_many_mails',
+] as const
+const approval = ['approval_required', 'approval_not_given', 'approval_spent', 'approval_mismatch'] as const
+const delegate = ['delegate_required', 'delegate_refused'] as const
+const item = ['item_inactive', 'arguments_refused', 'schema_refused'] as const
+
+export const ERRORS = { card, code, approval, delegate, item } as const

@@ -12,10 +12,7 @@ interface Sent {
 
 type Respond = (request: Request, source: AbortableSource) => Promise<Response>
 
-/**
- * Returns a `fetch` over `respond`, with the arguments, rejections and aborts of the platform's own. Relative URLs resolve
- * against `baseUrl`. It returns redirects instead of following them.
- */
+/** A `fetch` over `respond` with the platform's arguments, rejections and aborts, for URLs relative to `baseUrl` too. */
 export function webFetch(
   respond: Respond,
   baseUrl: string,

@@ -20,10 +20,7 @@ interface ListCall {
   readonly service: ServiceContext
 }
 
-/**
- * Reads the page of a list that the query asks for, else every row. A long list is read in slices while it is sent, so
- * that nothing waits for it.
- */
+/** Reads the page that the query asks for, else every row: a long list in slices, while it is sent. */
 export async function readWholeList({ name, readPage, tx, call, service }: ListCall): Promise<unknown> {
   const query = call.query as { readonly limit?: number; readonly after?: number }
   if (query.limit !== undefined || query.after !== undefined) return readPage(tx, call, service)

@@ -1,4 +1,4 @@
-import type { ProblemPages } from '../base/problem-page.js'
+import type { ProblemPages } from '../base/problem-fields.js'
 import type { jobsProblems } from './problems.js'
 
 export const jobsPages = {

@@ -1,4 +1,4 @@
-import { load } from '../base/load.js'
+import { load } from '../base/parts.js'
 import type { SchemaHistory } from '../storage/tables/migration.js'
 
 /**

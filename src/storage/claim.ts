@@ -9,10 +9,7 @@ export interface Claimant {
   readonly storage: Pick<Storage, 'exclusive' | 'presence'>
 }
 
-/**
- * What a row holds while someone works on it: the instance name of its holder, `:`, and a fence that no other claim has. Who
- * claims a row may write its outcome only while the row has that claim.
- */
+/** The claim of a row that someone works on: its holder, `:`, and a fence of its own. Only who has it may write the outcome. */
 export const newClaim = ({ instance, random }: { readonly instance: string; readonly random: Random }): string =>
   `${instance}:${randomHex(random, 16)}`
 

@@ -32,10 +32,7 @@ export type CountedBy =
   | 'owner or client address'
   | 'the service'
 
-/**
- * Who adds rows to a collection, and what ends its growth: a number, a number within some time, or what a row depends on.
- * `docs/limits.md` lists all of them.
- */
+/** Who adds rows to a collection, and what ends its growth. `docs/limits.md` lists all of them. */
 export type Growth = {
   /** Who adds rows, and by what. */
   readonly by: string

@@ -27,10 +27,7 @@ export function compareParts(a: Bound[number], b: Bound[number]): number {
   return b === AFTER_ALL ? -1 : 1
 }
 
-/**
- * The index of that name. Undefined for `id`, which every collection has. Throws a TypeError if the collection has no
- * such index.
- */
+/** The index of that name. Undefined for `id`. Throws a TypeError if the collection has no such index. */
 export function indexNamed(collection: AnyCollection, name: string): Index<Row> | undefined {
   const index = collection.indexes[name]
   if (index || name === 'id') return index
@@ -69,9 +66,7 @@ export function hasPrefix(key: readonly Key[], prefix: readonly Key[]): boolean 
   return true
 }
 
-/**
- * The rows of a query in key order, with changed rows in the place of those that were read. Leaves out those past `horizon`.
- */
+/** The rows of a query in key order, with changed rows in their places, and without those past `horizon`. */
 export function mergeRows<R extends Row>(
   rows: readonly R[],
   changed: ReadonlyMap<Key, R | null>,

@@ -1,6 +1,26 @@
 import { problem } from '../base/problem.js'
 import { hasPrefix, indexNamed, keyIn, keyOf } from './key.js'
-import type { Collection, Key, Reader, Row } from './storage.js'
+import type { Collection, Key, Query, Reader, Row } from './storage.js'
+
+/** Returns a row that other rows refer to. Throws an Error with the collection and the id if it is missing. */
+export async function getExisting<R extends Row>(tx: Reader, from: Collection<R>, id: R['id']): Promise<R> {
+  const row = await tx.get(from, id)
+  if (!row) throw new Error(`${from.name} has no row ${id}`)
+  return row
+}
+
+/** Returns a row that a caller names. Throws `not_found`, also for a row without these values, such as another owner's. */
+export async function getOrNotFound<R extends Row>(
+  tx: Reader,
+  from: Collection<R>,
+  id: R['id'],
+  values: Partial<R> = {},
+): Promise<R> {
+  const row = await tx.get(from, id)
+  const names = Object.keys(values) as (keyof R)[]
+  if (!row || names.some((name) => row[name] !== values[name])) throw problem('not_found')
+  return row
+}
 
 export interface ListPage<R extends Row> {
   readonly rows: R[]
@@ -17,10 +37,7 @@ export interface PageBounds {
   readonly goesOn?: boolean | undefined
 }
 
-/**
- * Reads a page of an index in reverse key order, after the row whose id is `after`. With `goesOn`, the prefix has a value
- * for every field of the index. Throws `cursor_invalid`.
- */
+/** A page of an index in reverse key order, after the row `after`. With `goesOn`, `prefix` is whole. Throws `cursor_invalid`. */
 export async function newestFirst<R extends Row, I extends string>(
   tx: Reader,
   from: Collection<R, I>,
@@ -91,5 +108,39 @@ export async function* allRows<R extends Row, I extends string>(
     const last = rows.at(-1)
     if (!last || rows.length < 500) return
     after = keyIn(indexNamed(from, index), last)
+  }
+}
+
+/** Reads each row only once: a list reads its rows with `getMany`, and what shows a row finds it here. Sees no later writes. */
+export class ReadOnce implements Reader {
+  readonly #read = new Map<string, Map<Key, Row | undefined>>()
+
+  constructor(readonly tx: Reader) {}
+
+  async get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
+    const [row] = await this.getMany(from, [id])
+    return row
+  }
+
+  async getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
+    const read = this.#readOf(from)
+    const unread = [...new Set(ids)].filter((id) => !read.has(id))
+    const rows = unread.length > 0 ? await this.tx.getMany(from, unread) : []
+    for (const [i, id] of unread.entries()) read.set(id, rows[i])
+    return ids.map((id) => read.get(id))
+  }
+
+  async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
+    const rows = await this.tx.find(from, query)
+    const read = this.#readOf(from)
+    for (const row of rows) read.set(row.id, row)
+    return rows
+  }
+
+  #readOf<R extends Row>(from: Collection<R>): Map<Key, R | undefined> {
+    const known = this.#read.get(from.name) ?? new Map<Key, Row | undefined>()
+    this.#read.set(from.name, known)
+    // Only rows of this collection are under its name.
+    return known as Map<Key, R | undefined>
   }
 }

@@ -107,10 +107,7 @@ function* stateLines(head: Omit<State, 'rows'>, rows: State['rows']): Generator<
   yield `\n${END}\n`
 }
 
-/**
- * Reads a document that `stateText` wrote, line by line, and any other JSON of a state that is not longer than a text
- * may be. Every method throws a SyntaxError or a TypeError for what is no state.
- */
+/** Reads what `stateText` wrote, line by line, and other JSON whole. Throws a SyntaxError or a TypeError for what is no state. */
 export class StateReader {
   #head: Record<string, unknown> | undefined
   readonly #rows: Record<string, Row[]> = {}

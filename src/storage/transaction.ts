@@ -38,10 +38,7 @@ export interface CommitRecord {
   changes(): Iterable<Changes>
 }
 
-/**
- * The one object between a rule and the rows. It buffers the writes of one transaction, which its own reads see, and at its
- * end it is the record of what it did. An adapter lands `changes()` in one step, or drops them all.
- */
+/** The one object between a rule and the rows: the buffered writes of a transaction, which its reads see, and their record. */
 export class Transaction implements Writer, CommitRecord {
   reads = 0
   writes = 0
@@ -306,10 +303,7 @@ export class ReadTransaction implements Reader {
   }
 }
 
-/**
- * A stored row. `sealed` holds the collection's sealed fields as JSON, encrypted with collection and id as additional
- * data.
- */
+/** A stored row. `sealed`: its sealed fields as JSON, encrypted with collection and id as additional data. */
 interface SealedRow extends Row {
   readonly sealed?: string
 }
@@ -329,10 +323,7 @@ class Sealer {
     this.#keys = keys
   }
 
-  /**
-   * Shows a stored row whole. A migration has no key: a row that it left unencrypted reads as it is, until the next start
-   * encrypts it.
-   */
+  /** Shows a stored row whole. A migration, which has no key, may have left one unencrypted. */
   async open<R extends Row>(from: AnyCollection, row: R): Promise<R> {
     const { sealed, ...clear }: R & SealedRow = row
     if (sealed === undefined) return row

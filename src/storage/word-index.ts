@@ -35,10 +35,7 @@ export const wordIndex = (name: string, until: string): WordIndex => {
 /** Longer words are cut, so that a text cannot fill the index. */
 const LONGEST_WORD = 32
 
-/**
- * The words of a text in lower case: its longest runs of letters, digits and marks. In scripts that are written without
- * spaces, each character is a word.
- */
+/** The words of a text in lower case. In scripts without spaces, each character is a word. */
 export function wordsOf(text: string): string[] {
   const words = text
     .toLowerCase()

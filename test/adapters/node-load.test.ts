@@ -2,7 +2,7 @@ import { connect, Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Arrival, Arrivals, LoadShedding } from '../../adapters/node/arrivals.js'
 import { type Served, serve } from '../../adapters/node.js'
-import { WaitingRequests } from '../../src/http/waiting-requests.js'
+import { WaitingRequests } from '../../src/http/fields/intake.js'
 
 let served: Served | undefined
 afterEach(() => served?.close())

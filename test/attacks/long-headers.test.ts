@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { clientAddress } from '../../src/http/origin.js'
+import { clientAddress } from '../../src/http/caller.js'
 import { createService } from '../../src/index.js'
 import { Journal } from '../../src/sandbox/journal/journal.js'
 import { caller } from '../support/api.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemAlarm } from '../../src/base/ports.js'
 import { type Cards, createService } from '../../src/index.js'
-import { testProcessor } from '../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../src/money/cards/test-values.js'
 import { type Answer, type Call, caller } from '../support/api.js'
 import { done, refused } from '../support/mcp/mcp.js'
 import { newMcpShop } from '../support/mcp/mcp-shop.js'

@@ -132,10 +132,9 @@ const reasons: Readonly<Record<string, string>> = {
   'src/base/text/email.ts': 'It looks at the length before.',
   'src/base/text/foreign-url.ts': 'It looks at the length before.',
   'src/http/routing/router.ts': 'A head of 16 KB holds the address, and a failed request has passed its parser before.',
-  'src/market/billing/pdf/characters.ts': 'It holds one character.',
-  'src/market/billing/pdf/typeface.ts': 'A profile has lines of at most 1,000 characters.',
-  'src/market/billing/pdf/writing-order.ts': 'It holds one letter.',
-  'src/market/catalog/tool-name.ts': 'The name of an item has at most 64 characters.',
+  'src/market/billing/pdf/typeface.ts':
+    'It holds one letter, or a line of a profile, which has at most 1,000 characters.',
+  'src/market/catalog/item.ts': 'The name of an item has at most 64 characters.',
   'src/market/embeds/browser/parent.client.ts': 'It runs in the browser of whoever wrote it.',
 }
 

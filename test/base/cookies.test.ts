@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { deviceCookieHeader, sessionCookieHeader } from '../../src/http/origin.js'
+import { deviceCookieHeader, sessionCookieHeader } from '../../src/http/caller.js'
 import { controlCookie } from '../../src/sandbox/onion/guard.js'
 
 /** Every cookie that the service sets, by the URL at which it is reached. */

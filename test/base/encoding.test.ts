@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { base64url, hexOf } from '../../src/base/encoding.js'
+import { base64url, hexOf } from '../../src/base/secrets.js'
 
 test('hex and base64url encode bytes of every length as Node does', () => {
   for (let length = 0; length < 100; length++) {

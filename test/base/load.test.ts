@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { load } from '../../src/base/load.js'
+import { load } from '../../src/base/parts.js'
 
 /** A part that fails to load so many times. */
 function part(failures: number) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fileStorage } from '../../adapters/storage/file.js'
-import { balances } from '../../src/money/ledger/balance.js'
+import { balances } from '../../src/money/ledger/movement.js'
 import { cli } from '../support/cli.js'
 
 const farthing = cli()

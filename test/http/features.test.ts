@@ -6,10 +6,10 @@ import { routes } from '../../scripts/route-table.js'
 import { loadRoutesOf } from '../../src/composition/feature.js'
 import { features } from '../../src/features.js'
 import type { ServiceContext } from '../../src/http/context.js'
+import { WaitingRequests } from '../../src/http/fields/intake.js'
 import { reply } from '../../src/http/reply.js'
 import type { Route } from '../../src/http/route.js'
 import { type RoutedFeature, RouteTable } from '../../src/http/routing/router.js'
-import { WaitingRequests } from '../../src/http/waiting-requests.js'
 
 describe('the features', () => {
   test('are all that are declared', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemAlarm } from '../../src/base/ports.js'
 import { type Cards, createService } from '../../src/index.js'
-import { testProcessor } from '../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../src/money/cards/test-values.js'
 import { type Call, caller } from '../support/api.js'
 import {
   guest,

@@ -2,17 +2,20 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type Audit, audit } from '../../src/money/ledger/audit.js'
-import { balanceOf, balances } from '../../src/money/ledger/balance.js'
 import {
+  balanceOf,
+  balances,
   entries,
   hold,
   type MovementOrder,
   movements,
   post,
   postHold,
+  releaseSupply,
+  reservations,
+  reserveSupply,
   reverseHold,
 } from '../../src/money/ledger/movement.js'
-import { releaseSupply, reservations, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Reader, Storage, Writer } from '../../src/storage/storage.js'
 import { howMuch } from '../support/how-much.js'
 import { quantities } from '../support/scenes/ledger.js'

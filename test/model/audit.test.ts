@@ -2,8 +2,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { type Audit, audit } from '../../src/money/ledger/audit.js'
-import { hold, type MovementKind, post, postHold, reverseHold } from '../../src/money/ledger/movement.js'
-import { releaseSupply, reserveSupply } from '../../src/money/ledger/reservation.js'
+import {
+  hold,
+  type MovementKind,
+  post,
+  postHold,
+  releaseSupply,
+  reserveSupply,
+  reverseHold,
+} from '../../src/money/ledger/movement.js'
 import type { Key, Reader, State } from '../../src/storage/storage.js'
 import { howMuch } from '../support/how-much.js'
 import { auditOf, quantities } from '../support/scenes/ledger.js'

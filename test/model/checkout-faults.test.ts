@@ -10,8 +10,7 @@ import {
   type ServiceOptions,
   type Upstream,
 } from '../../src/index.js'
-import type { CheckoutChargeRow } from '../../src/market/checkout/charge.js'
-import type { CheckoutRow } from '../../src/market/checkout/checkout-row.js'
+import type { CheckoutChargeRow, CheckoutRow } from '../../src/market/checkout/checkout-row.js'
 import type { Storage } from '../../src/storage/storage.js'
 import { type Call, caller } from '../support/api.js'
 import { gate } from '../support/scenes/card-service.js'

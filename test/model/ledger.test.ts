@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { Problem } from '../../src/base/problem.js'
-import { balances } from '../../src/money/ledger/balance.js'
 import {
+  balances,
   entries,
   hold,
   type MovementOrder,

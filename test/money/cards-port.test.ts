@@ -1,6 +1,6 @@
 import { stripeCards } from '../../adapters/stripe.js'
 import { systemAlarm } from '../../src/base/ports.js'
-import { testProcessor } from '../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../src/money/cards/test-values.js'
 import { cardsContract } from '../support/scenes/cards-contract.js'
 import { startStripe } from '../support/stripe/stripe-fake.js'
 

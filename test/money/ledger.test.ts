@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { MAX_UNITS } from '../../src/money/ledger/amount.js'
-import { balanceOf } from '../../src/money/ledger/balance.js'
 import {
+  balanceOf,
+  drawSupply,
   entries,
   hold,
   type MovementOrder,
@@ -10,9 +11,11 @@ import {
   post,
   postHold,
   postWith,
+  releaseSupply,
+  reservations,
+  reserveSupply,
   reverseHold,
 } from '../../src/money/ledger/movement.js'
-import { drawSupply, releaseSupply, reservations, reserveSupply } from '../../src/money/ledger/reservation.js'
 import type { Writer } from '../../src/storage/storage.js'
 import { all } from '../support/scenes/ledger.js'
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { type CardToSave, createService } from '../../src/index.js'
-import { testProcessor } from '../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../src/money/cards/test-values.js'
 import { chargeOf, countingCards, handAlarm, never, prepared, started } from '../support/scenes/card-processors.js'
 import { expectProblem } from '../support/scenes/market.js'
 import { newSeller } from '../support/scenes/world.js'

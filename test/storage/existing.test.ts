@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
-import { getExisting } from '../../src/storage/existing.js'
+import { getExisting } from '../../src/storage/page.js'
 import { collection } from '../../src/storage/storage.js'
 
 interface Coin {

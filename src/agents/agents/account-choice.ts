@@ -1,6 +1,5 @@
-import { base64url } from '../../base/encoding.js'
 import { problem } from '../../base/problem.js'
-import { digest } from '../../base/secrets.js'
+import { base64url, digest } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { Agent } from '../../consent/approvals/approval.js'
 import { hasDevice } from '../../consent/devices/device.js'

@@ -1,7 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/server'
-import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
-import { digest } from '../../base/secrets.js'
+import { canonicalJson, digest } from '../../base/secrets.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader } from '../../storage/storage.js'

@@ -3,10 +3,7 @@ import { closestMatch } from 'leven'
 /** How many names a sentence lists. */
 const MOST_NAMES = 32
 
-/**
- * Returns what to say after an unknown name: ` Did you mean "users"?`, or all names if none is near. Upper case, `_` and
- * `-` do not count.
- */
+/** What to say after an unknown name: ` Did you mean "users"?`, or all names. Upper case, `_` and `-` do not count. */
 export function suggestName(given: string, names: readonly string[]): string {
   const near = nearestName(given, names)
   if (near !== undefined) return ` Did you mean "${near}"?`

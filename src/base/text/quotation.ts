@@ -43,10 +43,7 @@ const joints = new RegExp(`(?<=:)(?=//)|(?<=${DOT})(?=\\p{L})|(?<=[a-z]:)(?=\\S)
 export const unlinked = (text: string): string =>
   readable(text).replace(linksAndHosts, (link) => link.replace(joints, ' '))
 
-/**
- * An email address in a form that exposes look-alikes: the domain as it is resolved (`xn--…`), and code points in place
- * of letters of other scripts among Latin ones.
- */
+/** An email address that exposes look-alikes: its domain as it resolves (`xn--…`), and code points of letters of other scripts. */
 export function shownAddress(address: string): string {
   const [, local, domain] = /^(.*)@(.*)$/s.exec(address) ?? []
   if (local === undefined || domain === undefined) return revealInvisibleLine(address)

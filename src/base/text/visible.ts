@@ -1,7 +1,4 @@
-/**
- * Characters that a reader does not see, or that change how others are shown: control, format, direction, invisible and
- * private ones, line breaks of Unicode and halves of characters.
- */
+/** Characters that a reader does not see, or that change how others are shown. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
@@ -10,10 +7,7 @@ const escapedUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(
 const escapedCharacter = (character: string): string =>
   SHORT[character] ?? character.split('').map(escapedUnit).join('')
 
-/**
- * Foreign text for a terminal, an agent or a file, on one line: unseen characters are written as escapes, such as `\n` and
- * `\u202e`. JSON and literals of JavaScript keep their meaning, as these escapes are theirs too.
- */
+/** Foreign text on one line, with unseen characters as escapes such as `\n` and `\u202e`, which JSON and JavaScript share. */
 export const visibleLine = (text: string): string => text.replace(UNSEEN, escapedCharacter)
 
 /** The same for a text whose line breaks and tabs are its own, such as a document whose parts are visible already. */

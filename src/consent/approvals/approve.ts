@@ -1,6 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
-import type { PriceQuote } from '../../money/commodities/price-quote.js'
+import type { PriceQuote } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'

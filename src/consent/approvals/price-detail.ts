@@ -1,4 +1,4 @@
-import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
+import { checkQuote, type PriceQuote } from '../../money/commodities/commodity.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'

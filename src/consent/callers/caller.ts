@@ -1,7 +1,6 @@
 import { problem } from '../../base/problem.js'
-import { type Caller, isSessionId, type SentCredentials, wrongCaller } from '../../http/caller.js'
+import { type Caller, isSessionId, presentedSession, type SentCredentials, wrongCaller } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
-import { presentedSession } from '../../http/origin.js'
 import type { Auth, PagePrincipal, Principal } from '../../http/route.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import {

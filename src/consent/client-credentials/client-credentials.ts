@@ -1,10 +1,9 @@
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
-import { clients, clientsOf, createClient, isNewer } from '../../identity/tokens/client.js'
-import { revokeClient } from '../../identity/tokens/token.js'
+import { clients, clientsOf, createClient, isNewer, revokeClient } from '../../identity/tokens/token.js'
 import { isProven, recordUserEvent, showSecrets, users } from '../../identity/users/user.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import {
   type ApprovedSecondFactor,

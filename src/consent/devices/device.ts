@@ -5,8 +5,7 @@ import { minuteText, seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
 import { recordUserEvent, users } from '../../identity/users/user.js'
-import { getExisting, getOrNotFound } from '../../storage/existing.js'
-import { newestFirst, type PageBounds } from '../../storage/page.js'
+import { getExisting, getOrNotFound, newestFirst, type PageBounds } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** `mobile`: a phone whose app names no system, as existing clients register. */

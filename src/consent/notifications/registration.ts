@@ -1,6 +1,5 @@
-import { base64url } from '../../base/encoding.js'
 import { problem } from '../../base/problem.js'
-import { digest, sameSecret } from '../../base/secrets.js'
+import { base64url, digest, sameSecret } from '../../base/secrets.js'
 import { isCurrent } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'

@@ -1,7 +1,7 @@
 import { problem } from '../../base/problem.js'
 import type { LaterRules, ProvenUser, ServiceContext } from '../../http/context.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
-import { getOrNotFound } from '../../storage/existing.js'
+import { getOrNotFound } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { CLIENT_DELETED, type OidcClientRow, oidcClients, setUnusedSince } from './clients/client.js'
 import { type ConnectionRow, isConnectionValid, oidcConnections, removeConnection } from './connection.js'

@@ -1,7 +1,6 @@
-import { hexOf } from '../../base/encoding.js'
 import { withoutUndefined } from '../../base/json.js'
 import { problem } from '../../base/problem.js'
-import { digest, randomHex, sameSecret } from '../../base/secrets.js'
+import { digest, hexOf, randomHex, sameSecret } from '../../base/secrets.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'

@@ -1,12 +1,11 @@
-import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import { randomHex } from '../../base/secrets.js'
+import { contentHash, randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { twins } from '../../money/twins/twin.js'
-import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
+import { getOrNotFound } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 /** An identity, anchored to a twin, that gives delegates to others. The id is its hash. */

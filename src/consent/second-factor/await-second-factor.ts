@@ -1,6 +1,5 @@
-import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
-import { digest } from '../../base/secrets.js'
+import { canonicalJson, digest } from '../../base/secrets.js'
 import { untracked } from '../../http/change-tracking.js'
 import type { ServiceContext } from '../../http/context.js'
 import { findPageSession, findSession } from '../../identity/sessions/session.js'

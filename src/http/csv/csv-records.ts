@@ -29,10 +29,7 @@ const CHARACTERS_PER_PARSE = 65_536
 /** Text, whole or in pieces. Bytes are UTF-8. */
 export type CsvSource = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
 
-/**
- * Reads CSV from pieces, header row included, and yields the records of each piece. Skips empty lines. Every
- * record has as many cells as the first. Throws `CsvMalformed`, after the records before the error.
- */
+/** Yields the records of each piece of CSV, header row included, without empty lines. Throws `CsvMalformed` after those before. */
 export async function* csvRecords(csv: CsvSource): AsyncGenerator<CsvRecord[]> {
   // The build for browsers runs everywhere. It is loaded here because few services ever read CSV.
   const { parse } = await import('csv-parse/browser/esm')

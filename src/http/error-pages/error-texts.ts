@@ -1,6 +1,6 @@
 import { agentsPages } from '../../agents/problem-pages.js'
 import type { ProblemCode } from '../../base/problem.js'
-import { textLines } from '../../base/problem-page.js'
+import { textLines } from '../../base/problem-fields.js'
 import { oidcPages } from '../../consent/oidc/problem-pages.js'
 import { consentPages } from '../../consent/problem-pages.js'
 import { identityPages } from '../../identity/problem-pages.js'

@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { docsOf, isProblemCode, type Problem, type ProblemCode, problem, problemCodes } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 import { component } from '../fields/marks.js'

@@ -3,14 +3,11 @@ import { Problem, problem } from '../../base/problem.js'
 import { parseState, ROW_DEPTH } from '../../storage/state.js'
 import { StorageUnavailable } from '../../storage/storage.js'
 import { checkShape, fieldRefused } from './field.js'
-import type { HeldBody } from './held-bodies.js'
+import type { HeldBody } from './intake.js'
 
 /** The body of a request, if the runtime reads it itself. */
 export interface BodySource {
-  /**
-   * Reads the body. It is faster than the `Request`, and can read the body of a GET. Returns undefined if the body is
-   * larger than `limit` bytes. A problem that it throws is the answer.
-   */
+  /** Reads the body, also of a GET. Undefined if it is larger than `limit` bytes. A problem that it throws is the answer. */
   readonly body?: ((limit: number) => Promise<Uint8Array | undefined>) | undefined
   /** Reads the body in pieces instead. Who stops early ignores the rest. */
   readonly chunks?: (() => AsyncIterable<Uint8Array>) | undefined
@@ -220,10 +217,7 @@ export class TextValue {
   ) {}
 }
 
-/**
- * Checks fields against a schema. Converts text from a query, path or form to the type of its field. Ignores fields that the
- * schema does not name, unless it is strict. Throws `field_invalid`.
- */
+/** Checks fields, converts text to their types, and ignores those that the schema does not name, unless it is strict. */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
   const isEmpty = Object.keys(fields).length === 0
   const known = isEmpty ? ofNothing.get(schema) : undefined
@@ -292,4 +286,51 @@ interface Definition {
 function baseKind(schema: z.core.$ZodType | undefined): string | undefined {
   const definition = schema?._zod.def as Definition | undefined // zod's types do not show which schemas wrap others.
   return definition?.innerType ? baseKind(definition.innerType) : definition?.type
+}
+
+/** A body that a route reads as a stream of text. */
+export interface TextBody {
+  /** Its media type, such as `text/csv`. */
+  readonly type: string
+  /** In bytes. */
+  readonly limit: number
+}
+
+/** Reads a body as text, in pieces. Throws `content_type_refused` at once, and `body_too_large` or `body_malformed` while it reads. */
+export function readText({ request, headers, source }: Sent, { type, limit }: TextBody): AsyncIterable<string> {
+  if (mediaType(headers.get('content-type')) !== type)
+    throw problem('content_type_refused', { detail: `This body must be ${type}.` })
+  const tooLarge = () => problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
+  if (Number(headers.get('content-length') ?? 0) > limit) throw tooLarge()
+  return decoded(source.chunks ? source.chunks() : chunksOf(request), { limit, tooLarge })
+}
+
+async function* decoded(
+  chunks: AsyncIterable<Uint8Array>,
+  { limit, tooLarge }: { limit: number; tooLarge: () => Error },
+): AsyncGenerator<string> {
+  const utf8 = new TextDecoder('utf-8', { fatal: true })
+  let size = 0
+  for await (const chunk of complete(chunks)) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge()
+    yield decodedPart(() => utf8.decode(chunk, { stream: true }))
+  }
+  yield decodedPart(() => utf8.decode())
+}
+
+async function* complete(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* chunks
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It was incomplete.', cause })
+  }
+}
+
+function decodedPart(decode: () => string): string {
+  try {
+    return decode()
+  } catch (cause) {
+    throw problem('body_malformed', { detail: 'It is not UTF-8.', cause })
+  }
 }

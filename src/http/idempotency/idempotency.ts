@@ -1,7 +1,5 @@
-import { base64url, bytesOf } from '../../base/encoding.js'
-import { canonicalJson } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
-import { digest } from '../../base/secrets.js'
+import { base64url, bytesOf, canonicalJson, digest } from '../../base/secrets.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import { isHeld } from '../../storage/claim.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -18,10 +16,7 @@ export interface IdempotencyRow {
   readonly id: string
   readonly body_digest: string
   readonly expires_at: number
-  /**
-   * Status, headers and body as JSON, encrypted because answers hold nonces and secrets. Null while there is no
-   * answer.
-   */
+  /** Status, headers and body as JSON, encrypted because answers hold nonces and secrets. Null while there is none. */
   readonly sealed: string | null
   /** The claim of the call in progress, if it has several transactions. Null when it has ended. */
   readonly claim: string | null
@@ -73,10 +68,7 @@ export function checkKey(key: string): string {
   throw problem('idempotency_key_invalid')
 }
 
-/**
- * Returns the stored answer of a request, or the place where its answer will be stored. Throws `idempotency_mismatch`,
- * `idempotency_in_progress`, `idempotency_unreadable`.
- */
+/** The stored answer, or its place. Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`. */
 export async function findStoredAnswer(
   tx: Writer,
   request: KeyedRequest,
@@ -156,10 +148,7 @@ export const claimKey = (tx: Writer, claim: Claim, context: Context): Promise<vo
 export const storeAtOnce = (tx: Writer, place: AnswerPlace, outcome: AnswerToStore, context: Context): Promise<void> =>
   putAnswer(tx, place, { outcome, claim: null, at: context.clock.now() }, context)
 
-/**
- * Stores an answer under a claimed key. A provisional answer is used only if the call stores no final one. Throws
- * `idempotency_in_progress` if a different call has taken the key over.
- */
+/** Stores an answer under a claimed key. A provisional one waits for a final one. Throws `idempotency_in_progress`. */
 export async function storeUnderClaim(
   tx: Writer,
   claim: Claim,
@@ -259,4 +248,8 @@ export function retrySecretOf(
   const key = idempotent ? headers.get('idempotency-key') : null
   if (key === null || key.length < HARD_TO_GUESS) return undefined
   return canonicalJson([method, withoutEnd(path, '/'), key, digest(canonicalJson(body))])
+}
+
+export const idempotencyFeature = {
+  collections: [idempotency],
 }

@@ -4,12 +4,11 @@ import type { StorageObserver } from '../../storage/service-storage.js'
 import { OutcomeUnknown, type Reader, StorageUnavailable } from '../../storage/storage.js'
 import type { Caller } from '../caller.js'
 import { trackChanges } from '../change-tracking.js'
-import type { Maker, ServiceContext } from '../context.js'
+import type { Maker, ServiceContext, StoreAnswer } from '../context.js'
 import type { Endpoint, Incoming } from '../incoming.js'
 import { isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, render, renderProblem, unknownOutcome } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
-import type { StoreAnswer } from '../stored-answer.js'
 import {
   type AnswerToStore,
   type Claim,
@@ -156,10 +155,7 @@ const noStorage: Reader = { get: absent, getMany: absent, find: absent }
 /** How long a key stays taken after its call changed something and its answer could not be stored. */
 const UNSTORED_MS = 5 * 60_000
 
-/**
- * Ends a call. If it stored no final answer and has none here, its provisional one becomes final, or the key is free
- * again.
- */
+/** Ends a call. Without a final answer, its provisional one becomes final, or the key is free again. */
 async function endCall(claim: Claim, answer: AnswerToStore | undefined, service: ServiceContext): Promise<void> {
   const { storage, ongoing, alarm, log } = service
   const forget = () => void ongoing.delete(claim.claim)
@@ -200,10 +196,7 @@ const answerTo = (
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,
 ) => (handled instanceof Problem ? renderProblem(handled, incoming, service) : render(endpoint, handled, incoming))
 
-/**
- * Whose limits count what a call creates. Anybody can send the publishable secret of an embed, and guests are nobody yet:
- * they count by their address.
- */
+/** Whose limits count what a call creates. Pages with a publishable secret, and guests, count by their address. */
 function makerOf(principal: Principal, { clientAddress }: Pick<Incoming, 'clientAddress'>): Maker {
   if ('owner' in principal) return { owner: principal.owner }
   if (principal.kind === 'guest' && principal.user_id !== null) return { owner: `user:${principal.user_id}` }

@@ -13,7 +13,6 @@ export const probeRoutes = defineRoutes('meta', {
     result: z.object({ alive: z.literal(true) }),
     handle: async () => ({ alive: true as const }),
   }),
-
   readReadiness: route({
     ...probe,
     summary:

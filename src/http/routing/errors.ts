@@ -86,10 +86,7 @@ const errorsOfAuth =
 const withoutAny = (auth: readonly Auth[]): ProblemCode[] =>
   auth.includes('guest') || auth.includes('none') ? [] : ['authorization_missing']
 
-/**
- * The error for valid credentials of a kind that the route does not accept. Routes without authentication ignore
- * credentials.
- */
+/** The error for valid credentials of a kind that the route does not accept. */
 const otherKinds = (auth: readonly Auth[]): ProblemCode[] => {
   if (auth.includes('none')) return []
   const takesAll = (['account', 'user', 'agent'] as const).every((kind) => auth.includes(kind))

@@ -1,26 +1,22 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
-import { load } from '../../base/load.js'
 import { PAGE_CALL } from '../../base/page-call.js'
+import { load } from '../../base/parts.js'
 import { Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import type { StorageObserver } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { DecodedRequest } from '../around.js'
-import type { Caller, SentCredentials } from '../caller.js'
-import type { ServiceContext } from '../context.js'
-import { checkFields, checkTexts, readFields, TextValue, textFields } from '../fields/body.js'
+import { type Caller, presentedDevice, type SentCredentials } from '../caller.js'
+import { type ServiceContext, storeNothing } from '../context.js'
+import { checkFields, checkTexts, readFields, readText, TextValue, textFields } from '../fields/body.js'
 import { checkNoCardData } from '../fields/card-data.js'
 import { weakField } from '../fields/graded.js'
-import type { HeldBody } from '../fields/held-bodies.js'
-import { readText } from '../fields/text-body.js'
+import { type HeldBody, tooManyWait } from '../fields/intake.js'
 import { callerKey, checkKey, type KeyedRequest, retrySecretOf } from '../idempotency/idempotency.js'
 import { handleOnce, type KeyedRun, writeOnce } from '../idempotency/once.js'
 import type { Endpoint, Incoming } from '../incoming.js'
-import { presentedDevice } from '../origin.js'
 import { type RenderedAnswer, render } from '../rendered-answer.js'
 import type { Call, Principal, Route } from '../route.js'
-import { storeNothing } from '../stored-answer.js'
-import { tooManyWait } from '../waiting-requests.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
@@ -151,10 +147,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.#beginWaiting()
   }
 
-  /**
-   * Controls, and what is about the service itself, always pass and do not count. Throws `overloaded` if as many wait as may.
-   * A request that was let in is never turned away later.
-   */
+  /** Lets the call wait, unless it is a control or about the service itself. Throws `overloaded` if as many wait as may. */
   #beginWaiting(): void {
     const { scope } = this.endpoint.route
     if (scope === 'sandbox' || scope === 'meta') return

@@ -1,11 +1,11 @@
 import { Router } from 'itty-router'
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { AnswerDropped } from '../around.js'
+import { clientAddress, preflightHeaders } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Endpoint, FetchSource, Incoming } from '../incoming.js'
-import { clientAddress, preflightHeaders } from '../origin.js'
 import { isControlPath, isProbe } from '../probes/paths.js'
 import { type RenderedAnswer, renderProblem, toResponse, unknownOutcome } from '../rendered-answer.js'
 import { evidenceOf, isGraded, type Route, type Version } from '../route.js'
@@ -79,10 +79,7 @@ export class RouteTable {
     return undefined
   }
 
-  /**
-   * Answers a request when the service is `ready`. Turns every thrown error into an answer, but `AnswerDropped`, with
-   * which it rejects.
-   */
+  /** Answers a request when the service is `ready`, also with errors. Rejects only with `AnswerDropped`. */
   async respond(
     request: Request,
     service: ServiceContext,

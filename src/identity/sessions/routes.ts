@@ -12,8 +12,15 @@ import {
 } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { createPageSession } from './page-session.js'
-import { deleteSessionById, endSession, isSessionOf, listSessions, readSession, startSession } from './session.js'
+import {
+  createPageSession,
+  deleteSessionById,
+  endSession,
+  isSessionOf,
+  listSessions,
+  readSession,
+  startSession,
+} from './session.js'
 import { sendSessionCode } from './sign-in-code.js'
 
 const guests = { evidence: 'designed', versions: ['v4'], auth: ['guest'] } as const

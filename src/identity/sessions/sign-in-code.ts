@@ -1,7 +1,6 @@
-import { hexOf } from '../../base/encoding.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { provenDevice } from '../../base/proven-device.js'
-import { digest, sameSecret } from '../../base/secrets.js'
+import { digest, hexOf, sameSecret } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
@@ -9,8 +8,7 @@ import { checkRate, countRate, type RateLimit, spendRate, uncountRate } from '..
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
-import { networkAt } from '../users/responsible.js'
-import { recordUserEvent, userByEmail } from '../users/user.js'
+import { networkAt, recordUserEvent, userByEmail } from '../users/user.js'
 import { findAnySession } from './session.js'
 
 const CODE_MS = 10 * 60_000

@@ -1,5 +1,4 @@
-import { clients } from './client.js'
-import { tokens } from './token.js'
+import { clients, tokens } from './token.js'
 
 export const tokenFeature = {
   areas: ['account', 'user'],

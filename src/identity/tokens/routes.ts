@@ -3,8 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { component, UnixSeconds, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Writer } from '../../storage/storage.js'
-import { checkClient } from './client.js'
-import { findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
+import { checkClient, findAccessToken, isUnused, refresh, tokenForClient } from './token.js'
 
 const TokenPair = component('TokenPair', {
   access_token: z.secret(z.string()),

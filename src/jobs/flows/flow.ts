@@ -1,6 +1,5 @@
 import { Problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
 import type { Reader, Storage, Writer } from '../../storage/storage.js'
 import { setTimer, type TimerJob } from '../schedule/timer.js'

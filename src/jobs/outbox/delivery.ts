@@ -1,4 +1,3 @@
-import { load } from '../../base/load.js'
 import type {
   CardRow,
   DeliveryOutcome,
@@ -10,6 +9,7 @@ import type {
   WebhookMessageRow,
   WebhookTry,
 } from '../../base/message.js'
+import { load } from '../../base/parts.js'
 import type { ChargeResult, RefundResult } from '../../base/ports.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'

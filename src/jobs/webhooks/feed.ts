@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import { events } from '../events/event.js'
 import { webhooks } from './webhook-row.js'

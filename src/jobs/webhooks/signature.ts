@@ -1,9 +1,9 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { bytesOf } from '../../base/encoding.js'
 import type { Random } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
+import { bytesOf } from '../../base/secrets.js'
 
 /** What a stored private key begins with. The Base64 behind it is the seed and the public key, 32 bytes each. */
 const PRIVATE_KEY = 'whsk_'

@@ -3,8 +3,7 @@ import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
 import {
@@ -16,22 +15,24 @@ import {
   saveCard,
   unchargedProblem,
 } from '../../money/cards/charge.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { countActiveItems } from '../catalog/item.js'
-import { plans, toDollars } from '../plans/plan.js'
 import {
   type CardOnFile,
+  callsSince,
   cardOf,
   paidPeriod,
+  plans,
   recordBillingEvent,
   type SubscriptionRow,
   subscriptionOf,
   subscriptions,
+  toDollars,
   usagePeriod,
-} from '../plans/subscription.js'
-import { callsSince } from '../plans/usage.js'
+} from '../plans/plan.js'
 import {
+  billingEmails,
   cardName,
   formatDollars,
   invoiceName,
@@ -41,7 +42,6 @@ import {
   unpaidInvoice,
 } from './invoice.js'
 import { type InvoiceRow, invoices, type PendingCharge } from './invoice-row.js'
-import { billingEmails } from './profile.js'
 
 export { listPlans as showPlans, PLAN_IDS } from '../plans/plan.js'
 

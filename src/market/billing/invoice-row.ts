@@ -1,7 +1,6 @@
 import type { ChargedCard } from '../../base/ports.js'
 import { collection } from '../../storage/storage.js'
-import type { PlanId } from '../plans/plan.js'
-import type { CardOnFile } from '../plans/subscription.js'
+import type { CardOnFile, PlanId } from '../plans/plan.js'
 
 /**
  * `draft`: for a change of plan whose card is being charged. It has no number. `open`: issued and owed. Then `paid`,

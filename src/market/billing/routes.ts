@@ -1,4 +1,3 @@
-import { ERRORS } from '../../base/route-errors.js'
 import {
   Amount,
   component,
@@ -11,13 +10,12 @@ import {
   z,
 } from '../../http/fields/schema.js'
 import { type Reply, reply } from '../../http/reply.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { deleteCard, PLAN_IDS, payInvoice, readBilling, showPlans, updateCard } from './billing.js'
-import { updatePlan } from './change-plan.js'
-import { invoiceName, listInvoices, ownInvoice, showInvoice } from './invoice.js'
+import { invoiceName, listInvoices, ownInvoice, profileOf, showInvoice, updateBillingProfile } from './invoice.js'
 import { invoicePage } from './invoice-page.js'
 import { invoicePdf } from './invoice-pdf.js'
-import { profileOf, updateBillingProfile } from './profile.js'
+import { updatePlan } from './renewal.js'
 
 const PlanId = z.enum(PLAN_IDS)
 const Limit = z.nullable(z.int()) // Null: no limit.
@@ -90,7 +88,6 @@ export const billingRoutes = defineRoutes('billing', {
     }),
     handle: async () => showPlans(),
   }),
-
   readBilling: route({
     ...billing,
     summary: "Read the account's plan, card on file, next invoice and usage.",
@@ -99,7 +96,6 @@ export const billingRoutes = defineRoutes('billing', {
     result: Billing,
     read: (tx, { principal }, { clock }) => readBilling(tx, principal.id, clock.now()),
   }),
-
   updatePlan: route({
     ...billing,
     summary:
@@ -122,7 +118,6 @@ export const billingRoutes = defineRoutes('billing', {
     handle: ({ body, principal }, service) =>
       updatePlan({ accountId: principal.id, plan: body.plan, paymentMethodId: body.payment_method_id }, service),
   }),
-
   updateCard: route({
     ...billing,
     summary: 'Replace the card on file. Nothing is charged now. The next charge uses the new card.',
@@ -135,7 +130,6 @@ export const billingRoutes = defineRoutes('billing', {
     idempotent: true,
     handle: ({ body, principal }, service) => updateCard(principal.id, body.payment_method_id, service),
   }),
-
   deleteCard: route({
     ...billing,
     summary: 'Remove the card on file.',
@@ -145,7 +139,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['card_in_use'],
     write: (tx, { principal }, { clock }) => deleteCard(tx, principal.id, clock.now()),
   }),
-
   readBillingProfile: route({
     ...billing,
     summary: 'Read the name and addresses on invoices, and the email for mail about billing.',
@@ -154,7 +147,6 @@ export const billingRoutes = defineRoutes('billing', {
     result: BillingProfile,
     read: (tx, { principal }) => profileOf(tx, principal.id),
   }),
-
   updateBillingProfile: route({
     ...billing,
     summary:
@@ -166,7 +158,6 @@ export const billingRoutes = defineRoutes('billing', {
     refusesCardData: true,
     write: (tx, { body, principal }, { clock }) => updateBillingProfile(tx, principal.id, body, clock.now()),
   }),
-
   listInvoices: route({
     ...billing,
     summary: "List the account's invoices, newest first.",
@@ -177,7 +168,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listInvoices(tx, principal.id, query),
   }),
-
   readInvoicePdf: route({
     ...billing,
     summary: 'Read an invoice as PDF.',
@@ -193,7 +183,6 @@ export const billingRoutes = defineRoutes('billing', {
       return reply({ headers, body: await invoicePdf(invoice, { baseUrl, log, ...options }) })
     },
   }),
-
   readInvoicePage: route({
     ...billing,
     summary: 'Read an invoice as a page for screen and paper.',
@@ -205,7 +194,6 @@ export const billingRoutes = defineRoutes('billing', {
     read: async (tx, { params, principal }, { baseUrl }) =>
       invoicePage(await ownInvoice(tx, principal.id, params.id), new URL(baseUrl).host),
   }),
-
   readInvoice: route({
     ...billing,
     summary: 'Read an invoice.',
@@ -216,7 +204,6 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['not_found'],
     read: async (tx, { params, principal }) => showInvoice(await ownInvoice(tx, principal.id, params.id)),
   }),
-
   payInvoice: route({
     ...billing,
     summary: 'Pay an open invoice with the card on file, or with a new card that replaces it.',

@@ -1,12 +1,10 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
-import { type Call, defineRoutes, route } from '../../http/route.js'
+import { type Call, defineRoutes, ERRORS, route } from '../../http/route.js'
 import { type CartPlace, createCart, holderOf, ownCart } from './cart.js'
-import { addCartItem, deleteCart, deleteCartItem, updateCartItem } from './line.js'
-import { payCart, showCart } from './pay.js'
+import { addCartItem, deleteCart, deleteCartItem, payCart, showCart, updateCartItem } from './pay.js'
 
 const LinePath = z.object({ id: z.Id, line: z.int() })
 
@@ -52,7 +50,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, await createCart(tx, { holder, at: service.clock.now() }), service)
     },
   }),
-
   readCart: route({
     ...cartRoute,
     summary: 'Read a cart with the quoted price of each line, and its receipts once it is paid.',
@@ -63,7 +60,6 @@ export const cartRoutes = defineRoutes('carts', {
     errors: ['not_found'],
     read: async (tx, call, service) => showCart(tx, await ownCart(tx, cartPlaceOf(call, service)), service),
   }),
-
   deleteCart: route({
     ...cartRoute,
     summary: 'Delete an open cart.',
@@ -77,7 +73,6 @@ export const cartRoutes = defineRoutes('carts', {
       return noContent()
     },
   }),
-
   addCartItem: route({
     ...cartRoute,
     summary: 'Add a catalog item to a cart at its current price. A quantity of 3 becomes three purchases.',
@@ -94,7 +89,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, await addCartItem(tx, cartPlaceOf(call, service), { itemId, args, quantity }), service)
     },
   }),
-
   updateCartItem: route({
     ...cartRoute,
     summary: 'Change the quantity or the arguments of a line. Its quoted price stays.',
@@ -110,7 +104,6 @@ export const cartRoutes = defineRoutes('carts', {
       return showCart(tx, cart, service)
     },
   }),
-
   deleteCartItem: route({
     ...cartRoute,
     summary: 'Remove a line from a cart.',
@@ -122,7 +115,6 @@ export const cartRoutes = defineRoutes('carts', {
     write: async (tx, call, service) =>
       showCart(tx, await deleteCartItem(tx, cartPlaceOf(call, service), call.params.line), service),
   }),
-
   payCart: route({
     ...cartRoute,
     summary:

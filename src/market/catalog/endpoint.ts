@@ -14,10 +14,7 @@ const placeholdersIn = (text: string): { source: Source; name: string }[] =>
     name,
   }))
 
-/**
- * Checks that an endpoint can be called once its placeholders are filled. Returns its normalized URL, or null if it has
- * some. Throws `upstream_refused`, and `field_invalid` for a placeholder of an input that is not required.
- */
+/** Checks an endpoint. Returns its normalized URL, or null if it has placeholders. Throws `upstream_refused`, `field_invalid`. */
 export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: UpstreamPolicy): string | null {
   if (endpoint.length > MAX_LENGTH) throw invalidEndpoint(`must have at most ${MAX_LENGTH} characters`)
   const names = placeholdersIn(endpoint)

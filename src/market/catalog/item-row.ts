@@ -1,7 +1,8 @@
+import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
-import { commodityOf } from '../../money/commodities/commodity.js'
-import { getOrNotFound } from '../../storage/existing.js'
+import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import { countedDaily } from '../../storage/growth.js'
+import { getOrNotFound } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { reindex, wordIndex, wordsOf } from '../../storage/word-index.js'
 import type { SellerSchema } from './schema.js'
@@ -97,4 +98,34 @@ export async function indexItem(tx: Writer, row: CatalogItemRow, before: readonl
   // A listed item has its hostname at least.
   const change = Math.sign(after.length) - Math.sign(before.length)
   if (change !== 0) tx.put(catalogCounts, { id: 'listed', items: (await countListed(tx)) + change })
+}
+
+/** Throws `item_inactive` if a commodity's item is inactive, archived, or private to another account than `within`. */
+export async function checkForSale(tx: Reader, hash: string, within?: number): Promise<void> {
+  const [item] = await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })
+  if (!item) return
+  if (!item.active || item.archived) throw problem('item_inactive')
+  if (item.private && item.account_id !== within)
+    throw problem('item_inactive', { detail: "It is private. Only its seller's own MCP server sells it." })
+}
+
+/** Whether an item sells a commodity, even if it is inactive or archived. */
+export const isSoldByItem = async (tx: Reader, hash: string): Promise<boolean> =>
+  (await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })).length > 0
+
+/** Returns the commodity of the oldest active item whose endpoint is exactly this URL. */
+export async function itemCalledAt(tx: Reader, url: URL): Promise<CommodityRow | undefined> {
+  const [item] = await tx.find(catalogItems, { index: 'byEndpoint', prefix: [url.href], limit: 1 })
+  return item && commodityOf(tx, item.hash)
+}
+
+/** Throws `item_inactive` if the payee has items with this endpoint and none of them is active. */
+export async function checkEndpointForSale(tx: Reader, url: URL, payee: Owner): Promise<void> {
+  const accountId = accountIdOf(payee)
+  if (accountId === undefined) return
+  const prefix = [url.href, accountId]
+  const [idle] = await tx.find(catalogItems, { index: 'idleByEndpoint', prefix, limit: 1 })
+  if (!idle) return
+  const [active] = await tx.find(catalogItems, { index: 'activeByEndpoint', prefix, limit: 1 })
+  if (!active) throw problem('item_inactive')
 }

@@ -8,15 +8,12 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
-import { getOrNotFound } from '../../storage/existing.js'
-import { allRows, newestFirst, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { allRows, getOrNotFound, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { checkItemLimit } from '../plans/usage.js'
+import { checkItemLimit } from '../plans/plan.js'
 import { checkEndpoint } from './endpoint.js'
 import { type CatalogItemRow, catalogItems, indexItem, itemWords, visibleItem } from './item-row.js'
 import { checkSchema, type SellerSchema } from './schema.js'
-import { fitsToolName, toolNamesOf } from './tool-name.js'
 
 /** An item as a seller describes it. */
 export interface ItemFields {
@@ -263,4 +260,39 @@ export interface ShownItem {
   external_endpoint?: string
   created_at: number
   updated_at: number
+}
+
+/** Names of the tools that every MCP server of the service has. No item can have one of them. */
+export const reservedToolNames: ReadonlySet<string> = new Set([
+  ...['agent_wallet_info', 'check_wallet_balance', 'fund_primary_wallet', 'transfer_to_agent'],
+  ...['catalog_search', 'agent_checkout', 'guest_checkout', 'purchase_history'],
+  ...['request_approval', 'approval_status', 'choose_account'],
+  ...['cart_add', 'cart_view', 'cart_remove', 'cart_pay'],
+  ...['twin_status', 'create_twin', 'list_my_tools', 'test_tool'],
+  ...['register_tool', 'update_tool', 'deactivate_tool', 'request_account_change', 'apply_account_change'],
+])
+
+/** Leaves room for a number within the 64 characters that models accept. */
+const MAX_LENGTH = 58
+
+/** Converts a name to snake_case without accents. A name without Latin letters or digits becomes `item`. */
+export const snakeCase = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+    .slice(0, MAX_LENGTH)
+    .replace(/^_|_$/g, '') || 'item'
+
+/** Yields the tool names that an item may have: its name in snake_case, then with `_2`, `_3`. Skips reserved names. */
+export function* toolNamesOf(name: string): Generator<string> {
+  const own = snakeCase(name)
+  if (!reservedToolNames.has(own)) yield own
+  for (let n = 2; ; n++) if (!reservedToolNames.has(`${own}_${n}`)) yield `${own}_${n}`
+}
+
+export function fitsToolName(toolName: string, name: string): boolean {
+  const own = snakeCase(name)
+  return toolName === own || (toolName.startsWith(`${own}_`) && /^[1-9]\d*$/.test(toolName.slice(own.length + 1)))
 }

@@ -79,7 +79,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     read: (tx, { query: { created_after, ...query } }) =>
       listCatalogItems(tx, { ...query, createdAfter: timeOf('created_after', created_after) }),
   }),
-
   createCatalogItem: route({
     summary: 'Create a catalog item that sells calls of an endpoint, with its commodity, and a twin if you name none.',
     ...own,
@@ -94,7 +93,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     write: (tx, { body, principal }, service) =>
       createCatalogItem(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   readCatalogItem: route({
     summary: 'Read a catalog item. Only its own account sees its endpoint, and sees it at all if it is private.',
     evidence: 'observed',
@@ -108,7 +106,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     read: (tx, { params, principal }) =>
       readCatalogItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
   }),
-
   updateCatalogItem: route({
     summary: 'Change an item. A new price applies to its commodity at once.',
     ...own,
@@ -137,7 +134,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     write: (tx, { params, body, principal }, service) =>
       updateCatalogItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   archiveCatalogItem: route({
     summary: 'Archive an item. It is no longer for sale.',
     ...own,
@@ -150,7 +146,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
   }),
-
   restoreCatalogItem: route({
     summary: 'Restore an archived item. It stays inactive until you activate it.',
     ...own,
@@ -163,7 +158,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
   }),
-
   listOwnCatalogItems: route({
     summary: "List all of the account's items, newest first.",
     ...own,
@@ -174,7 +168,6 @@ export const catalogRoutes = defineRoutes('catalog', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listOwnCatalogItems(tx, principal.id, query),
   }),
-
   listDispatchParameters: route({
     summary: 'List the dispatch parameters that farthing adds when it calls an item. Sensitive values are never shown.',
     ...own,
@@ -188,7 +181,6 @@ export const catalogRoutes = defineRoutes('catalog', {
       return { parameters: await listDispatchParameters(tx, id, service) }
     },
   }),
-
   replaceDispatchParameters: route({
     summary:
       'Replace the dispatch parameters of an item. Send an id to keep a parameter, without a value to keep its value too.',

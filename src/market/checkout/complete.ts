@@ -2,14 +2,14 @@ import type { CardRow } from '../../base/message.js'
 import { Problem, problem } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
-import { checkStored } from '../../identity/users/responsible.js'
+import { checkStored } from '../../identity/users/user.js'
 import { type FlowRun, runExclusively, runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, unchargedProblem } from '../../money/cards/charge.js'
-import type { PriceQuote } from '../../money/commodities/price-quote.js'
+import type { PriceQuote } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { payingTwin, twins } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { callInFlow, type ServiceAnswer, settlePurchase } from '../purchases/fulfilment.js'
@@ -24,9 +24,7 @@ import {
   spendCalls,
 } from '../purchases/purchase.js'
 import { showReceipt } from '../purchases/receipt.js'
-import { abandonAttempt, beginAttempt, checkoutAttempts, endAttempt, endPaidAttempt } from './attempt.js'
-import { beginCharge } from './card.js'
-import { chargedFor, checkoutCharges } from './charge.js'
+import { abandonAttempt, beginAttempt, beginCharge, checkoutAttempts, endAttempt, endPaidAttempt } from './attempt.js'
 import {
   checkoutByToken,
   checkoutStatus,
@@ -36,7 +34,15 @@ import {
   showCheckout,
   twinIdOf,
 } from './checkout.js'
-import { type CheckoutRow, checkoutOfAttempt, checkouts, isUser, type Payer } from './checkout-row.js'
+import {
+  type CheckoutRow,
+  chargedFor,
+  checkoutCharges,
+  checkoutOfAttempt,
+  checkouts,
+  isUser,
+  type Payer,
+} from './checkout-row.js'
 import { refundCharges } from './refund.js'
 
 export type PaymentMethod =

@@ -1,6 +1,5 @@
 import { takeOverLate } from '../../jobs/flows/flow.js'
-import { checkoutCharges } from './charge.js'
-import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES, checkouts } from './checkout-row.js'
+import { CHECKOUT_ATTEMPT_ENDS, CHECKOUT_EXPIRES, checkoutCharges, checkouts } from './checkout-row.js'
 
 export const checkoutFeature = {
   areas: ['checkout'],

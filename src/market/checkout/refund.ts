@@ -12,14 +12,21 @@ import { amountText, quantityOf, readQuantities } from '../../money/digital-quan
 import { formatAmount, toAmount } from '../../money/ledger/amount.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { primaryTwin } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
-import { allRows, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { allRows, getExisting, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { billingEmails } from '../billing/profile.js'
-import { type CheckoutChargeRow, checkoutCharges, openCharges, putCharge } from './charge.js'
+import { billingEmails } from '../billing/invoice.js'
 import { recordCheckoutEvent, twinIdOf } from './checkout.js'
-import { type CheckoutRow, checkoutSeller, checkouts, isUser, sellerIdOf } from './checkout-row.js'
+import {
+  type CheckoutChargeRow,
+  type CheckoutRow,
+  checkoutCharges,
+  checkoutSeller,
+  checkouts,
+  isUser,
+  openCharges,
+  putCharge,
+  sellerIdOf,
+} from './checkout-row.js'
 
 export type Refunding = Pick<ServiceContext, 'clock' | 'random'>
 

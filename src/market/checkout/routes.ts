@@ -1,6 +1,5 @@
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import {
   Amount,
@@ -16,7 +15,7 @@ import {
   quoteFields,
   z,
 } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createCheckout, readCheckout } from './checkout.js'
 import { checkoutFlow } from './checkout-flow.js'
 import { payerOfSession } from './checkout-row.js'
@@ -66,7 +65,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     result: pageOf('refunds', Refund),
     read: (tx, { query, principal }) => listCheckoutRefunds(tx, principal.id, query),
   }),
-
   settleCheckoutRefund: route({
     ...designed,
     summary:
@@ -82,7 +80,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     write: (tx, { params, body, principal }, service) =>
       settleCheckoutRefund(tx, { accountId: principal.id, id: params.id, outcome: body.outcome }, service),
   }),
-
   createCheckout: route({
     summary: 'Create a link that pays for one purchase. Whoever has it can pay within 24 hours.',
     ...designed,
@@ -109,7 +106,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
       return createCheckout(tx, { ...order, at: service.clock.now() }, service)
     },
   }),
-
   readCheckout: route({
     summary: 'Read a checkout by the secret of its link.',
     ...designed,
@@ -121,7 +117,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     errors: ['not_found', 'checkout_expired'],
     read: (tx, { params }, service) => readCheckout(tx, params.token, service),
   }),
-
   completeCheckout: route({
     summary: "Pay a checkout once, from one of the caller's wallets or by card, and deliver what it sells.",
     ...designed,
@@ -151,7 +146,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
       )
     },
   }),
-
   openCheckout: route({
     ...checkoutPage,
     summary: 'Open the page of a checkout. It shows the item, its seller and its price, and takes the payment.',
@@ -159,7 +153,6 @@ export const checkoutRoutes = defineRoutes('checkout', {
     errors: ['not_found', 'checkout_paid', 'checkout_expired', 'rejected', 'code_expired'],
     write: checkoutFlow.open,
   }),
-
   answerCheckout: route({
     ...checkoutPage,
     summary: 'Send a form of the checkout page: mail a code, sign in, pay from a wallet or by card, or cancel.',

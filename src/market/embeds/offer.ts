@@ -5,7 +5,7 @@ import { sellerOf } from '../../identity/accounts/account.js'
 import { type CommodityRow, commodityOf } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import type { Reader } from '../../storage/storage.js'
-import { checkForSale } from '../catalog/for-sale.js'
+import { checkForSale } from '../catalog/item-row.js'
 import { formatPrice } from './browser/price.js'
 
 type Sent = 'leading' | 'middle' | 'trailing' | 'decimalPoints' | 'issueMin' | 'issueMax'

@@ -10,14 +10,13 @@ import {
   STANDING_DAYS,
 } from '../../consent/second-factor/standing-approval.js'
 import type { StandingTerms } from '../../consent/second-factor/wording.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { formatAmount } from '../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { itemCalledAt } from '../catalog/for-sale.js'
+import { itemCalledAt } from '../catalog/item-row.js'
 import { checkFunds, type PaywallQuote, paywallPrice } from './paywall.js'
 
 export interface MerchantOrder {

@@ -7,15 +7,14 @@ import { priceDetail } from '../../consent/approvals/price-detail.js'
 import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spending.js'
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl, queryText } from '../../jobs/upstream/policy.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
-import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { balanceOf, spendable } from '../../money/ledger/movement.js'
 import { payingTwin, primaryTwin, type TwinRow, twinByHostname, twins } from '../../money/twins/twin.js'
 import {
   type HeldPayment,
@@ -28,7 +27,7 @@ import {
 import { bearerOf, checkPayer, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { checkEndpointForSale, itemCalledAt } from '../catalog/for-sale.js'
+import { checkEndpointForSale, itemCalledAt } from '../catalog/item-row.js'
 import { spendCalls } from '../purchases/purchase.js'
 
 export type PaywallOutcome =

@@ -1,10 +1,9 @@
 import { Problem } from '../../base/problem.js'
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import { allDesigned } from '../../http/fields/graded.js'
 import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createMerchantPayment } from './merchant-payment.js'
 import { callPaywall, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
 
@@ -67,7 +66,6 @@ export const paywallRoutes = defineRoutes('paywall', {
       return createMerchantPayment(order, service, storeAnswer)
     },
   }),
-
   callPaywall: route({
     summary: 'Take a payment from a user, call the service that they pay for, and relay its answer.',
     evidence: 'observed',

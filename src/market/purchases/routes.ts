@@ -1,8 +1,7 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { hopsIn } from '../../base/via.js'
 import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
-import { createPurchase } from './buy.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
+import { createPurchase } from './fulfilment.js'
 import { listPurchases, readPurchase } from './receipt.js'
 
 const refusals = [
@@ -43,7 +42,6 @@ export const purchaseRoutes = defineRoutes('purchases', {
       return createPurchase(order, service, storeAnswer)
     },
   }),
-
   listPurchases: route({
     summary: 'List what the caller bought or sold, newest first, without the delivered content.',
     ...listed,
@@ -54,7 +52,6 @@ export const purchaseRoutes = defineRoutes('purchases', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, service) => listPurchases(tx, principal.owner, query, service),
   }),
-
   readPurchase: route({
     summary: 'Read a receipt as its buyer or seller. Only the buyer sees the delivered content.',
     ...listed,

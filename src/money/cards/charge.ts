@@ -10,7 +10,7 @@ import { attemptsOf, checkRate, countRate, type RateLimit, uncountRate } from '.
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
-import { hasReserved } from '../ledger/reservation.js'
+import { hasReserved } from '../ledger/movement.js'
 
 /** Runs once, when the result is known, in the transaction that records it. */
 type Settle<Result> = (tx: Writer, ended: { id: number; result: Result }, service: ServiceContext) => Promise<void>
@@ -112,10 +112,7 @@ export const chargeNow = (
       return undefined
     })
 
-/**
- * Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be
- * charged. `failed` and `unknown` are the details.
- */
+/** Says why a card did not pay: `card_declined`, or `processor_failed`, whose `outcome` says whether it may still be charged. */
 export function unchargedProblem(
   result: ChargeResult | undefined,
   told: { isPending: boolean; failed: string; unknown: string; fields?: ProblemFields },

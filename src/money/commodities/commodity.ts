@@ -1,15 +1,14 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
+import type { ProblemFields } from '../../base/problem-fields.js'
 import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
-import { getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestFirst } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { getOrNotFound, newestFirst, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
-import { toAmount, toUnits } from '../ledger/amount.js'
+import { type DigitalQuantityRow, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
+import { formatAmount, toAmount, toUnits } from '../ledger/amount.js'
 import { twins } from '../twins/twin.js'
 
 /** Something that a seller sells. The id is its hash. */
@@ -153,4 +152,29 @@ export async function listCommodities(
   const shown = []
   for (const row of rows) shown.push(await showCommodity(read, row))
   return { commodities: shown, next }
+}
+
+/** The price that the payer saw, and its digital quantity. Absent fields are not compared. */
+export interface PriceQuote {
+  /** In the digital quantity: a number or decimal digits. */
+  readonly price?: number | string | undefined
+  readonly dq?: string | undefined
+}
+
+/** The price that is charged now. */
+export interface CurrentPrice {
+  readonly quantity: DigitalQuantityRow
+  /** Smallest units. */
+  readonly amount: bigint
+}
+
+/** Checks that the price is the one that the payer saw. Throws `price_changed` with the current `{price, dq}` and `fields`. */
+export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: ProblemFields = {}): void {
+  const { quantity, amount } = present
+  const price = toAmount(amount, quantity.decimals)
+  const isSame =
+    (seen.price === undefined || Number(seen.price) === price) && [undefined, quantity.id].includes(seen.dq)
+  if (isSame) return
+  const detail = `It now costs ${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}.`
+  throw problem('price_changed', { detail, fields: { ...fields, price, dq: quantity.id } })
 }

@@ -40,7 +40,6 @@ export const commodityRoutes = defineRoutes('commodities', {
     write: (tx, { body: { twin_id, ...body }, principal }, service) =>
       createCommodity(tx, { ...body, twinId: twin_id, owner: principal.owner, at: service.clock.now() }, service),
   }),
-
   readCommodity: route({
     summary: 'Read a commodity. With `embed=true`, also get the HTML of a payment button.',
     evidence: { v4: 'observed', v2: 'documented' },
@@ -58,7 +57,6 @@ export const commodityRoutes = defineRoutes('commodities', {
       return query.embed ? { ...shown, embed: buttonHtml(baseUrl, shown.hash) } : shown
     },
   }),
-
   updatePayback: route({
     summary: 'Turn on or off that the seller pays the price of a commodity to users, in return for their consent.',
     evidence: 'designed',
@@ -73,7 +71,6 @@ export const commodityRoutes = defineRoutes('commodities', {
     write: (tx, { params, body, principal }, service) =>
       updatePayback(tx, { ...params, ...body, owner: principal.owner, at: service.clock.now() }, service),
   }),
-
   listCommodities: route({
     summary: "List the caller's commodities, newest first.",
     evidence: 'designed',

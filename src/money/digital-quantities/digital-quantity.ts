@@ -1,6 +1,6 @@
-import { contentHash } from '../../base/hash.js'
 import { problem } from '../../base/problem.js'
-import type { ReadOnce } from '../../storage/read-once.js'
+import { contentHash } from '../../base/secrets.js'
+import type { ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { formatAmount } from '../ledger/amount.js'
 

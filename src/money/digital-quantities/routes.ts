@@ -33,7 +33,6 @@ export const digitalQuantityRoutes = defineRoutes('digital quantities', {
       return { digital_quantities: rows.map(({ id }) => id), metadata: Object.fromEntries(metadata) }
     },
   }),
-
   listTwinQuantities: route({
     summary: "List the hashes of the digital quantities that the service's twins accept.",
     evidence: 'named',

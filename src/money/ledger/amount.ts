@@ -26,9 +26,7 @@ export function toUnits(amount: number, decimals: number): bigint {
   return units
 }
 
-/**
- * Converts smallest units to a JSON number: the nearest double. Up to 2^52 units, it converts back to the same count.
- */
+/** Converts smallest units to the nearest JSON number. Up to 2^52 units, it converts back to the same count. */
 export function toAmount(units: bigint | string, decimals: number): number {
   const text = BigInt(units).toString()
   return Number(`${text}e-${decimals}`)

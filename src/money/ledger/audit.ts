@@ -10,9 +10,17 @@ import {
   STRAY_ENTRY,
   unitsOf,
 } from './audit-rules.js'
-import { type BalanceRow, balanceId, balances } from './balance.js'
-import { type EntryRow, entries, type MovementRow, movements } from './movement.js'
-import { type ReservationRow, reservations } from './reservation.js'
+import {
+  type BalanceRow,
+  balanceId,
+  balances,
+  type EntryRow,
+  entries,
+  type MovementRow,
+  movements,
+  type ReservationRow,
+  reservations,
+} from './movement.js'
 
 /** The first rule of the ledger that is broken, and the rows that break it. */
 export interface BrokenRule {

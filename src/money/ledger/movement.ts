@@ -1,7 +1,54 @@
 import { problem } from '../../base/problem.js'
+import { getExisting } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { type BalanceRow, balanceId, balanceOf, balances, emptyBalance, spendable, unheld } from './balance.js'
-import { checkIssuable } from './reservation.js'
+import { MAX_UNITS } from './amount.js'
+
+/** What a twin has of one digital quantity. It can spend `amount` minus `held`. */
+export interface BalanceRow {
+  readonly id: string
+  readonly twin_id: number
+  readonly dq: string
+  /** Smallest units: the sum of the twin's entries. */
+  readonly amount: string
+  /** Smallest units of `amount` that open holds set aside. */
+  readonly held: string
+  /** Only for an issuer: smallest units of supply that are kept free for cards that are being charged. Default: 0. */
+  readonly reserved?: string
+  /** While a history is imported into the twin: nothing of it counts before all of it is there. Absent otherwise. */
+  readonly importing?: true
+}
+
+export const balances = collection<BalanceRow>()(
+  'balances',
+  { byTwin: { fields: ['twin_id', 'dq'] } },
+  {
+    refs: { dq: 'digital_quantities', twin_id: 'twins' },
+    growth: { by: 'the service', bound: 'One for each twin and digital quantity in which it has received value.' },
+    retention: { forever: 'It is value.' },
+  },
+)
+
+export const balanceId = (twinId: number, dq: string): string => `${twinId}:${dq}`
+
+export const emptyBalance = (twinId: number, dq: string): BalanceRow => ({
+  id: balanceId(twinId, dq),
+  twin_id: twinId,
+  dq,
+  amount: '0',
+  held: '0',
+})
+
+export const balanceOf = async (tx: Reader, twinId: number, dq: string): Promise<BalanceRow> =>
+  (await tx.get(balances, balanceId(twinId, dq))) ?? emptyBalance(twinId, dq)
+
+/** Smallest units that the twin can spend now. None while a history is imported. */
+export const spendable = (balance: BalanceRow): bigint => (balance.importing ? 0n : unheld(balance))
+
+/** Smallest units that no hold sets aside, of an imported history too. */
+export const unheld = ({ amount, held }: BalanceRow): bigint => BigInt(amount) - BigInt(held)
+
+/** Smallest units of an issuer's supply that are kept free for cards that are being charged. */
+export const reserved = ({ reserved = '0' }: BalanceRow): bigint => BigInt(reserved)
 
 export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
 
@@ -121,10 +168,7 @@ export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
   return newMovement(tx, await tx.nextId('movements'), order, 'held')
 }
 
-/**
- * Gives a held amount to the payee. If the hold names no payee, the claimant gets it. Throws `same_twin` if the payer
- * claims it, and an Error if the movement is not held, so nothing posts twice.
- */
+/** Gives a held amount to its payee, or to the claimant. Throws `same_twin`, and an Error if it is not held: nothing posts twice. */
 export async function postHold(
   tx: Writer,
   movementId: number,
@@ -245,3 +289,75 @@ const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
   ...payer,
   held: String(BigInt(payer.held) - BigInt(amount)),
 })
+
+/** Supply that is kept free, so that what a card is charged for, or a binder brings, can surely be issued. */
+export interface ReservationRow {
+  /** The id of its payment. That of an import is a number of the same counter. */
+  readonly id: number
+  readonly dq: string
+  readonly issuer_twin_id: number
+  /** Smallest units, above zero. */
+  readonly amount: string
+  /** Whose limits the charge counts against. Null for an import. */
+  readonly maker: string | null
+}
+
+export const reservations = collection<ReservationRow>()(
+  'reservations',
+  { byMaker: { fields: ['maker'] } },
+  {
+    refs: { dq: 'digital_quantities', issuer_twin_id: 'twins' },
+    growth: { by: 'the service', bound: 'One for each card charge or import in progress.' },
+    retention: { until: 'the card was charged or declined, or the binder is imported' },
+  },
+)
+
+export interface Reserving {
+  readonly paymentId: number
+  readonly dq: string
+  readonly issuerTwinId: number
+  readonly amount: bigint
+  readonly maker: string | null
+}
+
+/** Whether someone's charges that have no outcome yet hold at least this many reservations. */
+export const hasReserved = async (tx: Reader, maker: string, many: number): Promise<boolean> =>
+  (await tx.find(reservations, { index: 'byMaker', prefix: [maker], limit: many })).length >= many
+
+/** Reserves supply. Throws `amount_invalid` if that much cannot be issued in addition to what is reserved already. */
+export async function reserveSupply(
+  tx: Writer,
+  { paymentId, dq, issuerTwinId, amount, maker }: Reserving,
+): Promise<void> {
+  const issuer = await balanceOf(tx, issuerTwinId, dq)
+  checkIssuable(issuer, amount)
+  tx.put(balances, { ...issuer, reserved: String(reserved(issuer) + amount) })
+  tx.put(reservations, { id: paymentId, dq, issuer_twin_id: issuerTwinId, amount: String(amount), maker })
+}
+
+/** Ends a payment's reservation, if it has one. */
+export async function releaseSupply(tx: Writer, paymentId: number): Promise<void> {
+  const row = await tx.get(reservations, paymentId)
+  if (!row) return
+  const issuer = await balanceOf(tx, row.issuer_twin_id, row.dq)
+  tx.put(balances, { ...issuer, reserved: String(reserved(issuer) - BigInt(row.amount)) })
+  tx.remove(reservations, paymentId)
+}
+
+/** Takes an amount out of a reservation, to issue it in the same transaction. The last one ends the reservation. */
+export async function drawSupply(tx: Writer, id: number, amount: bigint): Promise<void> {
+  const { dq, issuer_twin_id: issuerTwinId, amount: left, maker } = await getExisting(tx, reservations, id)
+  await releaseSupply(tx, id)
+  const rest = BigInt(left) - amount
+  if (rest > 0n) await reserveSupply(tx, { paymentId: id, dq, issuerTwinId, amount: rest, maker })
+}
+
+/** Checks that an issuer stays above -(2^53-1) units, with reservations. Throws `amount_invalid`. */
+export function checkIssuable(issuer: BalanceRow, amount: bigint): void {
+  if (spendable(issuer) - reserved(issuer) - amount >= -MAX_UNITS) return
+  throw problem('amount_invalid', { detail: 'It is more than can be issued now. Use a smaller amount.' })
+}
+
+export const ledgerFeature = {
+  collections: [balances, movements, entries, reservations],
+}

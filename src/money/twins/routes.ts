@@ -22,7 +22,6 @@ export const twinRoutes = defineRoutes('twins', {
     write: (tx, { body, principal }, service) =>
       createOwnTwin(tx, { owner: principal.owner, dq: body.dq, at: service.clock.now() }, service),
   }),
-
   createTwinNonce: route({
     summary: 'Create a nonce that proves control of a twin. It is valid for five minutes.',
     evidence: 'named',
@@ -39,7 +38,6 @@ export const twinRoutes = defineRoutes('twins', {
     write: (tx, { body, principal }, service) =>
       createTwinNonce(tx, { owner: principal.owner, hostname: body.hostname, at: service.clock.now() }, service),
   }),
-
   verifyTwinNonce: route({
     summary: "Verify and spend another party's twin nonce.",
     evidence: 'named',
@@ -53,7 +51,6 @@ export const twinRoutes = defineRoutes('twins', {
     idempotent: true,
     write: (tx, { body }, service) => verifyTwinNonce(tx, { ...body, at: service.clock.now() }, service),
   }),
-
   listTwins: route({
     summary: "List the caller's twins with keys and balances, newest first.",
     evidence: 'documented',
@@ -67,7 +64,6 @@ export const twinRoutes = defineRoutes('twins', {
     wholeList: 'twins',
     read: (tx, { query, principal }, service) => listTwins(tx, principal.owner, query, service),
   }),
-
   readTwin: route({
     summary:
       'Read a twin by hostname or id. Only the owner sees its key. A page with the public_secret sees its balances.',

@@ -1,15 +1,12 @@
-import { base64url } from '../../base/encoding.js'
-import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { digest, randomHex } from '../../base/secrets.js'
+import { base64url, contentHash, digest, randomHex } from '../../base/secrets.js'
 import { isCurrent, seconds } from '../../base/time.js'
 import type { FixedOptions, ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestFirst, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import {
   allQuantities,
@@ -21,7 +18,7 @@ import {
   recordQuantity,
 } from '../digital-quantities/digital-quantity.js'
 import { toAmount } from '../ledger/amount.js'
-import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/balance.js'
+import { type BalanceRow, balanceId, balances, emptyBalance, spendable } from '../ledger/movement.js'
 
 /** A wallet and merchant account in one. */
 export interface TwinRow {
@@ -109,10 +106,7 @@ export async function payingTwin(tx: Reader, owner: Owner, hostname?: string): P
   return twin
 }
 
-/**
- * Returns a twin of the owner, by hostname or numeric id. Throws `not_found`, and `not_owner` for the hostname of
- * someone else's twin. The id of someone else's twin is `not_found`.
- */
+/** The owner's twin, by hostname or id. Throws `not_found`, also for another's id, and `not_owner` for another's hostname. */
 export async function ownTwin(tx: Reader, owner: Owner, name: string): Promise<TwinRow> {
   const byId = /^\d{1,15}$/.test(name)
   const twin = byId ? await tx.get(twins, Number(name)) : await twinByHostname(tx, name)

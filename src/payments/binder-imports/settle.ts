@@ -7,13 +7,19 @@ import {
   digitalQuantities,
   quantityOf,
 } from '../../money/digital-quantities/digital-quantity.js'
-import { balanceOf, balances } from '../../money/ledger/balance.js'
-import { fundsFor, type MovementOrder, movementIds, postWith } from '../../money/ledger/movement.js'
-import { drawSupply, reserveSupply } from '../../money/ledger/reservation.js'
+import {
+  balanceOf,
+  balances,
+  drawSupply,
+  fundsFor,
+  type MovementOrder,
+  movementIds,
+  postWith,
+  reserveSupply,
+} from '../../money/ledger/movement.js'
 import { createQuantity, createTwin, type TwinContext, twinByHostname, twinNamed } from '../../money/twins/twin.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
-import { getExisting } from '../../storage/existing.js'
-import { allRows } from '../../storage/page.js'
+import { allRows, getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type BinderImportRow,
@@ -176,10 +182,7 @@ interface PlacedRow extends Pick<BinderRow, 'at' | 'action' | 'identity' | 'coun
   readonly value: { twinId: number; issuerTwinId: number; dq: string; units: bigint } | null
 }
 
-/**
- * Posts the rows of a piece, the oldest first. The issuer funds what counterparts pay, so each of them ends with what
- * the twin sent it. Returns how many stand-ins it created.
- */
+/** Posts the rows of a piece, the oldest first. The issuer funds what counterparts pay. Returns the number of new stand-ins. */
 async function postPiece(
   tx: Writer,
   { id: twinId, quantities, is_opened }: BinderImportRow,

@@ -5,8 +5,7 @@ import type { FlowClaims, FlowRun } from '../../jobs/flows/flow.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
-import { allRows } from '../../storage/page.js'
+import { allRows, getExisting } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import {
   type PaymentRow,

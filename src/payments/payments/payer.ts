@@ -98,9 +98,6 @@ export async function agentTwinOf(tx: Reader, agent: Agent): Promise<TwinRow> {
   throw problem('insufficient_funds', { detail: 'The user has no agent twin.' })
 }
 
-/**
- * The owner whose limits count what a payment causes. Anybody can send the publishable secret of an embed, so there it is
- * whoever granted the delegate.
- */
+/** The owner whose limits count what a payment causes: for an embed, whose secret is public, whoever granted the delegate. */
 export const bearerOf = (party: Party, payer: TwinRow): Owner =>
   party.kind === 'embed' ? payer.owner : ownerOfParty(party)

@@ -1,22 +1,24 @@
-import { base64url } from '../../base/encoding.js'
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { digest } from '../../base/secrets.js'
+import { base64url, digest } from '../../base/secrets.js'
 import { isAhead, seconds } from '../../base/time.js'
 import { actorOf } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
-import { type CommodityRow, commodityOf, ownCommodity } from '../../money/commodities/commodity.js'
-import { checkQuote, type PriceQuote } from '../../money/commodities/price-quote.js'
+import {
+  type CommodityRow,
+  checkQuote,
+  commodityOf,
+  ownCommodity,
+  type PriceQuote,
+} from '../../money/commodities/commodity.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
-import { getOrNotFound } from '../../storage/existing.js'
-import { newestFirst, newestOfAll, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { getOrNotFound, newestFirst, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
@@ -96,10 +98,7 @@ export interface PaymentOrder extends Omit<PayingCaller, 'approvalId'> {
   readonly at: number
 }
 
-/**
- * Pays for a commodity from the payer's twin to the seller's twin.
- * Throws `delegate_required`, `not_found`, `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws.
- */
+/** Pays for a commodity. Throws `payback_only`, `item_inactive`, `price_changed`, `insufficient_funds`, and what `spendPayer` throws. */
 export async function createPayment(
   tx: Writer,
   { hash, seen = {}, at, ...caller }: PaymentOrder,
@@ -221,10 +220,7 @@ export interface PaymentProof {
   readonly timestamp?: number | string | undefined
 }
 
-/**
- * Spends the nonce of a payment for the seller's commodity.
- * Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`.
- */
+/** Spends the nonce of a payment. Throws `not_found`, `not_owner`, `nonce_unknown`, `nonce_used`, `nonce_expired`. */
 export async function validatePayment(tx: Writer, proof: PaymentProof, at: number) {
   const commodity = await ownCommodity(tx, proof.seller, proof.hash)
   const payment = await findPayment(tx, commodity, proof)

@@ -73,7 +73,6 @@ export const paymentRoutes = defineRoutes('payments', {
       return createPayment(tx, { ...order, at: service.clock.now() }, service)
     },
   }),
-
   createPayback: route({
     summary:
       "Consent, and get a commodity's price from its seller. This works once. The answer contains the nonce that the seller validates.",
@@ -98,7 +97,6 @@ export const paymentRoutes = defineRoutes('payments', {
       return createPayback(tx, { ...order, at: service.clock.now() }, service)
     },
   }),
-
   validatePayment: route({
     summary: "Spend the nonce of a payment for one of the caller's commodities.",
     evidence: 'observed',
@@ -114,7 +112,6 @@ export const paymentRoutes = defineRoutes('payments', {
     write: (tx, { params, body, principal }, { clock }) =>
       validatePayment(tx, { ...params, ...body, seller: principal.owner }, clock.now()),
   }),
-
   readPaymentNonce: route({
     summary: 'Read the nonce of a payment without spending it.',
     evidence: 'observed',
@@ -137,7 +134,6 @@ export const paymentRoutes = defineRoutes('payments', {
     errors: ['not_found', 'not_owner'],
     read: (tx, { params, query, principal }) => readPaymentNonce(tx, { ...params, ...query, seller: principal.owner }),
   }),
-
   listPayments: route({
     summary: 'List the payments that the caller made or received, newest first.',
     evidence: 'designed',
@@ -150,7 +146,6 @@ export const paymentRoutes = defineRoutes('payments', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }) => listPayments(tx, principal.owner, query),
   }),
-
   readPayment: route({
     summary: 'Read a payment that the caller made or received.',
     evidence: 'designed',
@@ -163,7 +158,6 @@ export const paymentRoutes = defineRoutes('payments', {
     errors: ['not_found'],
     read: (tx, { params, principal }) => readPayment(tx, principal.owner, params.id),
   }),
-
   listCommodityTransactions: route({
     summary: "List the payments for one of the caller's commodities, newest first.",
     evidence: 'observed',

@@ -1,15 +1,22 @@
-import { contentHash } from '../../base/hash.js'
 import type { Owner } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { required } from '../../base/required.js'
+import { contentHash } from '../../base/secrets.js'
 import { type DelegateRow, delegates, hasValidHash } from '../../consent/personas/delegate.js'
 import { delegatesHeld } from '../../consent/personas/held-delegates.js'
 import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
-import { type BalanceRow, balances, spendable } from '../../money/ledger/balance.js'
-import { type EntryRow, entries, type MovementRow, movements } from '../../money/ledger/movement.js'
+import {
+  type BalanceRow,
+  balances,
+  type EntryRow,
+  entries,
+  type MovementRow,
+  movements,
+  spendable,
+} from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { keyIn } from '../../storage/key.js'
 import { allRows } from '../../storage/page.js'

@@ -60,7 +60,6 @@ export const statementRoutes = defineRoutes('twins', {
       return csvReply(binderColumns, records)
     },
   }),
-
   readInventory: route({
     summary: 'List what a twin holds now, as CSV or JSON.',
     evidence: 'named',

@@ -1,6 +1,5 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { Amount, ContentHash, PaymentMethodId, PaymentShape, z } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createTopup } from './topup.js'
 
 export const topupRoutes = defineRoutes('top-ups', {

@@ -3,10 +3,8 @@ import type { Owner } from '../../base/owner.js'
 import type { ChargeResult } from '../../base/ports.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
-import type { ServiceContext } from '../../http/context.js'
-import type { StoreAnswer } from '../../http/stored-answer.js'
-import { responsibleFor } from '../../identity/users/responsible.js'
-import { emailOf } from '../../identity/users/user.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
+import { emailOf, responsibleFor } from '../../identity/users/user.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { postCharge } from '../../jobs/outbox/outbox.js'
@@ -21,10 +19,9 @@ import {
 } from '../../money/cards/charge.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
-import { post } from '../../money/ledger/movement.js'
-import { releaseSupply, reserveSupply } from '../../money/ledger/reservation.js'
+import { post, releaseSupply, reserveSupply } from '../../money/ledger/movement.js'
 import { type BalanceUnit, ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
-import { getExisting } from '../../storage/existing.js'
+import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type PaymentRow, payments, recordPayment, recordPaymentEvent, showPayment } from '../payments/payment.js'
 
@@ -146,10 +143,7 @@ function chargeableUnits(amount: number, { decimals }: DigitalQuantityRow): bigi
   return units
 }
 
-/**
- * Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. Throws
- * `amount_invalid` while the supply is exhausted, if the migration of an older state could not reserve it.
- */
+/** Issues the charged amount from the reserved supply, or marks the payment as failed if the card was not charged. */
 export const settleTopup: SettleCharge = async (tx, { id, result }, { clock }) => {
   const payment = await tx.get(payments, id)
   if (payment?.status !== 'pending') return

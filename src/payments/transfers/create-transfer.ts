@@ -17,8 +17,7 @@ import { checkMail } from '../../identity/mail/send-mail.js'
 import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toUnits } from '../../money/ledger/amount.js'
-import { balanceOf, spendable } from '../../money/ledger/balance.js'
-import { post } from '../../money/ledger/movement.js'
+import { balanceOf, post, spendable } from '../../money/ledger/movement.js'
 import { primaryTwin, type TwinRow, twinNamed, twinNameIn } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -57,10 +56,7 @@ const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, { 
   return { userId, sessionId, action: 'transfer', detail: { payee: address, ...value, ...(memo !== null && { memo }) } }
 }
 
-/**
- * Sends value to a wallet, or holds it and invites the reader of an email that no user has proven. Spends the approval or
- * the second factor of exactly this transfer.
- */
+/** Sends value to a wallet, or invites the reader of an unproven email. Spends the right to exactly this transfer. */
 export async function createTransfer(
   tx: Writer,
   { right, at, ...order }: TransferOrder & { readonly right: TransferRight | undefined; readonly at: number },

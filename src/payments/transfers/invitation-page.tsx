@@ -9,7 +9,7 @@ import { AmountText, Form, GoOn, Quotation, SignInForms } from '../../http/pages
 import { findSession } from '../../identity/sessions/session.js'
 import { waitingCode } from '../../identity/sessions/sign-in-code.js'
 import { amountText } from '../../money/digital-quantities/digital-quantity.js'
-import { balanceOf, spendable } from '../../money/ledger/balance.js'
+import { balanceOf, spendable } from '../../money/ledger/movement.js'
 import { firstTwinOf } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Invitation, invitationOf, type TransferRow, transferStatus, transfers } from './transfer.js'

@@ -1,7 +1,6 @@
-import { ERRORS } from '../../base/route-errors.js'
 import { designed } from '../../http/fields/graded.js'
 import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { invitationFlow } from './invitation-page.js'
 import { cancelTransfer, claimTransfer, listTransfers, readTransfer } from './transfer.js'
@@ -50,7 +49,6 @@ export const transferRoutes = defineRoutes('transfers', {
       return make({ by: 'session', ...approved })
     },
   }),
-
   listTransfers: route({
     summary: 'List the transfers that the caller sent, received or can claim, newest first.',
     ...owned,
@@ -61,7 +59,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, { clock }) => listTransfers(tx, principal.owner, { ...query, at: clock.now() }),
   }),
-
   readTransfer: route({
     summary: 'Read a transfer that the caller sent, received or can claim.',
     ...owned,
@@ -72,7 +69,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['not_found'],
     read: (tx, { params, principal }, { clock }) => readTransfer(tx, principal.owner, params.id, clock.now()),
   }),
-
   claimTransfer: route({
     summary: "Claim an amount that was sent to the caller's email. Signing in with a mailed code claims it too.",
     ...owned,
@@ -85,7 +81,6 @@ export const transferRoutes = defineRoutes('transfers', {
     idempotent: true,
     write: (tx, { params, principal }, { clock }) => claimTransfer(tx, principal.id, params.id, clock.now()),
   }),
-
   cancelTransfer: route({
     summary: 'Cancel an invitation that nobody has claimed. The sender gets the amount back.',
     ...owned,
@@ -97,7 +92,6 @@ export const transferRoutes = defineRoutes('transfers', {
     idempotent: true,
     write: (tx, { params, principal }, { clock }) => cancelTransfer(tx, principal.owner, params.id, clock.now()),
   }),
-
   openInvitation: route({
     ...invitationPage,
     summary:
@@ -106,7 +100,6 @@ export const transferRoutes = defineRoutes('transfers', {
     errors: ['not_found', 'link_expired', 'transfer_expired', 'rejected', 'code_expired'],
     write: invitationFlow.open,
   }),
-
   answerInvitation: route({
     ...invitationPage,
     summary: 'Send a form of this page: request a code, or sign in with it and claim the amount.',

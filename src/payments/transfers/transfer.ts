@@ -1,26 +1,30 @@
-import { base64url } from '../../base/encoding.js'
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
-import { digest } from '../../base/secrets.js'
+import { base64url, digest } from '../../base/secrets.js'
 import { isPlainLine, revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { quoted, shownAddress, unlinked } from '../../base/text/quotation.js'
 import { isAhead, minuteText, seconds } from '../../base/time.js'
 import type { OnSignIn, ServiceContext } from '../../http/context.js'
 import { accounts, memberships, sellerName } from '../../identity/accounts/account.js'
 import { checkMail, sendMail } from '../../identity/mail/send-mail.js'
-import { responsibleFor } from '../../identity/users/responsible.js'
-import { emailOf, isProven, provenEmailOf, provenUserByEmail, type UserRow, users } from '../../identity/users/user.js'
+import {
+  emailOf,
+  isProven,
+  provenEmailOf,
+  provenUserByEmail,
+  responsibleFor,
+  type UserRow,
+  users,
+} from '../../identity/users/user.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { amountText, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { firstTwinOf, type TwinRow, twins } from '../../money/twins/twin.js'
-import { getExisting, getOrNotFound } from '../../storage/existing.js'
 import { countedDaily } from '../../storage/growth.js'
-import { newestOfAll, type PageBounds } from '../../storage/page.js'
-import { ReadOnce } from '../../storage/read-once.js'
+import { getExisting, getOrNotFound, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 

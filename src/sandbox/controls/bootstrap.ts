@@ -1,5 +1,5 @@
-import { load } from '../../base/load.js'
 import type { OutboxRow } from '../../base/message.js'
+import { load } from '../../base/parts.js'
 import type { Random } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { type Keyring, randomHex } from '../../base/secrets.js'

@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'

@@ -1,5 +1,5 @@
-import { load } from '../../base/load.js'
 import type { OutboxRow } from '../../base/message.js'
+import { load } from '../../base/parts.js'
 import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import {

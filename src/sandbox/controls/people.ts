@@ -9,7 +9,7 @@ import { pendingOf, type ShownRequest, showRequest } from '../../consent/second-
 import type { ServiceContext } from '../../http/context.js'
 import { newSessionId, signIn } from '../../identity/sessions/session.js'
 import { type ShownUser, users } from '../../identity/users/user.js'
-import { getOrNotFound } from '../../storage/existing.js'
+import { getOrNotFound } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { wrongField } from './shapes.js'
 

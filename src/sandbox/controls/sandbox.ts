@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import type { PhoneMode } from '../../consent/second-factor/phone.js'
 import type { ServiceContext } from '../../http/context.js'

@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'

@@ -1,5 +1,5 @@
 import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
-import { textLines } from '../../base/problem-page.js'
+import { textLines } from '../../base/problem-fields.js'
 import { callerExplainers } from './codes/callers.js'
 import { consentExplainers } from './codes/consent.js'
 import { controlExplainers } from './codes/controls.js'

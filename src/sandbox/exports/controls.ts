@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'

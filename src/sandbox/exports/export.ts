@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { visibleText } from '../../base/text/visible.js'
 import { VERSION } from '../../base/version.js'

@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { Storage, StorageUnavailable } from '../../storage/storage.js'

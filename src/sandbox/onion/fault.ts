@@ -1,5 +1,4 @@
-import type { OwnBytes } from '../../base/encoding.js'
-import type { Cards, Mailer, Push, Upstream } from '../../base/ports.js'
+import type { Cards, Mailer, OwnBytes, Push, Upstream } from '../../base/ports.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { StorageUnavailable } from '../../storage/storage.js'
 

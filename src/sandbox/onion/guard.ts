@@ -2,8 +2,8 @@ import { forwardedHeaders } from '../../base/forwarded-headers.js'
 import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../base/loopback.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { sameSecret } from '../../base/secrets.js'
+import { isForeign } from '../../http/caller.js'
 import type { FetchSource, RequestHeaders } from '../../http/incoming.js'
-import { isForeign } from '../../http/origin.js'
 import type { SandboxAccess } from './context.js'
 
 /** The parts of a request that a sandbox's guards check. */

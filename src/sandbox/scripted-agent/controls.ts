@@ -1,5 +1,4 @@
-import { load } from '../../base/load.js'
-import type { Parts } from '../../base/parts.js'
+import { load, type Parts } from '../../base/parts.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import type { Sandbox } from '../controls/sandbox.js'

@@ -1,4 +1,4 @@
-import { load } from '../../base/load.js'
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { Email, z } from '../../http/fields/schema.js'

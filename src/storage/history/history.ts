@@ -17,25 +17,16 @@ import type { WatchedStorage } from './watched-storage.js'
 
 /** What the commits of this process replaced, so that the state can be read as it was, and brought back. */
 export interface History {
-  /**
-   * The number of the last commit. Numbers grow with each commit, and may skip some. In the body of a write, it is the
-   * commit whose state the body reads.
-   */
+  /** The number of the last commit. In the body of a write, it is the commit whose state the body reads. */
   readonly last: number
   /**
    * Reads the state as it was after a commit. 0 is the state at the start of the process. Throws `StateForgotten` if
    * the history no longer reaches that far, also because another process has written since.
    */
   readAt<T>(commit: number, body: (tx: Reader) => Promise<T>): Promise<T>
-  /**
-   * Brings back the state after a commit, as a new commit. Counters stay, because a number is never used again. Throws
-   * `StateForgotten`.
-   */
+  /** Brings back the state after a commit, as a new commit. Counters stay. Throws `StateForgotten`. */
   rewindTo(commit: number): Promise<void>
-  /**
-   * Brings a copy of the stored state back to a commit, in a transaction of the copy. Throws `StateForgotten`, also if the
-   * whole state was replaced since then.
-   */
+  /** Brings a copy of the stored state back to a commit. Throws `StateForgotten`, also if the whole state was replaced. */
   rewindCopy(commit: number, tx: Pick<Writer, 'put' | 'remove'>): void
   /** Forgets the states before the one after a commit, now or soon: nobody will ask for them. */
   forgetBefore(commit: number): void
@@ -134,10 +125,7 @@ export class CommitHistory implements History {
     return then
   }
 
-  /**
-   * The commits that followed one: those until the first import, and the state that this replaced. Throws
-   * `StateForgotten`.
-   */
+  /** The commits that followed one until the first import, and the state that this replaced. Throws `StateForgotten`. */
   #since(commit: number): { readonly before: readonly PastCommit[]; readonly former: FormerState | undefined } {
     if (commit < this.#first || commit > this.#last) throw new StateForgotten(this.#first)
     const since = this.#commits.slice(this.#commits.findLastIndex(({ number }) => number <= commit) + 1)

@@ -7,10 +7,7 @@ import { ignore } from '../unknown.js'
 /** A storage that tells what each commit replaced. */
 export type WatchedStorage = Storage & Required<Pick<Storage, 'watchCommits'>>
 
-/**
- * Lets any storage tell what its commits replaced, by reading it before. A write that fails after its body may have been
- * told: what it replaced is what is still stored.
- */
+/** Lets any storage tell what its commits replaced, by reading it before. */
 export const watchedStorage = (storage: Storage): WatchedStorage =>
   knowsReplaced(storage) ? storage : new ReadingStorage(storage).storage
 

@@ -9,10 +9,7 @@ export interface Migration {
   readonly to: number
   /** What it does, as a sentence for people. */
   readonly what: string
-  /**
-   * Reads rows as an older release stored them, and puts them as the schema `to` has them. It runs in one transaction,
-   * perhaps more than once, so it touches nothing but `tx`. It has no key: it can't read encrypted fields.
-   */
+  /** Puts rows of an older release as the schema `to` has them. May run more than once. It has no key for encrypted fields. */
   migrate(tx: Writer): Promise<void>
 }
 
@@ -47,10 +44,7 @@ export class SchemaNewer extends StorageUnavailable {
   }
 }
 
-/**
- * The migrations that a state of this schema still needs, in order. `what` names the state in the error. Throws
- * `SchemaNewer`.
- */
+/** The migrations that a state of this schema still needs, in order. `what` names it in the error. Throws `SchemaNewer`. */
 export async function pendingMigrations(
   { current, migrations }: SchemaHistory,
   { schema, what }: { readonly schema: number; readonly what: string },
@@ -61,10 +55,7 @@ export async function pendingMigrations(
   return all.filter(({ to }) => to > schema)
 }
 
-/**
- * Runs migrations over tables that nobody else uses yet, each in its own transaction. If one throws, discard the
- * tables.
- */
+/** Runs migrations, each in its own transaction, over tables that nobody else uses. If one throws, discard the tables. */
 export async function migrateTables(tables: Tables, migrations: readonly Migration[]): Promise<void> {
   for (const { migrate } of migrations) {
     const tx = new Transaction(tables)
@@ -75,10 +66,7 @@ export async function migrateTables(tables: Tables, migrations: readonly Migrati
   }
 }
 
-/**
- * Returns a state in the current schema. Does not change the given one. Throws `SchemaNewer`, and a TypeError if the
- * document is not a state.
- */
+/** Returns a state in the current schema, and does not change the given one. Throws `SchemaNewer`, and a TypeError. */
 export async function migrateState(
   state: State,
   history: SchemaHistory,

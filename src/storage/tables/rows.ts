@@ -86,9 +86,7 @@ export class Rows<R extends Row> {
     return numbered.concat(named).sort(byId)
   }
 
-  /**
-   * Rows whose id is a number of the chunks, in order, strictly past `after`. Rows that are named are not among them.
-   */
+  /** Rows whose id is a number of the chunks, in order, strictly past `after`. */
   *numbered(after: number | undefined, reverse: boolean): Generator<R> {
     const from = after === undefined ? undefined : after - this.#first
     if (reverse) {
@@ -172,10 +170,7 @@ const REMOVED = Symbol('removed')
 
 type Layer<K, V> = Map<K, V | typeof REMOVED>
 
-/**
- * A map whose copies share what they hold. Each layer replaces parts of those before it. Only the newest one is written,
- * and a map that was never copied has no other.
- */
+/** A map whose copies share what they hold. Each layer replaces parts of those before, and only the newest is written. */
 export class LayeredMap<K, V> {
   #own: Layer<K, V> = new Map()
   /** The oldest first. Nothing changes them. */

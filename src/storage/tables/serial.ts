@@ -61,10 +61,7 @@ class Landings {
     )
   }
 
-  /**
-   * Takes failed commits out of the tables again, with those that followed them: they have read what failed. Call it
-   * between transactions. `isFailing` says that the log refuses commits, so none of these will become durable.
-   */
+  /** Takes failed commits, and those that have read them, out of the tables again. `isFailing`: the log refuses commits. */
   undoFailed(isFailing: boolean): void {
     if (this.#groups.length === 0 || !(this.#hasFailed || isFailing)) return
     for (const { replaced } of this.#groups.toReversed())
@@ -78,10 +75,7 @@ class Landings {
 export interface CommitLog {
   /** Why no commit can be stored now. Undefined while all is well. */
   readonly fault: StorageUnavailable | undefined
-  /**
-   * Stores what memory does not hold, such as long fields, and returns the rows as memory holds them. Throws
-   * `StorageUnavailable`.
-   */
+  /** Stores what memory does not hold, such as long fields. Returns the rows as memory holds them. Throws `StorageUnavailable`. */
   prepare(changes: readonly Changes[]): readonly Changes[]
   /**
    * Appends a commit, in the order of the calls. Resolves when it is durable. Rejects with `StorageUnavailable` if it
@@ -89,10 +83,7 @@ export interface CommitLog {
    * appends nothing, while there is a fault.
    */
   append(commit: Commit): Promise<void>
-  /**
-   * The tables hold a different state. Resolves when that is durable. Rejects with `StorageUnavailable` if the log keeps
-   * the former one, and with `OutcomeUnknown` if it has the new one and a crash may undo that.
-   */
+  /** Resolves when a different state is durable. Rejects with `StorageUnavailable` (the log has the former) or `OutcomeUnknown`. */
   replaced(): Promise<void>
   /** Tries to store commits again after a fault. Rejects with `StorageUnavailable`. */
   recover(): Promise<void>

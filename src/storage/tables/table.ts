@@ -9,10 +9,7 @@ const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
 
 const NODE_SIZE = 32
 
-/**
- * The rows of one collection. A tree is built when its index is first read, so an index that nobody reads costs
- * nothing, and a state loads without building any. Unique keys are built at the first check.
- */
+/** The rows of one collection. Its trees are built when their index is first read, and unique keys at the first check. */
 export class Table {
   readonly rows: Rows<Row>
   #trees = new Map<string, Tree<Row>>()
@@ -65,9 +62,7 @@ export class Table {
     return old
   }
 
-  /**
-   * Throws if landing these rows would put two under one unique key. A row that is removed or changed frees its key.
-   */
+  /** Throws if these rows would put two under one unique key. A row that is removed or changed frees its key. */
   check(collection: AnyCollection, rows: ReadonlyMap<Key, Row | null>): void {
     if (!this.#isUniqueKnown) this.knowUniqueKeys(collection)
     for (const keys of this.#unique.values()) keys.check(rows)

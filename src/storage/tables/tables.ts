@@ -16,10 +16,7 @@ export class Tables implements CommittedReader {
     if (state) this.load(state)
   }
 
-  /**
-   * The tables of rows that were checked one by one when they were read. Throws a TypeError if two of a collection have
-   * one id.
-   */
+  /** The tables of rows that were checked when they were read. Throws a TypeError if two of a collection have one id. */
   static ofChecked({ counters, rows }: State): Tables {
     const tables = new Tables()
     for (const [name, last] of Object.entries(counters)) tables.setCounter(name, last)
@@ -111,10 +108,7 @@ export class Tables implements CommittedReader {
     return replaced
   }
 
-  /**
-   * Puts back what commits replaced. Give the last commit first. Numbers of counters stay used, and the next commit
-   * holds all of them.
-   */
+  /** Puts back what commits replaced, the last commit first. Numbers stay used, and the next commit holds all counters. */
   undo(replaced: readonly ReplacedRow[]): void {
     for (const { collection, id, row } of replaced.toReversed()) this.#writable(collection.name).set(id, row ?? null)
     for (const [name, last] of this.#counters) this.#moved.set(name, last)
@@ -146,10 +140,7 @@ export class Tables implements CommittedReader {
     for (const collection of collections) this.#tables.get(collection.name)?.knowUniqueKeys(collection)
   }
 
-  /**
-   * The current state, with the collections and their rows in order. It shares the rows, so it is cheap, and later
-   * writes don't change it.
-   */
+  /** The current state, with collections and rows in order. It shares the rows, and later writes don't change it. */
   state(): State & { rows: Record<string, Row[]> } {
     const rows: Record<string, Row[]> = {}
     for (const [name, table] of [...this.#tables].sort(([a], [b]) => compareParts(a, b)))
@@ -157,10 +148,7 @@ export class Tables implements CommittedReader {
     return { counters: this.counters(), rows }
   }
 
-  /**
-   * Replaces the state. Throws a TypeError, and changes nothing, if the document is not a state. Returns the former
-   * state, and a function that brings it back.
-   */
+  /** Replaces the state. Throws a TypeError for what is none. Returns the former one, and a function that brings it back. */
   load(state: unknown): { readonly former: Tables; undo(): void } {
     assertState(state)
     const [tables, counters] = [this.#tables, this.#counters]

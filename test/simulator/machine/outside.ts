@@ -11,7 +11,7 @@ import type {
   Upstream,
   UpstreamRequest,
 } from '../../../src/base/ports.js'
-import { testProcessor } from '../../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../../src/money/cards/test-values.js'
 import type { Sightings } from '../properties/sightings.js'
 import type { Draws } from './draws.js'
 import type { Timeline } from './timeline.js'

@@ -70,7 +70,6 @@ const ports = 'src/base/ports.ts'
 const routeWords = [
   'context.ts',
   'limits.ts',
-  'stored-answer.ts',
   'route.ts',
   'fields/graded.ts',
   'fields/schema.ts',
@@ -95,7 +94,6 @@ const nounWords = [
   'limits.ts',
   'around.ts',
   'change-tracking.ts',
-  'stored-answer.ts',
   'fields/schema.ts',
   'fields/graded.ts',
   'fields/marks.ts',

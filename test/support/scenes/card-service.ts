@@ -2,7 +2,7 @@ import { afterEach } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { systemAlarm } from '../../../src/base/ports.js'
 import { type Alarm, type Cards, createService, type Service, type ServiceOptions } from '../../../src/index.js'
-import { testProcessor } from '../../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../../src/money/cards/test-values.js'
 import type { Storage } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../api.js'
 

@@ -1,5 +1,5 @@
-import { canonicalJson } from '../../../base/hash.js'
 import { problem } from '../../../base/problem.js'
+import { canonicalJson } from '../../../base/secrets.js'
 import { Amount, ApprovalShape, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
 import { isObject } from '../../../storage/unknown.js'
 import { applyAccountChange } from '../../agents/changes/apply.js'

@@ -1,7 +1,6 @@
 import { CartShape, QuotedLines, z } from '../../../http/fields/schema.js'
 import { type CartPlace, carts, createCart, holderOf, ownCart } from '../../../market/carts/cart.js'
-import { addCartItem, deleteCartItem } from '../../../market/carts/line.js'
-import { payCart, showCart } from '../../../market/carts/pay.js'
+import { addCartItem, deleteCartItem, payCart, showCart } from '../../../market/carts/pay.js'
 import { givenApproval } from './given-approval.js'
 import { countSales } from './sales.js'
 import { approvalId, cartId, count, itemArguments, itemId, type ToolCall, tool } from './tool.js'

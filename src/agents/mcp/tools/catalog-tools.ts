@@ -2,7 +2,7 @@ import { Amount, CheckoutShape, Email, ItemShape, ReceiptShape, Time, timeOf, z 
 import { listCatalogItems } from '../../../market/catalog/search.js'
 import { createCheckout } from '../../../market/checkout/checkout.js'
 import { checkouts } from '../../../market/checkout/checkout-row.js'
-import { createPurchase } from '../../../market/purchases/buy.js'
+import { createPurchase } from '../../../market/purchases/fulfilment.js'
 import { listPurchases, readPurchase } from '../../../market/purchases/receipt.js'
 import { givenApproval } from './given-approval.js'
 import { countSales } from './sales.js'

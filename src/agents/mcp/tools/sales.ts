@@ -1,5 +1,5 @@
 import { Problem, problem } from '../../../base/problem.js'
-import { countMcpCall } from '../../../market/plans/usage.js'
+import { countMcpCall } from '../../../market/plans/plan.js'
 import type { Admission } from '../../../market/purchases/purchase.js'
 import type { McpVisit } from './visit.js'
 

@@ -1,7 +1,7 @@
 import { Problem, problem } from '../../../base/problem.js'
 import { checkHops } from '../../../base/via.js'
 import type { CallSource, ServiceContext } from '../../../http/context.js'
-import { networkAt } from '../../../identity/users/responsible.js'
+import { networkAt } from '../../../identity/users/user.js'
 import { isRateReached, type RateLimit, spendRate } from '../../../jobs/rates/rate.js'
 import { callUpstream, readWhole, UpstreamFailure } from '../../../jobs/upstream/call.js'
 import { checkUpstreamUrl } from '../../../jobs/upstream/policy.js'

@@ -1,6 +1,5 @@
-import type { Weight } from './characters.js'
 import type { Font } from './font.js'
-import { type GlyphRun, plainText, type Typeface } from './typeface.js'
+import { type GlyphRun, plainText, type Typeface, type Weight } from './typeface.js'
 
 /** A4, in points. */
 export const PAGE = { width: 595, height: 842, margin: 56 } as const
@@ -18,10 +17,7 @@ interface PlacedText extends TextStyle {
   readonly right?: boolean
 }
 
-/**
- * Writes a PDF document of text and lines on A4 pages, from top to bottom. It uses Helvetica, which every reader has.
- * Lines with other letters use embedded subsets of fonts.
- */
+/** A PDF document of text and lines on A4 pages, from top to bottom, in Helvetica and embedded subsets of fonts. */
 export class PdfDocument {
   readonly #pages = ['']
   /** Baseline of the last line of text, in points from the bottom. */

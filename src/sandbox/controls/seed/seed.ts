@@ -1,10 +1,10 @@
-import { load } from '../../../base/load.js'
 import type { Owner } from '../../../base/owner.js'
+import { load } from '../../../base/parts.js'
 import { problem } from '../../../base/problem.js'
 import { normalEmail } from '../../../base/text/email.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret, createAccount } from '../../../identity/accounts/account.js'
-import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/client.js'
+import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/token.js'
 import { createUser, userByEmail } from '../../../identity/users/user.js'
 import type { ShownItem } from '../../../market/catalog/item.js'
 import { commodities, createCommodity, type ShownCommodity } from '../../../money/commodities/commodity.js'
@@ -15,8 +15,7 @@ import {
   quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
 import { toAmount, toUnits } from '../../../money/ledger/amount.js'
-import { balanceOf, spendable } from '../../../money/ledger/balance.js'
-import { post } from '../../../money/ledger/movement.js'
+import { balanceOf, post, spendable } from '../../../money/ledger/movement.js'
 import {
   createQuantity,
   createTwin,

@@ -1,7 +1,7 @@
 import { parsedUrl } from '../../../base/text/foreign-url.js'
 import { rates } from '../../../jobs/rates/rate.js'
 import { webhooks } from '../../../jobs/webhooks/webhook-row.js'
-import { reservations } from '../../../money/ledger/reservation.js'
+import { reservations } from '../../../money/ledger/movement.js'
 import type { Fix } from '../facts/explanation.js'
 import { itemIn } from '../facts/price.js'
 import type { Explainers, RefusedRequest } from '../facts/refused-request.js'

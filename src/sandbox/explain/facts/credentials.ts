@@ -1,5 +1,5 @@
 import { memberships } from '../../../identity/accounts/account.js'
-import { clients } from '../../../identity/tokens/client.js'
+import { clients } from '../../../identity/tokens/token.js'
 import { type UserRow, userByEmail, users } from '../../../identity/users/user.js'
 import type { Fix } from './explanation.js'
 import type { RefusedRequest } from './refused-request.js'

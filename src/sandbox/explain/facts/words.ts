@@ -3,7 +3,7 @@ import { accounts } from '../../../identity/accounts/account.js'
 import { users } from '../../../identity/users/user.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { formatAmount, toAmount } from '../../../money/ledger/amount.js'
-import { balanceOf, spendable } from '../../../money/ledger/balance.js'
+import { balanceOf, spendable } from '../../../money/ledger/movement.js'
 import type { TwinRow } from '../../../money/twins/twin.js'
 import type { Reader } from '../../../storage/storage.js'
 

@@ -1,7 +1,6 @@
 import { digest, type Keyring, keyring, randomHex } from '../../../base/secrets.js'
 import type { ServiceContext } from '../../../http/context.js'
-import { clients, userClientSecret } from '../../../identity/tokens/client.js'
-import { tokens } from '../../../identity/tokens/token.js'
+import { clients, tokens, userClientSecret } from '../../../identity/tokens/token.js'
 import { StateForgotten } from '../../../storage/history/history.js'
 import { stateText } from '../../../storage/state.js'
 import type { Row, State, Storage } from '../../../storage/storage.js'

@@ -1,6 +1,6 @@
 import { memoryStorage } from '../../../../adapters/storage/memory.js'
 import { systemAlarm } from '../../../../src/base/ports.js'
-import { testProcessor } from '../../../../src/money/cards/test-processor.js'
+import { testProcessor } from '../../../../src/money/cards/test-values.js'
 import type { Storage } from '../../../../src/storage/storage.js'
 import type { Answer, Call, CallOptions } from '../../../support/api.js'
 import { anotherAgent } from '../../../support/scenes/approvals.js'

@@ -1,5 +1,0 @@
-import { idempotency } from './idempotency.js'
-
-export const idempotencyFeature = {
-  collections: [idempotency],
-}

@@ -1,4 +1,0 @@
-import { subscriptions } from './subscription.js'
-import { mcpUsages } from './usage.js'
-
-export const planFeature = { collections: [subscriptions, mcpUsages] }

@@ -1,7 +1,0 @@
-import { balances } from './balance.js'
-import { entries, movements } from './movement.js'
-import { reservations } from './reservation.js'
-
-export const ledgerFeature = {
-  collections: [balances, movements, entries, reservations],
-}
