@@ -318,10 +318,7 @@ const claimIn = ({ id, claim }: OutboxRow): string => required(claim, `the claim
 
 const NONE: ReadonlySet<string> = new Set()
 
-interface Failure {
-  readonly message: OutboxRow
-  readonly cause: unknown
-}
+type Failure = { readonly message: OutboxRow; readonly cause: unknown }
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */
 async function recordAll(tx: Writer, outcomes: readonly Outcome[]): Promise<Failure[]> {

@@ -8,11 +8,7 @@ import { type RateLimit, spendRate, uncountRate } from '../rates/rate.js'
 const ASKED: RateLimit = { kind: 'asked', most: 5, windowMs: 15 * 60_000, code: 'too_many_mails' }
 
 /** An authentication request that is limited. `asker`: `user:1`, a page, or the sign-in on a new browser. */
-export interface LimitedRequest {
-  readonly asker: string
-  readonly userId: number
-  readonly at: number
-}
+export type LimitedRequest = { readonly asker: string; readonly userId: number; readonly at: number }
 
 /** Counts a request. Throws `too_many_mails`. */
 export const spendRequest = (tx: Writer, asking: LimitedRequest): Promise<void> =>

@@ -57,10 +57,7 @@ async function handOut(tx: Writer, service: HandingOut): Promise<HandedOut> {
   return { posted, mayBeMore: rows.length === EVENTS_PER_TRANSACTION }
 }
 
-interface Recipient {
-  readonly webhook: WebhookRow
-  readonly event: EventRow
-}
+type Recipient = { readonly webhook: WebhookRow; readonly event: EventRow }
 
 /** Who gets which event, in the order of the events. */
 async function recipientsOf(tx: Reader, rows: readonly EventRow[]): Promise<Recipient[]> {

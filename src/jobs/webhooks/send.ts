@@ -35,10 +35,7 @@ export type OnDisabled = (
   ended: { readonly reason: DisabledReason; readonly baseUrl: string; readonly at: number },
 ) => Promise<void>
 
-interface Delivering {
-  readonly webhook: WebhookRow
-  readonly delivery: WebhookDeliveryRow
-}
+type Delivering = { readonly webhook: WebhookRow; readonly delivery: WebhookDeliveryRow }
 
 /** Delivers events to webhooks, signed. A failure is a result like others, so that each try is listed. */
 export const webhookDeliveryHandlerWith = (

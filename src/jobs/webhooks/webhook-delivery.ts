@@ -67,11 +67,7 @@ function showDelivery(delivery: WebhookDeliveryRow, webhook: WebhookRow, message
   }
 }
 
-interface Listing {
-  readonly accountId: number
-  readonly limit?: number | undefined
-  readonly after?: number | undefined
-}
+type Listing = { readonly accountId: number; readonly limit?: number | undefined; readonly after?: number | undefined }
 
 /** A page of a webhook's deliveries, newest first. Throws `not_found`, `cursor_invalid`. */
 export async function listWebhookDeliveries(tx: Reader, id: number, { accountId, ...page }: Listing) {
@@ -84,10 +80,7 @@ export async function listWebhookDeliveries(tx: Reader, id: number, { accountId,
   return { deliveries: rows.map((row, i) => showDelivery(row, webhook, messages[i])), next }
 }
 
-interface Acting {
-  readonly accountId: number
-  readonly at: number
-}
+type Acting = { readonly accountId: number; readonly at: number }
 
 /** Sends an event of the type `webhook.test` to a webhook, once. Throws `not_found`, `webhook_disabled`. */
 export async function testWebhook(

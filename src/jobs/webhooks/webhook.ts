@@ -53,10 +53,7 @@ interface WebhookFields {
   readonly description?: string | null | undefined
 }
 
-interface Acting {
-  readonly accountId: number
-  readonly at: number
-}
+type Acting = { readonly accountId: number; readonly at: number }
 
 /** Creates a webhook. Throws `upstream_refused`, `field_invalid`, `too_many_webhooks`. */
 export async function createWebhook(
