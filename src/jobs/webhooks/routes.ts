@@ -5,13 +5,15 @@ import { signatureKinds } from './signature.js'
 import {
   createWebhook,
   deleteWebhook,
+  listWebhookDeliveries,
   listWebhooks,
   ownWebhook,
+  redeliverWebhook,
   rotateWebhook,
   showWebhook,
+  testWebhook,
   updateWebhook,
 } from './webhook.js'
-import { listWebhookDeliveries, redeliverWebhook, testWebhook } from './webhook-delivery.js'
 
 const fields = {
   url: z.string().check(z.maxLength(2048)),

@@ -9,8 +9,7 @@ import type { DeliveryHandler } from '../outbox/delivery.js'
 import { callUpstream, UpstreamFailure } from '../upstream/call.js'
 import { checkUpstreamUrl } from '../upstream/policy.js'
 import { signatureHeaders } from './signature.js'
-import { currentSecrets, disableWebhook } from './webhook.js'
-import { isWanted } from './webhook-delivery.js'
+import { currentSecrets, disableWebhook, isWanted } from './webhook.js'
 import {
   type DisabledReason,
   type WebhookDeliveryRow,
