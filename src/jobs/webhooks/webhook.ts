@@ -323,14 +323,8 @@ export async function redeliverWebhook(
   const outboxId = await tx.nextId('outbox')
   const again: WebhookDeliveryRow = { ...delivery, status: 'pending', term: webhook.term, outbox_id: outboxId }
   tx.put(webhookDeliveries, again)
-  postWebhook(tx, outboxId, {
-    webhookId: id,
-    deliveryId,
-    accountId: webhook.account_id,
-    url: webhook.url,
-    type: delivery.type,
-    at,
-  })
+  const { account_id, url } = webhook
+  postWebhook(tx, outboxId, { webhookId: id, deliveryId, accountId: account_id, url, type: delivery.type, at })
   return showDelivery(again, webhook, await tx.get(outbox, outboxId))
 }
 
