@@ -40,25 +40,10 @@ const limit = z.optional(z.number().check(z.minimum(0)))
 const count = z.int().check(z.minimum(0))
 
 const limits: Readonly<Record<keyof Limits, typeof limit>> = {
-  bodyBytes: limit,
-  bodiesBytes: limit,
-  snapshotBytes: limit,
-  binderBytes: limit,
-  nonceSeconds: limit,
-  upstreamMs: limit,
-  upstreamBytes: limit,
-  cardAmount: limit,
-  cardMs: limit,
-  closeMs: limit,
-  queue: limit,
-  codes: limit,
-  freeCalls: limit,
-  eventDays: limit,
-  answerDays: limit,
-  outboxDays: limit,
-  outboxMessages: limit,
-  newPerDay: limit,
-  storedBytesPerDay: limit,
+  ...{ bodyBytes: limit, bodiesBytes: limit, snapshotBytes: limit, binderBytes: limit, nonceSeconds: limit },
+  ...{ upstreamMs: limit, upstreamBytes: limit, cardAmount: limit, cardMs: limit, closeMs: limit },
+  ...{ queue: limit, codes: limit, freeCalls: limit, eventDays: limit, answerDays: limit, outboxDays: limit },
+  ...{ outboxMessages: limit, newPerDay: limit, storedBytesPerDay: limit },
 }
 
 /** Every option that a user can give, in JavaScript or to the command line. */
@@ -120,17 +105,8 @@ export const options = {
   precache: { schema: z.array(text), expects: 'the path of a file, such as "./"' },
 } satisfies Record<string, Option>
 
-const {
-  port: portOption,
-  host,
-  closeMs,
-  requestMs,
-  standsFor,
-  precache,
-  journalEntries,
-  journalBytes,
-  ...ofService
-} = options
+const { port: portOption, host, closeMs, requestMs, standsFor, precache, ...others } = options
+const { journalEntries, journalBytes, ...ofService } = others
 
 export type OptionTaker = 'createService' | 'serve' | 'handlers' | 'handle' | 'fire'
 

@@ -168,7 +168,7 @@ const rules: LaterRules = {
   countStored,
   completeRefusal: async (refusal, principal, service) =>
     principal.kind === 'agent'
-      ? (await load(() => import('./agents/agents/refusal.js'))).completeRefusal(refusal, principal, service)
+      ? (await load(() => import('./agents/agents/request.js'))).completeRefusal(refusal, principal, service)
       : refusal,
   checkForSale,
   isSoldByItem,

@@ -33,10 +33,7 @@ export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
 }
 
 /** A font file and the characters that it contains. */
-interface FontPart {
-  readonly file: string
-  readonly ranges: readonly (readonly [first: number, last: number])[]
-}
+type FontPart = { readonly file: string; readonly ranges: readonly (readonly [first: number, last: number])[] }
 
 const require = createRequire(import.meta.url)
 

@@ -4,10 +4,7 @@ import type { Socket } from 'node:net'
 /** In bytes. */
 const MOST = 128 << 20
 
-interface Held {
-  readonly network: string
-  bytes: number
-}
+type Held = { readonly network: string; bytes: number }
 
 /**
  * Answers that their callers have not taken yet. They are in memory. Beyond the limit, the network that leaves most of

@@ -222,12 +222,7 @@ function playVoice(context: AudioContext, voice: readonly number[], beat: number
   return from - context.currentTime
 }
 
-interface Note {
-  readonly pitch: number
-  readonly from: number
-  readonly seconds: number
-  readonly type: OscillatorType
-}
+type Note = { readonly pitch: number; readonly from: number; readonly seconds: number; readonly type: OscillatorType }
 
 function playNote(context: AudioContext, { pitch, from, seconds, type }: Note): void {
   const tone = new OscillatorNode(context, { type, frequency: 440 * 2 ** ((pitch - 69) / 12) })

@@ -4,7 +4,7 @@ import type { Deliveries } from '../jobs/outbox/deliveries.js'
 import { outbox } from '../jobs/outbox/outbox.js'
 import type { ProcessGroup, SharedWork } from '../jobs/processes/process-group.js'
 import { type ControlKind, readProcessRow } from '../jobs/processes/process-rows.js'
-import { type Loop, Mutex } from '../jobs/retries/loop.js'
+import { type Loop, Mutex, waitAtMost } from '../jobs/retries/loop.js'
 import { redate } from '../jobs/schedule/due.js'
 import { runTimerSlice, type TimerJobs } from '../jobs/schedule/run.js'
 import { nextTimerDue, timers } from '../jobs/schedule/timer.js'
@@ -189,9 +189,5 @@ const sharedWork = ({ service, deliveries, loops, wake }: OwnWork): SharedWork =
 })
 
 /** Resolves when the flows that run here have ended, or take long. A clock that jumps could end their claims. */
-async function ongoingEnded({ ongoing, alarm }: ServiceContext): Promise<void> {
-  let cancel = () => {}
-  const late = new Promise<void>((resolve) => (cancel = alarm.set(PATIENCE_MS, resolve)))
-  await Promise.race([Promise.allSettled(ongoing.values()), late])
-  cancel()
-}
+const ongoingEnded = (service: ServiceContext): Promise<void> =>
+  waitAtMost(PATIENCE_MS, Promise.allSettled(service.ongoing.values()), service)

@@ -37,10 +37,7 @@ import { ReadTransaction } from '../storage/transaction.js'
 import type { AssemblyOptions } from './assembly-options.js'
 import type { Service } from './service.js'
 
-export interface Assembled {
-  readonly service: Service
-  readonly context: ServiceContext
-}
+export type Assembled = { readonly service: Service; readonly context: ServiceContext }
 
 export interface SandboxHost {
   readonly baseUrl: string

@@ -21,10 +21,9 @@ import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { Reader, Writer } from '../../storage/storage.js'
-import { type AccountChoiceRow, accountChoices } from './account-choice-row.js'
+import { type AccountChoiceRow, accountChoices } from './changes/account-row.js'
 import { choicePages, choiceSentence } from './choice-page.js'
 
-/** The business account that the user granted the agent. Micro Payment Service Interface, section 4.7. */
 export { grantedAccount } from '../../consent/oidc/connection.js'
 
 const CHOICE_LINK_MS = 15 * 60_000

@@ -1,5 +1,4 @@
-import { accountChoices } from './account-choice-row.js'
-import { accountChanges } from './changes/change-row.js'
+import { accountChanges, accountChoices } from './changes/account-row.js'
 
 export const agentFeature = {
   areas: ['agent', 'agents'],

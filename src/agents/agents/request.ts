@@ -1,4 +1,5 @@
 import type { Owner } from '../../base/owner.js'
+import { Problem, problem } from '../../base/problem.js'
 import {
   type Agent,
   type ApprovalRow,
@@ -7,6 +8,7 @@ import {
   approvalOfUser,
   approvalStatus,
   approvals,
+  approvalUrl,
   bindingOf,
   createPendingApproval,
   type ShownApproval,
@@ -16,7 +18,7 @@ import {
 import { currentGrant } from '../../consent/oidc/token.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import { z } from '../../http/fields/schema.js'
+import { ServiceMethod, z } from '../../http/fields/schema.js'
 import { checkUpstreamUrl } from '../../jobs/upstream/policy.js'
 import { holderOf, openCart } from '../../market/carts/cart.js'
 import { cartTerms, quoteLines } from '../../market/carts/pay.js'
@@ -26,44 +28,38 @@ import { agentTwinOf } from '../../payments/payments/payer.js'
 import { transferTerms } from '../../payments/transfers/create-transfer.js'
 import { allRows } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { isObject } from '../../storage/unknown.js'
 import { accountChangeTerms } from './changes/change.js'
 
 /** An agent that sends a request. The principal of a route is one. */
 export type CallingAgent = Agent & { readonly kind: 'agent'; readonly owner: Owner; readonly family_id: string }
 
 const parameters = z.optional(z.record(z.string(), z.unknown()))
-const dq = z.optional(z.string())
+const optionalText = z.optional(z.string())
 
-const wishFields = z.union([
-  z.object({
-    kind: z.literal('purchase'),
-    catalog_item_id: z.number(),
-    arguments: parameters,
-    // The price that the agent saw.
-    price: z.optional(z.union([z.number(), z.string()])),
-    dq,
+/** The fields of each kind of call. */
+const wishFields = {
+  // The price is what the agent saw.
+  purchase: z.object({
+    ...{ catalog_item_id: z.number(), arguments: parameters, price: z.optional(z.union([z.number(), z.string()])) },
+    dq: optionalText,
   }),
-  z.object({
-    kind: z.literal('paywall'),
-    amount: z.number(),
-    dq,
-    destination: z.optional(z.string()),
-    serviceUrl: z.optional(z.string()),
-    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
-    additionalParams: parameters,
+  paywall: z.object({
+    ...{ amount: z.number(), dq: optionalText, destination: optionalText, serviceUrl: optionalText },
+    ...{ serviceMethod: z.optional(ServiceMethod), additionalParams: parameters },
   }),
-  z.object({
-    kind: z.literal('transfer'),
+  transfer: z.object({
     address: z.string(),
     amount: z.number(),
-    dq,
+    dq: optionalText,
     memo: z.optional(z.nullable(z.string())),
   }),
-  z.object({ kind: z.literal('cart'), cart_id: z.number() }),
-  z.object({ kind: z.literal('account_change'), change: z.record(z.string(), z.unknown()) }),
-])
+  cart: z.object({ cart_id: z.number() }),
+  account_change: z.object({ change: z.record(z.string(), z.unknown()) }),
+}
 
-type ApprovalWish = z.output<typeof wishFields>
+type WishKind = keyof typeof wishFields
+type ApprovalWish = { [K in WishKind]: { readonly kind: K } & z.output<(typeof wishFields)[K]> }[WishKind]
 
 /**
  * Asks the agent's user to approve a call. If a refusal of this call already offered an approval, returns that one.
@@ -128,25 +124,18 @@ async function termsOf(tx: Writer, agent: CallingAgent, { wish, within }: Wished
   }
 }
 
-const needed = {
-  purchase: ['catalog_item_id'],
-  paywall: ['amount'],
-  transfer: ['address', 'amount'],
-  cart: ['cart_id'],
-  account_change: ['change'],
-} as const satisfies Record<ApprovalWish['kind'], readonly string[]>
-
 /** Kinds that move value. */
-export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies ApprovalWish['kind'][]
+export const wishKinds = ['purchase', 'paywall', 'transfer', 'cart'] as const satisfies WishKind[]
 
 /** A request whose fields are not checked yet. */
-export type SentWish = { readonly kind: ApprovalWish['kind'] } & Readonly<Record<string, unknown>>
+export type SentWish = { readonly kind: WishKind } & Readonly<Record<string, unknown>>
 
 /** Checks that a request has the fields of its kind. Throws `field_invalid`. */
-export function wishOf(fields: SentWish) {
-  for (const field of needed[fields.kind])
-    if (fields[field] === undefined) throw fieldRefused(field, `is missing: a ${fields.kind} needs it`)
-  return wishFields.parse(fields)
+export function wishOf({ kind, ...fields }: SentWish): ApprovalWish {
+  for (const [name, { def }] of Object.entries(wishFields[kind].shape))
+    if (def.type !== 'optional' && fields[name] === undefined)
+      throw fieldRefused(name, `is missing: a ${kind} needs it`)
+  return { kind, ...wishFields[kind].parse(fields) } as ApprovalWish // Of the fields of this kind.
 }
 
 /** Returns an approval for its agent or its user. Throws `not_found`. */
@@ -196,3 +185,49 @@ async function offersTo(tx: Reader, { connection_id }: Agent, at: number): Promi
       if (row.is_offer && row.expires_at > at && approvalStatus(row, at) === status) offers.push(row)
   return offers
 }
+
+const REJECTED = { detail: 'The user rejected it. To ask again, request an approval.' }
+
+/**
+ * Offers an approval for a call that was refused with `approval_required`: the refusal then has the `approval_id`, and
+ * the `url` where the user approves. It becomes `approval_not_given` if the user has just rejected it, and stays as it is
+ * if no approval can be offered.
+ * `within`: the account whose own server the agent calls.
+ */
+export async function withOffer(refusal: Problem, agent: CallingAgent, service: ServiceContext, within?: number) {
+  const { approval: wish } = refusal.fields
+  if (refusal.code !== 'approval_required' || !isObject(wish)) return { refusal, approval: undefined }
+  const approval = await offered(wish as SentWish, agent, service, within)
+  if (!approval) return { refusal, approval }
+  const { approval_id, url, status } = approval
+  if (status === 'rejected')
+    return {
+      refusal: problem('approval_not_given', { ...REJECTED, fields: { approval_id, approval_status: status } }),
+      approval,
+    }
+  const fields = { ...refusal.fields, approval_id, url }
+  const detail = `They can do so at ${url}. Then repeat this call with "approval_id": "${approval_id}".`
+  return { refusal: problem('approval_required', { detail, fields, cause: refusal }), approval }
+}
+
+async function offered(wish: SentWish, agent: CallingAgent, service: ServiceContext, within: number | undefined) {
+  try {
+    return await service.storage.write((tx) => offerApproval(tx, agent, wishOf(wish), service, within))
+  } catch (error) {
+    // The call is refused in any case.
+    if (error instanceof Problem) return undefined
+    throw error
+  }
+}
+
+/** Adds to the refusal of a call whose approval is still pending where the user approves. */
+export function withUrl(refusal: Problem, service: Pick<ServiceContext, 'baseUrl'>): Problem {
+  const { approval_id: id, approval_status: status } = refusal.fields
+  if (refusal.code !== 'approval_not_given' || id === undefined || status !== 'pending') return refusal
+  const url = approvalUrl(id, service)
+  const detail = `The user has not answered yet. They can do so at ${url}. Then retry.`
+  return problem('approval_not_given', { detail, fields: { ...refusal.fields, url }, cause: refusal })
+}
+
+export const completeRefusal = async (refusal: Problem, agent: CallingAgent, service: ServiceContext) =>
+  (await withOffer(withUrl(refusal, service), agent, service)).refusal

@@ -1,11 +1,14 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { Problem, problem } from '../../base/problem.js'
+import { canonicalJson, digest } from '../../base/secrets.js'
+import type { ShownApproval } from '../../consent/approvals/approval.js'
+import { z } from '../../http/fields/schema.js'
 import type { Arguments } from '../../market/catalog/schema.js'
+import type { Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
-import { withOffer, withUrl } from '../agents/refusal.js'
-import { answeredApproval, ask, isDecided, leadsToUrls, opensUrls, urlRequired } from './ask.js'
+import { readApproval, requestApproval, type SentWish, wishOf, withOffer, withUrl } from '../agents/request.js'
 import type { Sdk } from './offer.js'
-import { plainAnswer } from './tools/plain.js'
+import { plainAnswer, plainLine } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
@@ -93,4 +96,134 @@ function nextOf(code: string, { approval, url }: Problem['fields']): string | un
   return isObject(approval) && approval.kind === 'account_change'
     ? 'Call request_account_change with the `change` of `approval`, and show the user the `url` of its result.'
     : 'Call request_approval with the fields of `approval`, and show the user the `url` of its result.'
+}
+
+/** What a client stores while its user is asked. Encrypted for this user, app and call. */
+const AskState = z.object({ approval_id: z.string(), call: z.string(), waits: z.int() })
+type AskState = Readonly<z.output<typeof AskState>>
+
+/** How long one round waits for the user, and how many rounds there are before the agent gets a refusal. */
+const WAIT_MS = 20_000
+const MOST_WAITS = 6
+
+/** Identifies a call by its tool and arguments, in any order of fields. */
+const callOf = (name: string, args: object): string => digest(canonicalJson([name, args]))
+
+const sealedFor = ({ agent }: McpVisit): string => `mcp request state:${agent.user_id}:${agent.client_id}`
+
+export async function openState(visit: McpVisit, state: string): Promise<AskState> {
+  const opened = await visit.service.keys.open(state, sealedFor(visit))
+  if (opened === undefined) throw new Error('no state of this caller')
+  return AskState.parse(JSON.parse(opened))
+}
+
+const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
+  visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
+
+/** Whether the client opens URLs for its user. Clients declare it with each request from protocol version 2026-07-28 on. */
+export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
+  return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
+}
+
+const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`
+
+/** Makes a client of 2025-11-25 open the approval's URL, where its user approves, and call again. */
+export function urlRequired(
+  { UrlElicitationRequiredError }: Sdk,
+  { approval_id: elicitationId, url, summary }: ShownApproval,
+): sdk.UrlElicitationRequiredError {
+  const message = messageFor(summary)
+  const retry = `${message} The user can give it at ${url}. Then make the same call again.`
+  return new UrlElicitationRequiredError([{ mode: 'url', elicitationId, url, message }], retry)
+}
+
+/** The part of a tool call that its approval depends on. */
+export type AskedCall = { readonly name: string; readonly args: object }
+
+/** Makes the client open the URL of a new approval and retry. Throws what `requestApproval` throws. */
+export async function ask({ inputRequired }: Sdk, visit: McpVisit, call: AskedCall, wish: SentWish) {
+  const { agent, within, service } = visit
+  const asked = await service.storage.write((tx) => requestApproval(tx, agent, wishOf(wish), service, within))
+  const { approval_id, url, summary } = asked
+  return inputRequired({
+    inputRequests: { approval: inputRequired.elicitUrl({ message: messageFor(summary), url }) },
+    requestState: await sealState(visit, { approval_id, call: callOf(call.name, call.args), waits: 0 }),
+  })
+}
+
+/**
+ * Returns the approval id of a retried call, a result to wait further, or undefined for a call without state. Throws
+ * `approval_not_given`, and a protocol error for the state of a different call.
+ */
+export async function answeredApproval(
+  loaded: Sdk,
+  visit: McpVisit,
+  { name, args }: AskedCall,
+  { mcpReq }: sdk.ServerContext,
+): Promise<string | sdk.InputRequiredResult | undefined> {
+  const state = mcpReq.requestState<AskState>()
+  if (state === undefined) return undefined
+  const { ProtocolError, ProtocolErrorCode, inputRequired, inputResponse } = loaded
+  if (state.call !== callOf(name, args))
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'The requestState belongs to a different call.')
+  const { approval_id, waits } = state
+  const answer = inputResponse(mcpReq.inputResponses, 'approval')
+  if (answer.kind === 'elicit' && answer.action !== 'accept')
+    throw problem('approval_not_given', { detail: 'The user did not open the approval link.', fields: { approval_id } })
+  // The call itself says why an approval is not given.
+  if (waits >= MOST_WAITS || (await isDecided(visit, approval_id, mcpReq.signal))) return approval_id
+  return inputRequired({ requestState: await sealState(visit, { ...state, waits: waits + 1 }) })
+}
+
+/** Whether the user answers within a while. Throws `token_invalid` if the agent's token ends. */
+export async function isDecided({ agent, service, isAuthenticated }: McpVisit, id: string, signal: AbortSignal) {
+  const { storage, background } = service
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  signal.addEventListener('abort', end)
+  const stop = service.alarm.set(WAIT_MS, end)
+  const look = async (tx: Reader) => {
+    if (!(await isAuthenticated(tx))) throw problem('token_invalid')
+    return (await readApproval(tx, agent, id, service)).status
+  }
+  try {
+    for (;;) {
+      const how = { ms: WAIT_MS / 10, ending: ended.signal, storage }
+      const { value: status, changed } = await background.watch(how, look)
+      if (status !== 'pending') return true
+      if (!(await changed)) return false
+    }
+  } finally {
+    end()
+    stop()
+    signal.removeEventListener('abort', end)
+  }
+}
+
+/**
+ * What a client of protocol version 2025-11-25 declared in `initialize`. The server stores nothing between messages, so
+ * the client keeps it, encrypted for its user and app, as its `Mcp-Session-Id`.
+ */
+
+/** For clients that open URLs for their user. Others need no session. */
+const OPENS_URLS = 'opens urls'
+
+const sealedIn = ({ agent }: Pick<McpVisit, 'agent'>): string => `mcp session:${agent.user_id}:${agent.client_id}`
+
+/** Whether declared capabilities say that the client opens URLs for its user. */
+export const declaresUrls = (capabilities: unknown): boolean =>
+  fieldOf(fieldOf(capabilities, 'elicitation'), 'url') !== undefined
+
+const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
+/** Returns the `Mcp-Session-Id` for a client, or undefined if it needs none. `params`: of `initialize`. */
+export async function sessionFor({ agent, service }: McpVisit, params: unknown): Promise<string | undefined> {
+  if (!declaresUrls(fieldOf(params, 'capabilities'))) return undefined
+  return service.keys.seal(OPENS_URLS, sealedIn({ agent }))
+}
+
+/** Whether the visitor's session belongs to this user and app, and to a client that opens URLs for its user. */
+export async function opensUrls({ agent, service, sessionId }: McpVisit): Promise<boolean> {
+  if (sessionId === null) return false
+  return (await service.keys.open(sessionId, sealedIn({ agent }))) === OPENS_URLS
 }

@@ -5,11 +5,14 @@ import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, type SessionRow } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { PriceQuote } from '../../money/commodities/commodity.js'
-import { toAmount } from '../../money/ledger/amount.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
-import { findLastRequest } from '../second-factor/await-second-factor.js'
+import { appFields, clientById, type ShownApp, shownApp } from '../oidc/clients/client.js'
+import { actApproved, findLastRequest, type UserSession } from '../second-factor/await-second-factor.js'
 import { requireSecondFactor, spendSecondFactor } from '../second-factor/request.js'
+import type { Detail } from '../second-factor/wording.js'
 import {
   type FilledSignIn,
   resumePageSignIn,
@@ -18,10 +21,20 @@ import {
   signInRefusedAt,
   signInStep,
 } from '../sign-in/sign-in-flow.js'
-import { type ApprovalRow, type ApprovalStatus, approvalStatus, approvals, decideApproval } from './approval.js'
+import {
+  type ApprovalRow,
+  type ApprovalStatus,
+  approvalOfUser,
+  approvalStatus,
+  approvals,
+  type CartDetail,
+  type ChangeDetail,
+  decideApproval,
+  showToUser,
+} from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
-import { appOf, secondFactorDetail } from './approve.js'
-import { approvedPrice, checkApprovedPrice } from './price-detail.js'
+import { approvalAmountText, approvedPrice, checkApprovedPrice } from './price-detail.js'
+import { isRaised, type NewThresholds, setThresholds } from './settings.js'
 
 /** What an agent wants to do, as the page shows it. `now`: the current values that a change of an account replaces. */
 export type AskedApproval = Awaited<ReturnType<typeof describeApproval>>
@@ -146,3 +159,87 @@ export const approvalFlow = formFlow({
   refusedAt: signInRefusedAt,
   answers: { ...signInAnswers, approve, reject },
 })
+
+/** With a session it first waits for the second factor. Throws `not_found`, `not_pending`, `price_changed`, and like `awaitSecondFactor`. */
+export const approveApproval = (
+  service: ServiceContext,
+  { id, userId, session, seen }: { id: string; userId: number; session: UserSession | undefined; seen: PriceQuote },
+) =>
+  actApproved(service, session, {
+    async plan(tx, at) {
+      const row = await approvalOfUser(tx, userId, id)
+      if (session && approvalStatus(row, at) !== 'pending') throw problem('not_pending')
+      await checkApprovedPrice(tx, row, seen)
+      return row
+    },
+    order: async (tx, row) => ({ action: 'approval', detail: await secondFactorDetail(tx, row) }),
+    async act(tx, row, at) {
+      const decided = await decideApproval(tx, row, { decision: 'approved', at })
+      if (decided instanceof Problem) throw decided
+      return showToUser(decided, service)
+    },
+  })
+
+/** Stores new thresholds. A session that raises one first waits for the second factor. Throws like `setThresholds`, `awaitSecondFactor`. */
+export const updateAgentSettings = (
+  service: ServiceContext,
+  { userId, thresholds, session }: { userId: number; thresholds: NewThresholds; session: UserSession | undefined },
+) =>
+  actApproved(service, session, {
+    plan: (tx) => isRaised(tx, userId, thresholds),
+    order: async (tx, needsApproval) =>
+      needsApproval ? { action: 'agent_settings', detail: await thresholdDetail(tx, thresholds) } : undefined,
+    act: (tx, _, at) => setThresholds(tx, userId, { thresholds, at }),
+  })
+
+/** What the second factor shows of an approval: everything that it allows, payee and amount first. */
+export const secondFactorDetail = async (tx: Reader, row: ApprovalRow): Promise<Detail> => ({
+  ...appFields(await appOf(tx, row)),
+  request: row.summary,
+  ...describeTerms(row),
+  approval: row.id,
+})
+
+export async function appOf(tx: Reader, { client_id }: ApprovalRow): Promise<ShownApp> {
+  const client = await clientById(tx, client_id)
+  return client ? shownApp(client) : { title: client_id, host: null }
+}
+
+function describeTerms({ kind, detail }: ApprovalRow): Detail {
+  if (kind === 'cart') return describeCart(detail)
+  if (kind === 'account_change') return describeChange(detail)
+  const { payee, price, amount: _, ...more } = detail
+  return { payee, amount: price, ...more }
+}
+
+/** Text of sellers comes last in each line, so that it cannot pass for a price or a payee. */
+const describeCart = ({ total, lines }: CartDetail): Detail => ({
+  payees: [...new Set(lines.map(({ payee }) => payee))].join(', '),
+  amount: total,
+  ...Object.fromEntries(
+    lines.map(({ line, quantity, price, payee, name, arguments: args }) => [
+      `line_${line}`,
+      `${quantity} at ${price} from ${payee}: ${name} ${JSON.stringify(args)}`,
+    ]),
+  ),
+})
+
+function describeChange({ account, item, new_price, change }: ChangeDetail): Detail {
+  const { kind: _, ...fields } = change
+  return {
+    account: account.name ?? `Account ${account.id}`,
+    ...(item && { item: item.name }),
+    ...fields,
+    ...(new_price !== undefined && { price: new_price }),
+  }
+}
+
+/** What the second factor shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
+async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Promise<Detail> {
+  const prices: string[] = []
+  for (const [dq, amount] of Object.entries(thresholds)) {
+    const quantity = await quantityOf(tx, dq)
+    prices.push(approvalAmountText(quantity, toUnits(amount, quantity.decimals)))
+  }
+  return { without_approval: prices.join(', ') }
+}

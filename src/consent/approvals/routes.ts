@@ -1,16 +1,13 @@
 import { Amount, ApprovalShape, component, quoteFields, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import { approvalOfUser, approvalStatuses, decideApproval, listApprovals, showToUser } from './approval.js'
-import { approvalFlow } from './approval-flow.js'
-import { approveApproval, updateAgentSettings } from './approve.js'
+import { approvalFlow, approveApproval, updateAgentSettings } from './approval-flow.js'
 import { readAgentSettings } from './settings.js'
 
 const ApprovalPath = z.object({ id: z.TextId })
 const users = { evidence: 'designed', versions: ['v4'], auth: ['user', 'session'] } as const
 
-type Caller = Pick<Call<unknown, unknown, unknown, 'user' | 'session'>, 'principal' | 'session'>
-
-const sessionOf = ({ principal, session }: Caller) =>
+const sessionOf = ({ principal, session }: Pick<Call<unknown, unknown, unknown, 'user'>, 'principal' | 'session'>) =>
   principal.via === 'session' ? { userId: principal.id, sessionId: session?.id } : undefined
 
 const AgentSettings = component('AgentSettings', { approval_threshold: z.record(z.string(), Amount) })
@@ -46,8 +43,8 @@ export const approvalRoutes = defineRoutes('approvals', {
     result: ApprovalShape,
     errors: [...decisionErrors, ...secondFactorErrors],
     idempotent: true,
-    handle: ({ params, principal, body: seen, session }, service) =>
-      approveApproval(service, { ...params, userId: principal.id, session: sessionOf({ principal, session }), seen }),
+    handle: ({ params, body: seen, ...caller }, service) =>
+      approveApproval(service, { ...params, userId: caller.principal.id, session: sessionOf(caller), seen }),
   }),
   rejectApproval: route({
     ...users,
@@ -81,8 +78,8 @@ export const approvalRoutes = defineRoutes('approvals', {
     body: AgentSettings,
     result: AgentSettings,
     errors: ['dq_unknown', 'amount_invalid', ...secondFactorErrors],
-    handle: ({ principal, body: { approval_threshold: thresholds }, session }, service) =>
-      updateAgentSettings(service, { userId: principal.id, thresholds, session: sessionOf({ principal, session }) }),
+    handle: ({ body: { approval_threshold: thresholds }, ...caller }, service) =>
+      updateAgentSettings(service, { userId: caller.principal.id, thresholds, session: sessionOf(caller) }),
   }),
   openApproval: route({
     ...approvalPage,

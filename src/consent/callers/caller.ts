@@ -18,47 +18,42 @@ import { findAgentToken } from '../oidc/token.js'
 
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>
 
+/** A call whose caller is to be found. `authorization`: of the header or the form. */
+interface Asked extends Context {
+  readonly tx: Reader
+  readonly auth: readonly Auth[]
+  readonly sent: SentCredentials
+  readonly authorization: string | null
+}
+
 /**
  * Finds the caller of a route by the first credential in this order: `Authorization`, `X-Session-ID`, `public_secret`,
  * session cookie. The cookie comes last because a browser adds it by itself.
  */
-export function authenticate(
-  tx: Reader,
-  auth: readonly Auth[],
-  sent: SentCredentials,
-  context: Context,
-): Promise<Caller> {
+export function authenticate(tx: Reader, auth: readonly Auth[], sent: SentCredentials, context: Context) {
   const authorization = authorizationOf(sent)
+  const { clock, random, keys, baseUrl } = context
+  const asked: Asked = { tx, auth, sent, authorization, clock, random, keys, baseUrl }
   const isDecided = !auth.includes('none') && !auth.includes('client') && !auth.includes('guest')
   // Most calls come with a token.
-  return authorization !== null && isDecided
-    ? authenticateToken(tx, auth, authorization, sent, context)
-    : authenticateAny(tx, auth, authorization, sent, context)
+  return authorization !== null && isDecided ? authenticateToken(asked, authorization) : authenticateAny(asked)
 }
 
-async function authenticateAny(
-  tx: Reader,
-  auth: readonly Auth[],
-  authorization: string | null,
-  sent: SentCredentials,
-  context: Context,
-): Promise<Caller> {
+async function authenticateAny(asked: Asked): Promise<Caller> {
+  const { tx, auth, sent, authorization } = asked
   // A page that names its account wants to know whether there is one.
   if (auth.includes('none') && auth.includes('embed') && sent.publicSecret !== undefined)
     return authenticateEmbed(tx, sent.publicSecret)
   if (auth.includes('none'))
-    return authorization === null || !auth.some(usesToken)
-      ? NO_CALLER
-      : authenticateOptional(tx, auth, authorization, sent, context)
+    return authorization === null || !auth.some(usesToken) ? NO_CALLER : authenticateOptional(asked, authorization)
   if (auth.includes('client')) return { principal: exchangePrincipal(authorization), session: undefined }
-  if (auth.includes('guest') && (authorization === null || !auth.some(usesToken)))
-    return authenticateGuest(tx, auth, sent, context)
-  if (authorization !== null) return authenticateToken(tx, auth, authorization, sent, context)
+  if (auth.includes('guest') && (authorization === null || !auth.some(usesToken))) return authenticateGuest(asked)
+  if (authorization !== null) return authenticateToken(asked, authorization)
   const isEmbed = auth.includes('embed') && sent.publicSecret !== undefined
   if (isEmbed && sent.headers.get('x-session-id') === null) return authenticateEmbed(tx, sent.publicSecret)
-  const sessionId = auth.includes('session') ? presentedSession(sent, context.baseUrl) : undefined
-  if (sessionId !== undefined) return authenticateSession(tx, auth, sessionId, sent, context)
-  throw problem('authorization_missing', { detail: `Send ${describeCredentials(auth)}.`, ...challenge(sent, context) })
+  const sessionId = auth.includes('session') ? presentedSession(sent, asked.baseUrl) : undefined
+  if (sessionId !== undefined) return authenticateSession(asked, sessionId)
+  throw problem('authorization_missing', { detail: `Send ${describeCredentials(auth)}.`, ...challenge(asked) })
 }
 
 const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
@@ -67,25 +62,19 @@ const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 const TOKENS: readonly Auth[] = ['account', 'user', 'agent']
 
 /** Authenticates a caller of a public route. A valid token of a kind that the route does not list counts as no caller. */
-async function authenticateOptional(
-  tx: Reader,
-  auth: readonly Auth[],
-  authorization: string,
-  sent: SentCredentials,
-  context: Context,
-): Promise<Caller> {
-  const caller = await authenticateToken(tx, TOKENS, authorization, sent, context)
-  if (!auth.includes(caller.principal.kind)) return NO_CALLER
-  requireScope(caller.principal, sent, context)
+async function authenticateOptional(asked: Asked, authorization: string): Promise<Caller> {
+  const caller = await authenticateToken({ ...asked, auth: TOKENS }, authorization)
+  if (!asked.auth.includes(caller.principal.kind)) return NO_CALLER
+  requireScope(caller.principal, asked)
   return caller
 }
 
 /** Throws `insufficient_scope` for an agent whose token lacks the scope. */
-function requireScope(principal: Principal, asked: Requirement, context: Context): void {
-  const { agentScope } = asked
+function requireScope(principal: Principal, asked: Asked): void {
+  const { agentScope } = asked.sent
   if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return
   const detail = `The token needs the scope \`${agentScope}\`. Request it with \`scope\` at /v4/oidc/auth.`
-  throw problem('insufficient_scope', { detail, ...challenge(asked, context, 'insufficient_scope') })
+  throw problem('insufficient_scope', { detail, ...challenge(asked, 'insufficient_scope') })
 }
 
 /** The credentials that a route accepts, for an error message. */
@@ -101,21 +90,15 @@ const AGENT_TOKEN = 'the Bearer access token of an app that a user connected'
 
 const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
-type Requirement = Pick<SentCredentials, 'resource' | 'agentScope' | 'recognized'>
-
 /**
  * The `WWW-Authenticate` header (RFC 6750 section 3), with the address of a resource's metadata (RFC 9728 section 5.1).
  * It names no scope without a token: many clients would request only that one, and get no refresh token.
  */
-function challenge(
-  { resource, agentScope }: Requirement,
-  context: Context,
-  error?: 'invalid_token' | 'insufficient_scope',
-): { headers: Record<string, string> } {
+function challenge({ sent: { resource, agentScope }, baseUrl }: Asked, error?: 'invalid_token' | 'insufficient_scope') {
   const parts = ['realm="farthing"']
   if (error !== undefined) parts.push(`error="${error}"`)
   if (error === 'insufficient_scope') parts.push(`scope="${agentScope}"`)
-  if (resource !== undefined) parts.push(`resource_metadata="${metadataAddress(resource, context)}"`)
+  if (resource !== undefined) parts.push(`resource_metadata="${metadataAddress(resource, { baseUrl })}"`)
   return { headers: { 'www-authenticate': `Bearer ${parts.join(', ')}` } }
 }
 
@@ -156,28 +139,23 @@ function decodeBase64(text: string): string {
   }
 }
 
-async function authenticateToken(
-  tx: Reader,
-  auth: readonly Auth[],
-  authorization: string,
-  asked: SentCredentials,
-  context: Context,
-): Promise<Caller> {
+async function authenticateToken(asked: Asked, authorization: string): Promise<Caller> {
+  const { tx, auth, sent, clock } = asked
   const { scheme, credentials: accessToken } = schemeAndCredentials(authorization)
   if (scheme !== 'bearer' || accessToken === '' || /\s/.test(accessToken))
-    throw problem('bearer_required', { detail: tokenSource(auth), ...challenge(asked, context) })
+    throw problem('bearer_required', { detail: tokenSource(auth), ...challenge(asked) })
   // Only tokens of agents are JWTs, and only JWTs contain a dot.
   if (accessToken.includes('.')) {
-    const caller = await authenticateAgent(tx, auth, accessToken, asked, context)
-    if (auth !== TOKENS) requireScope(caller.principal, asked, context)
+    const caller = await authenticateAgent(asked, accessToken)
+    if (auth !== TOKENS) requireScope(caller.principal, asked)
     return caller
   }
-  const token = await findAccessToken(tx, accessToken, context.clock.now())
+  const token = await findAccessToken(tx, accessToken, clock.now())
   if (!token) {
     // An expired token still says whose it was.
     const owner = await ownerOfPair(tx, accessToken)
     const detail = tokenSource(owner && auth.includes(owner) ? [owner] : auth)
-    throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
+    throw problem('token_invalid', { detail, ...challenge(asked, 'invalid_token') })
   }
   const { owner_kind, owner_id: id, family_id, client_id } = token
   const principal: Principal =
@@ -185,9 +163,8 @@ async function authenticateToken(
       ? { kind: 'account', owner: `account:${id}`, id, family_id }
       : { kind: 'user', owner: `user:${id}`, id, via: 'token', family_id, client_id }
   if (auth.includes(owner_kind)) return { principal, session: undefined }
-  asked.recognized?.(principal)
-  if (auth.every((kind) => kind === 'agent'))
-    throw problem('agent_token_required', challenge(asked, context, 'invalid_token'))
+  sent.recognized?.(principal)
+  if (auth.every((kind) => kind === 'agent')) throw problem('agent_token_required', challenge(asked, 'invalid_token'))
   const detail = `It is the token of ${owner_kind === 'user' ? 'a user' : 'an account'}. ${tokenSource(auth)}`
   throw problem(wrongCaller(auth), { detail, facts: { token_of: owner_kind } })
 }
@@ -204,20 +181,15 @@ function tokenSource(auth: readonly Auth[]): string {
   return kinds.map((kind) => TOKEN_SOURCES[kind]).join(' ') || `Send ${describeCredentials(auth)}.`
 }
 
-async function authenticateAgent(
-  tx: Reader,
-  auth: readonly Auth[],
-  accessToken: string,
-  asked: SentCredentials,
-  context: Context,
-): Promise<Caller> {
-  const { resource } = asked
-  const found = await findAgentToken(tx, accessToken, { at: context.clock.now(), baseUrl: context.baseUrl, resource })
+async function authenticateAgent(asked: Asked, accessToken: string): Promise<Caller> {
+  const { tx, auth, sent, clock, baseUrl } = asked
+  const { resource } = sent
+  const found = await findAgentToken(tx, accessToken, { at: clock.now(), baseUrl, resource })
   if (!found || 'audience' in found) {
     const detail = found
-      ? `The token is only valid for ${found.audience}. Request one at /v4/oidc/auth with \`resource\` ${resource ?? context.baseUrl}.`
+      ? `The token is only valid for ${found.audience}. Request one at /v4/oidc/auth with \`resource\` ${resource ?? baseUrl}.`
       : TOKEN_SOURCES.agent
-    throw problem('token_invalid', { detail, ...challenge(asked, context, 'invalid_token') })
+    throw problem('token_invalid', { detail, ...challenge(asked, 'invalid_token') })
   }
   const { token, connection, accountId } = found
   const principal: Principal = {
@@ -230,18 +202,12 @@ async function authenticateAgent(
     scopes: token.access_scopes,
     family_id: token.family_id,
   }
-  asked.recognized?.(principal)
+  sent.recognized?.(principal)
   if (!auth.includes('agent')) throw problem(wrongCaller(auth))
   return { principal, session: undefined }
 }
 
-async function authenticateSession(
-  tx: Reader,
-  auth: readonly Auth[],
-  id: string,
-  { headers }: SentCredentials,
-  { clock }: Context,
-): Promise<Caller> {
+async function authenticateSession({ tx, auth, sent: { headers }, clock }: Asked, id: string): Promise<Caller> {
   const session = { id, issued: false }
   const userSession = await findSession(tx, id, clock.now())
   if (userSession)
@@ -274,19 +240,15 @@ function pagePrincipal(
  * with a key that is hard to guess: an answer that got lost named it, and it owns what the first request bought and its
  * Idempotency-Key.
  */
-async function authenticateGuest(
-  tx: Reader,
-  auth: readonly Auth[],
-  sent: SentCredentials,
-  context: Context,
-): Promise<Caller> {
-  const presented = presentedSession(sent, context.baseUrl)
+async function authenticateGuest(asked: Asked): Promise<Caller> {
+  const { tx, auth, sent, clock } = asked
+  const presented = presentedSession(sent, asked.baseUrl)
   const known = presented !== undefined && isSessionId(presented)
   const secret = known ? undefined : sent.retrySecret()
-  const id = known ? presented : newSessionId(context, secret)
-  const row = known ? await findSession(tx, id, context.clock.now()) : undefined
+  const id = known ? presented : newSessionId(asked, secret)
+  const row = known ? await findSession(tx, id, clock.now()) : undefined
   const canBeRefused = auth.includes('page') || auth.some(usesToken)
-  const pageSession = known && canBeRefused ? await findPageSession(tx, id, context.clock.now()) : undefined
+  const pageSession = known && canBeRefused ? await findPageSession(tx, id, clock.now()) : undefined
   // A page session may not call routes that also accept tokens, unless they list pages.
   if (pageSession && !auth.includes('page')) throw problem(wrongCaller(auth))
   if (pageSession) return { principal: pagePrincipal(pageSession, sent.headers), session: { id, issued: false } }

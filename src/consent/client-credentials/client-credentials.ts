@@ -1,53 +1,44 @@
 import { problem } from '../../base/problem.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { sendMail } from '../../identity/mail/send-mail.js'
 import { clients, clientsOf, createClient, isNewer, revokeClient } from '../../identity/tokens/token.js'
 import { isProven, recordUserEvent, showSecrets, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import {
-  type ApprovedSecondFactor,
-  awaitSecondFactor,
-  spendAwaited,
-  type UserSession,
-} from '../second-factor/await-second-factor.js'
+import { actApproved, type UserSession } from '../second-factor/await-second-factor.js'
 
 /** The newest existing credentials keep working, so that a user who loses the answer is not locked out. */
 const MAX_OLDER = 1
 
-const secondFactorOrderOf = ({ userId, sessionId }: UserSession) => ({
-  userId,
-  sessionId,
-  action: 'client_credentials',
-  detail: { request: 'Create new client credentials, with which programs can use your wallet' },
-})
+const SUPERSEDED = 'Newer client credentials exist, so these create no others. Use the newest ones, or a session.'
 
-export const awaitSecretsApproval = async (service: ServiceContext, session: UserSession) => ({
-  ...session,
-  request: await awaitSecondFactor(service, secondFactorOrderOf(session)),
-})
-
-interface NewSecrets {
+interface Caller {
   readonly userId: number
   /** The client whose access token calls. Undefined for a session. */
   readonly clientId: string | undefined
-  readonly approved: ApprovedSecondFactor | undefined
-  readonly at: number
+  readonly session: UserSession | undefined
 }
 
-const SUPERSEDED = 'Newer client credentials exist, so these create no others. Use the newest ones, or a session.'
-
 /**
- * Creates client credentials for a user, deletes all but the newest existing ones, and mails the user.
- * Spends the second factor if there is one. Throws `rejected`, `approval_timeout`, and `wrong_principal` for credentials
- * that are not the newest: they may have leaked, and would outlive those that replace them.
+ * Creates client credentials for a user, deletes all but the newest existing ones, and mails the user. A session first
+ * waits for the second factor. Throws like `awaitSecondFactor`, and `wrong_principal` for credentials that are not the
+ * newest: they may have leaked, and would outlive those that replace them.
  */
-export async function createUserSecrets(
-  tx: Writer,
-  { userId, clientId, approved, at }: NewSecrets,
-  context: Pick<ServiceContext, 'random' | 'keys'>,
-) {
-  if (approved) await spendAwaited(tx, approved.request, secondFactorOrderOf(approved), at)
+export const createUserSecrets = (
+  caller: Caller,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<Awaited<ReturnType<typeof createSecrets>>>,
+) =>
+  actApproved(service, caller.session, {
+    plan: async () => undefined,
+    order: async () => ({
+      action: 'client_credentials',
+      detail: { request: 'Create new client credentials, with which programs can use your wallet' },
+    }),
+    act: async (tx, _, at) => storeAnswer(tx, await createSecrets(tx, caller, at, service)),
+  })
+
+async function createSecrets(tx: Writer, { userId, clientId }: Caller, at: number, context: ServiceContext) {
   const ended: string[] = []
   const known = await clientsOf(tx, 'user', userId)
   for (const old of known) if (old.deleted_at !== null) tx.remove(clients, old.id)
@@ -66,12 +57,7 @@ export async function createUserSecrets(
   return { secrets: showSecrets([client], context) }
 }
 
-interface CreatedSecrets {
-  readonly userId: number
-  readonly clientId: string
-  readonly ended: readonly string[]
-  readonly at: number
-}
+type CreatedSecrets = { userId: number; clientId: string; ended: readonly string[]; at: number }
 
 async function notifyUser(tx: Writer, { userId, clientId, ended, at }: CreatedSecrets): Promise<void> {
   const owner = `user:${userId}` as const

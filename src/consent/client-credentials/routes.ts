@@ -1,6 +1,6 @@
 import { SecretsShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { awaitSecretsApproval, createUserSecrets } from './client-credentials.js'
+import { createUserSecrets } from './client-credentials.js'
 
 export const clientCredentialRoutes = defineRoutes('users', {
   createUserSecrets: route({
@@ -19,15 +19,10 @@ export const clientCredentialRoutes = defineRoutes('users', {
     idempotent: true,
     // What one program or session of the user made, no other one reads.
     presented: ({ principal, session }) => ['user secrets', `${principal.id}`, principal.client_id ?? session?.id],
-    async handle({ principal, session, storeAnswer }, service) {
-      const { id: userId, client_id: clientId } = principal
-      const approved =
-        principal.via === 'session'
-          ? await awaitSecretsApproval(service, { userId, sessionId: session?.id })
-          : undefined
-      return service.storage.write(async (tx) =>
-        storeAnswer(tx, await createUserSecrets(tx, { userId, clientId, approved, at: service.clock.now() }, service)),
-      )
+    handle: ({ principal, session, storeAnswer }, service) => {
+      const { id: userId, client_id: clientId, via } = principal
+      const own = via === 'session' ? { userId, sessionId: session?.id } : undefined
+      return createUserSecrets({ userId, clientId, session: own }, service, storeAnswer)
     },
   }),
 })

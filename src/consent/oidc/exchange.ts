@@ -7,17 +7,18 @@ import type { ServiceContext } from '../../http/context.js'
 import type { z } from '../../http/fields/schema.js'
 import { recordUserEvent, subjectOf, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/page.js'
-import type { Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
 import { authenticateClient, idTokenAlgorithm, type OidcClientRow, type SentClient } from './clients/client.js'
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
-import type { TokenBody, Tokens } from './schema.js'
+import type { Introspected, TokenBody, Tokens } from './schema.js'
 import {
   ACCESS_LIFETIME,
   areTokensUnused,
   findCode,
+  findOidcAccessToken,
   findOidcRefreshToken,
   isAuthorizationCodeCurrent,
   isOidcRefreshCurrent,
@@ -25,6 +26,7 @@ import {
   type OidcTokenRow,
   oidcTokens,
   REFRESH_LIFETIME,
+  revokeOidcAccessToken,
   spendAuthorizationCode,
 } from './token.js'
 
@@ -194,19 +196,7 @@ async function idToken(exchange: Exchange, grant: Grant, { scopes, nonce }: Issu
   return sign(tx, { claims, type: 'JWT', algorithm: idTokenAlgorithm(client), at }, context)
 }
 
-type Grant = Pick<
-  OidcTokenRow,
-  | 'family_id'
-  | 'connection_id'
-  | 'generation'
-  | 'client_id'
-  | 'user_id'
-  | 'scopes'
-  | 'audience'
-  | 'resource'
-  | 'auth_time'
-  | 'amr'
->
+type Grant = ReturnType<typeof grantOf> & Pick<OidcTokenRow, 'family_id' | 'scopes' | 'audience'>
 
 /** Issues an access token (RFC 9068) for `scopes`, and a refresh token for the whole grant if it includes `offline_access`. */
 export async function issueTokens(
@@ -245,3 +235,64 @@ const accessClaims = (jti: string, grant: Grant, at: number, context: Context) =
   exp: seconds(at + ACCESS_LIFETIME),
   jti,
 })
+
+type SentToken = { readonly client: SentClient; readonly token: string }
+
+/**
+ * Describes a token to the confidential client that owns it. Any other token, and an expired one, is just not active.
+ * Returns `invalid_client`, so that a wrong secret counts. Throws it for a public client, and `too_many_failures`.
+ */
+export async function introspectOidcToken(tx: Writer, { client: sent, token }: SentToken, context: Context) {
+  const at = context.clock.now()
+  const client = await authenticateClient(tx, sent, at)
+  if (client instanceof Problem) return client
+  // A client id alone is no authentication, which section 2.1 asks for.
+  if (client.secret_digest === null)
+    throw problem('invalid_client', { detail: 'Public clients cannot introspect tokens. Read /v4/oidc/me instead.' })
+  const found = await findToken(tx, token, at)
+  return found?.row.client_id === client.id ? describe(tx, found, context) : { active: false }
+}
+
+type Found = { readonly row: OidcTokenRow; readonly kind: 'access' | 'refresh' }
+
+async function findToken(tx: Reader, token: string, at: number): Promise<Found | undefined> {
+  const access = await findOidcAccessToken(tx, token, at)
+  if (access) return (await isFamilyAlive(tx, access)) ? { row: access, kind: 'access' } : undefined
+  const refresh = await findOidcRefreshToken(tx, token)
+  return refresh && !refresh.refresh_used && isOidcRefreshCurrent(refresh, at)
+    ? { row: refresh, kind: 'refresh' }
+    : undefined
+}
+
+/** RFC 7662 section 2.2, with the claims that the token's scopes allow. */
+async function describe(tx: Reader, { row, kind }: Found, context: Context): Promise<z.output<typeof Introspected>> {
+  const scopes = kind === 'access' ? row.access_scopes : row.scopes
+  return {
+    active: true,
+    token_type: kind === 'access' ? 'Bearer' : 'refresh_token',
+    scope: scopes.join(' '),
+    client_id: row.client_id,
+    aud: row.audience,
+    iss: issuerOf(context),
+    exp: seconds(kind === 'access' ? row.access_expires_at : row.refresh_expires_at),
+    iat: seconds(row.issued_at),
+    ...(kind === 'access' && { jti: row.id }),
+    ...(await claimsOf(tx, { userId: row.user_id, scopes, withKey: true }, context)),
+  }
+}
+
+/**
+ * Revokes a token (RFC 7009). A refresh token also revokes every token of the same code. An unknown token counts as revoked.
+ * Returns problems like `introspectOidcToken`. Throws `unauthorized_client` for a token of a different client.
+ */
+export async function revokeOidcToken(tx: Writer, { client: sent, token }: SentToken, { clock }: Context) {
+  const client = await authenticateClient(tx, sent, clock.now())
+  if (client instanceof Problem) return client
+  const access = await findOidcAccessToken(tx, token, clock.now())
+  const row = access ?? (await findOidcRefreshToken(tx, token))
+  if (!row) return undefined
+  if (row.client_id !== client.id) throw problem('unauthorized_client')
+  if (access) revokeOidcAccessToken(tx, access)
+  else await endFamily(tx, row, clock.now())
+  return undefined
+}

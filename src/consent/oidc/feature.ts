@@ -1,6 +1,5 @@
 import { CLIENT_DELETED, oidcClients } from './clients/client.js'
-import { agentTwins, oidcConnections } from './connection.js'
-import { endDeletedClient } from './disconnect.js'
+import { agentTwins, endDeletedClient, oidcConnections } from './connection.js'
 import { oidcKeys } from './key-row.js'
 import { oidcCodes, oidcTokens } from './token.js'
 

@@ -3,13 +3,16 @@ import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Reader } from '../../storage/storage.js'
-import { claimsOf } from './claims.js'
+import { claimsOf, discoveryDocument, optionalEndpoints } from './claims.js'
 import { clientById, type SentClient, signingAlgorithms } from './clients/client.js'
-import { listConnections } from './connection.js'
-import { deleteClient, deleteConnection } from './disconnect.js'
-import { discoveryDocument, optionalEndpoints } from './discovery.js'
-import { checkTokenReplay, createOidcToken, presentedCredentials } from './exchange.js'
-import { introspectOidcToken, revokeOidcToken } from './introspection.js'
+import { deleteClient, deleteConnection, listConnections } from './connection.js'
+import {
+  checkTokenReplay,
+  createOidcToken,
+  introspectOidcToken,
+  presentedCredentials,
+  revokeOidcToken,
+} from './exchange.js'
 import { ensureKey, hasEveryKey, publishedKeys } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
 import { managedClient, registerOidcClient, showClient, updateOidcClient } from './registration.js'

@@ -5,33 +5,26 @@ import { signingAlgorithms } from './clients/client.js'
 const Text = z.string().check(z.maxLength(2048))
 const Texts = z.array(Text).check(z.maxLength(100))
 
+/** Several fields with the same schema. */
+const all = <Name extends string, S extends z.ZodMiniType>(schema: S, ...names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, S> // Object.fromEntries loses the types of the keys.
+
+const anyText = z.optional(z.string())
+
 export const Discovery = component('ProviderMetadata', {
-  issuer: z.string(),
-  authorization_endpoint: z.string(),
-  token_endpoint: z.string(),
-  userinfo_endpoint: z.optional(z.string()),
+  ...all(z.string(), 'issuer', 'authorization_endpoint', 'token_endpoint'),
+  userinfo_endpoint: anyText,
   jwks_uri: z.string(),
-  registration_endpoint: z.optional(z.string()),
+  registration_endpoint: anyText,
   introspection_endpoint: z.string(),
-  revocation_endpoint: z.optional(z.string()),
-  end_session_endpoint: z.optional(z.string()),
-  scopes_supported: Texts,
-  claims_supported: Texts,
-  response_types_supported: Texts,
-  response_modes_supported: Texts,
-  grant_types_supported: Texts,
-  prompt_values_supported: Texts,
-  subject_types_supported: Texts,
-  id_token_signing_alg_values_supported: Texts,
-  code_challenge_methods_supported: Texts,
-  token_endpoint_auth_methods_supported: Texts,
-  introspection_endpoint_auth_methods_supported: Texts,
+  ...all(anyText, 'revocation_endpoint', 'end_session_endpoint'),
+  ...all(Texts, 'scopes_supported', 'claims_supported', 'response_types_supported', 'response_modes_supported'),
+  ...all(Texts, 'grant_types_supported', 'prompt_values_supported', 'subject_types_supported'),
+  ...all(Texts, 'id_token_signing_alg_values_supported', 'code_challenge_methods_supported'),
+  ...all(Texts, 'token_endpoint_auth_methods_supported', 'introspection_endpoint_auth_methods_supported'),
   revocation_endpoint_auth_methods_supported: z.optional(Texts),
-  authorization_response_iss_parameter_supported: z.boolean(),
-  client_id_metadata_document_supported: z.boolean(),
-  claims_parameter_supported: z.boolean(),
-  request_parameter_supported: z.boolean(),
-  request_uri_parameter_supported: z.boolean(),
+  ...all(z.boolean(), 'authorization_response_iss_parameter_supported', 'client_id_metadata_document_supported'),
+  ...all(z.boolean(), 'claims_parameter_supported', 'request_parameter_supported', 'request_uri_parameter_supported'),
 })
 
 export const KeySet = component('KeySet', {
@@ -42,10 +35,7 @@ export const KeySet = component('KeySet', {
       alg: z.enum(signingAlgorithms),
       use: z.literal('sig'),
       crv: z.optional(z.literal('P-256')),
-      x: z.optional(z.string()),
-      y: z.optional(z.string()),
-      n: z.optional(z.string()),
-      e: z.optional(z.string()),
+      ...all(anyText, 'x', 'y', 'n', 'e'),
     }),
   ),
 })
@@ -57,23 +47,16 @@ const Phrases = z.array(Phrase).check(z.maxLength(16))
 const metadata = {
   redirect_uris: z.optional(Uris),
   token_endpoint_auth_method: z.optional(Phrase),
-  grant_types: z.optional(Phrases),
-  response_types: z.optional(Phrases),
+  ...all(z.optional(Phrases), 'grant_types', 'response_types'),
   scope: z.optional(z.string().check(z.maxLength(1024))),
   client_name: z.optional(lineOf(128, 0)),
-  client_uri: z.optional(Text),
-  logo_uri: z.optional(Text),
-  tos_uri: z.optional(Text),
-  policy_uri: z.optional(Text),
+  ...all(z.optional(Text), 'client_uri', 'logo_uri', 'tos_uri', 'policy_uri'),
   contacts: z.optional(Phrases),
   application_type: z.optional(z.enum(['web', 'native'])),
   post_logout_redirect_uris: z.optional(Uris),
   jwks_uri: z.optional(Text),
   jwks: z.optional(z.record(z.string(), z.unknown())),
-  software_id: z.optional(Phrase),
-  software_version: z.optional(Phrase),
-  subject_type: z.optional(Phrase),
-  id_token_signed_response_alg: z.optional(Phrase),
+  ...all(z.optional(Phrase), 'software_id', 'software_version', 'subject_type', 'id_token_signed_response_alg'),
 }
 
 /** Client metadata (RFC 7591 section 2). */
@@ -101,37 +84,24 @@ const Parameter = z.optional(z.string().check(z.maxLength(8192)))
 
 /** An authorization request. Invalid values pass here: `authorizeOidc` reports them in OAuth's own form. */
 export const Authorization = component('AuthorizationRequest', {
-  client_id: Parameter,
-  redirect_uri: Parameter,
-  response_type: Parameter,
-  response_mode: Parameter,
-  scope: Parameter,
-  state: Parameter,
+  ...all(Parameter, 'client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state'),
   nonce: z.secret(Parameter),
-  code_challenge: Parameter,
-  code_challenge_method: Parameter,
-  prompt: Parameter,
-  max_age: Parameter,
-  login_hint: Parameter,
+  ...all(Parameter, 'code_challenge', 'code_challenge_method', 'prompt', 'max_age', 'login_hint'),
   id_token_hint: z.secret(Parameter),
-  resource: Parameter,
-  request: Parameter,
-  request_uri: Parameter,
-  registration: Parameter,
+  ...all(Parameter, 'resource', 'request', 'request_uri', 'registration'),
 })
 
 export const ClientId = z.string().check(z.regex(/^\w{1,64}$/))
-const clientFields = { client_id: z.optional(z.TextId), client_secret: z.secret(z.optional(z.string())) }
+const clientFields = { client_id: z.optional(z.TextId), client_secret: z.secret(anyText) }
 
 export const TokenBody = z.object({
   ...clientFields,
-  grant_type: z.optional(z.string()),
-  code: z.secret(z.optional(z.string())),
-  redirect_uri: z.optional(z.string()),
-  code_verifier: z.secret(z.optional(z.string())),
-  refresh_token: z.secret(z.optional(z.string())),
-  scope: z.optional(z.string()),
-  resource: z.optional(z.string()),
+  grant_type: anyText,
+  code: z.secret(anyText),
+  redirect_uri: anyText,
+  code_verifier: z.secret(anyText),
+  refresh_token: z.secret(anyText),
+  ...all(anyText, 'scope', 'resource'),
 })
 
 export const Tokens = z.object({
@@ -139,20 +109,20 @@ export const Tokens = z.object({
   token_type: z.literal('Bearer'),
   expires_in: UnixSeconds,
   scope: z.string(),
-  refresh_token: z.secret(z.optional(z.string())),
-  id_token: z.secret(z.optional(z.string())),
+  refresh_token: z.secret(anyText),
+  id_token: z.secret(anyText),
 })
 
 export const TokenParameters = component('TokenParameters', {
   ...clientFields,
   token: z.secret(z.string()),
-  token_type_hint: z.optional(z.string()),
+  token_type_hint: anyText,
 })
 
 const claims = {
-  name: z.optional(z.string()),
+  name: anyText,
   updated_at: z.optional(UnixSeconds),
-  email: z.optional(z.string()),
+  email: anyText,
   email_verified: z.optional(z.boolean()),
   ...allDesigned({
     twin_hostname: z.optional(z.nullable(z.Hostname)),
@@ -167,21 +137,19 @@ export const Introspected = z.object({
   active: z.boolean(),
   sub: z.optional(z.TextId),
   token_type: z.optional(z.enum(['Bearer', 'refresh_token'])),
-  scope: z.optional(z.string()),
+  scope: anyText,
   client_id: z.optional(z.TextId),
-  aud: z.optional(z.string()),
-  iss: z.optional(z.string()),
-  exp: z.optional(UnixSeconds),
-  iat: z.optional(UnixSeconds),
+  ...all(anyText, 'aud', 'iss'),
+  ...all(z.optional(UnixSeconds), 'exp', 'iat'),
   jti: z.optional(z.TextId),
   ...claims,
 })
 
 export const EndSession = component('EndSessionRequest', {
-  id_token_hint: z.secret(z.optional(z.string())),
+  id_token_hint: z.secret(anyText),
   client_id: z.optional(z.TextId),
-  post_logout_redirect_uri: z.optional(z.string()),
-  state: z.optional(z.string()),
+  post_logout_redirect_uri: anyText,
+  state: anyText,
 })
 
 /** A request to sign out (OpenID Connect RP-Initiated Logout 1.0 section 2). */

@@ -23,7 +23,7 @@ import {
   verificationText,
   verifyPersona,
 } from './held-delegates.js'
-import { awaitDelegateApproval, createDelegate } from './new-delegate.js'
+import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
 
 const Persona = component('Persona', {
@@ -189,14 +189,12 @@ export const personaRoutes = defineRoutes('personas', {
     idempotent: true,
     async handle({ params, body, principal, session, storeAnswer }, service) {
       const spend = body.spend && { ...body.spend, expiresAt: timeOf('spend.expires_at', body.spend.expires_at) }
-      const order = { ...body, spend, persona: params.hash, owner: principal.owner }
       const isSession = principal.kind === 'user' && principal.via === 'session'
-      const approved = isSession
-        ? await awaitDelegateApproval(service, order, { userId: principal.id, sessionId: session?.id })
-        : undefined
-      return service.storage.write(async (tx) =>
-        storeAnswer(tx, await createDelegate(tx, { ...order, approved, at: service.clock.now() }, service)),
-      )
+      const by = {
+        owner: principal.owner,
+        session: isSession ? { userId: principal.id, sessionId: session?.id } : undefined,
+      }
+      return createDelegate({ ...body, ...by, spend, persona: params.hash }, service, storeAnswer)
     },
   }),
   listDelegates: route({

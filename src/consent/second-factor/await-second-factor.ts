@@ -123,6 +123,41 @@ export async function spendAwaited(tx: Writer, { id }: AuthenticationRequestRow,
   throw problem(result === 'rejected' ? (order.deniedAs ?? 'rejected') : 'approval_timeout')
 }
 
+/** An action of a user, which a session lets them approve first. `plan` and `order` are read again where it acts. */
+interface GuardedAction<Plan, Answer> {
+  plan(tx: Reader, at: number): Promise<Plan>
+  /** What the user approves. Undefined: this needs no approval. */
+  order(tx: Reader, plan: Plan, at: number): Promise<Pick<AwaitedOrder, 'action' | 'detail'> | undefined>
+  act(tx: Writer, plan: Plan, at: number): Promise<Answer>
+}
+
+/**
+ * Acts for a user. With a session, it first waits until they approve, and spends that where it acts. Throws what its
+ * parts and `awaitSecondFactor` throw.
+ */
+export async function actApproved<Plan, Answer>(
+  service: ServiceContext,
+  session: UserSession | undefined,
+  { plan, order, act }: GuardedAction<Plan, Answer>,
+): Promise<Answer> {
+  const { storage, clock } = service
+  const look = async (tx: Reader) => {
+    const at = clock.now()
+    const planned = await plan(tx, at)
+    const asking = session && (await order(tx, planned, at))
+    return { at, planned, asking: asking && { ...session, ...asking } }
+  }
+  const { asking } = session ? await storage.read(look) : {}
+  const asked = asking && (await awaitSecondFactor(service, asking))
+  return storage.write(async (tx) => {
+    const now = await look(tx)
+    if (asked) await spendAwaited(tx, asked, now.asking ?? asking, now.at)
+    // What needed no approval before needs one now, because of another request.
+    else if (now.asking) throw problem('approval_timeout')
+    return act(tx, now.planned, now.at)
+  })
+}
+
 /** More than a session can make for one action before the first of them expires. */
 const MAX_REQUESTS = 50
 

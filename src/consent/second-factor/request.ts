@@ -6,7 +6,7 @@ import type { ProvenUser, ServiceContext } from '../../http/context.js'
 import { refundMail, sendMail } from '../../identity/mail/send-mail.js'
 import { recordUserEvent, type UserRow, users } from '../../identity/users/user.js'
 import { postPush } from '../../jobs/outbox/outbox.js'
-import { refundRequest, spendRequest } from '../../jobs/outbox/request-limit.js'
+import { type RateLimit, spendRate, uncountRate } from '../../jobs/rates/rate.js'
 import { getExisting, getOrNotFound } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
@@ -20,6 +20,17 @@ const MAX_PENDING = 5
 const INTERVAL = 2
 /** How many milliseconds early a poll may come. Timers and networks are not exact. */
 const POLL_TOLERANCE = 250
+
+/**
+ * Authentication requests to one user, on a device or by mail, that one page, account or user causes. What is mailed has
+ * limits of its own (`identity/mail/send-mail.ts`).
+ */
+const ASKED: RateLimit = { kind: 'asked', most: 5, windowMs: 15 * 60_000, code: 'too_many_mails' }
+
+const countedOf = ({ asker, userId, at }: { asker: string; userId: number; at: number }) => ({
+  subject: `${asker}>user:${userId}`,
+  at,
+})
 
 export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'expired'
 
@@ -100,29 +111,16 @@ export type SecondFactorContext = Pick<ServiceContext, 'random' | 'baseUrl'>
  * Asks a user to approve an action: with a push to each of their devices, or with a mailed link if they have none.
  * Poll the request (`requestStatus`), then spend it (`spendSecondFactor`). Throws `too_many_pending`, `too_many_mails`.
  */
-export async function requireSecondFactor(
-  tx: Writer,
-  {
-    userId,
-    action,
-    detail,
-    sessionId,
-    lifetimeMs,
-    byCaller,
-    deviceId,
-    standing,
-    asker = `user:${userId}`,
-    at,
-  }: SecondFactorOrder,
-  service: SecondFactorContext,
-): Promise<AuthenticationRequestRow> {
+export async function requireSecondFactor(tx: Writer, order: SecondFactorOrder, service: SecondFactorContext) {
+  const { userId, action, detail, sessionId, at, asker = `user:${userId}` } = order
+  const { lifetimeMs = action === 'paywall' ? PAYWALL_LIFETIME : REQUEST_MS, byCaller, deviceId, standing } = order
   const user = await getExisting(tx, users, userId)
   await expireDueRequests(tx, user, at)
   await checkPending(tx, user, at)
-  await spendRequest(tx, { asker, userId, at })
+  await spendRate(tx, ASKED, countedOf({ asker, userId, at }))
   const asked = await activeDevicesOf(tx, userId)
   const link = asked.length > 0 ? undefined : base64url(service.random.bytes(32))
-  const expires_at = at + (lifetimeMs ?? (action === 'paywall' ? PAYWALL_LIFETIME : REQUEST_MS))
+  const expires_at = at + lifetimeMs
   const request: AuthenticationRequestRow = {
     id: await tx.nextId('authentication_requests'),
     user_id: userId,
@@ -266,7 +264,7 @@ export async function recordAnswer(
   tx.put(authenticationRequests, answered)
   const { asker, user_id: userId, created_at } = request
   if (status === 'approved') {
-    await refundRequest(tx, { asker, userId, at: created_at })
+    await uncountRate(tx, ASKED, countedOf({ asker, userId, at: created_at }))
     if (request.link_digest !== null) await refundRequestMail(tx, request)
   }
   await recordRequestEvent(tx, answered, status, { at, by })
@@ -350,12 +348,8 @@ export interface ShownRequest {
   created_at: number
 }
 
-export const showRequest = (request: AuthenticationRequestRow, at: number): ShownRequest => ({
-  id: request.id,
-  status: requestStatus(request, at),
-  action: request.action,
-  detail: request.detail,
-  interval: INTERVAL,
-  expires_at: seconds(request.expires_at),
-  created_at: seconds(request.created_at),
-})
+export function showRequest(request: AuthenticationRequestRow, at: number): ShownRequest {
+  const { id, action, detail, expires_at, created_at } = request
+  const times = { interval: INTERVAL, expires_at: seconds(expires_at), created_at: seconds(created_at) }
+  return { id, status: requestStatus(request, at), action, detail, ...times }
+}

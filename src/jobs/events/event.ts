@@ -169,11 +169,7 @@ export async function findMatching(tx: Reader, search: EventSearch): Promise<Mat
 }
 
 /** Events that match, and how far they were looked for. */
-interface MatchingEvents {
-  readonly rows: EventRow[]
-  readonly last?: number
-  readonly isMore: boolean
-}
+type MatchingEvents = { readonly rows: EventRow[]; readonly last?: number; readonly isMore: boolean }
 
 const lastOf = (rows: readonly EventRow[]) => {
   const last = rows.at(-1)?.id

@@ -38,7 +38,6 @@ export const eventRoutes = defineRoutes('events', {
       return streamed(leaving(followEvents(following, service), leave), 'text/event-stream; charset=utf-8')
     },
   }),
-
   readEvent: route({
     summary: "Read one of the caller's events.",
     evidence: 'designed',
@@ -51,7 +50,6 @@ export const eventRoutes = defineRoutes('events', {
     errors: ['not_found'],
     read: (tx, { params, principal }) => readEvent(tx, principal.owner, params.id),
   }),
-
   createEvent: route({
     summary: 'Write an event of your own. Its type must begin with "client.".',
     evidence: 'designed',

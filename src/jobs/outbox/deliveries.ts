@@ -6,6 +6,7 @@ import { ObservedStorage, type ServiceStorage } from '../../storage/service-stor
 import type { Reader, Writer } from '../../storage/storage.js'
 import type { Transaction } from '../../storage/transaction.js'
 import { isObject } from '../../storage/unknown.js'
+import { waitAtMost } from '../retries/loop.js'
 import { isAnyAhead, redate, runInParts } from '../schedule/due.js'
 import { claimDue, type DueSearch, findDue, inOrder, type Lane, lanes, type Sharing } from './claiming.js'
 import { type DeliveryHandlers, deliverBy, deliverMessage, type Outcome } from './delivery.js'
@@ -67,10 +68,7 @@ export class Deliveries {
   async #promptly(tries: readonly Try[]): Promise<void> {
     if (tries.length === 0) return
     await Promise.all(tries.map(({ ended, atPort }) => Promise.race([ended, atPort])))
-    let cancel = () => {}
-    const turn = new Promise<void>((resolve) => (cancel = this.#service.alarm.set(0, resolve)))
-    await Promise.race([Promise.all(tries.map(({ ended }) => ended)), turn])
-    cancel()
+    await waitAtMost(0, Promise.all(tries.map(({ ended }) => ended)), this.#service)
   }
 
   /** Makes due what waits for a place of its owner's: a clock that is moved delivers everything in its order. */
@@ -103,10 +101,7 @@ export class Deliveries {
   }
 
   async #settle(sending: readonly Promise<void>[], patienceMs: number): Promise<void> {
-    let cancel = () => {}
-    const late = new Promise<void>((resolve) => (cancel = this.#service.alarm.set(patienceMs, resolve)))
-    await Promise.race([Promise.all(sending), late])
-    cancel()
+    await waitAtMost(patienceMs, Promise.all(sending), this.#service)
     if (this.#finished.length > 0) await this.#recordAndClaim(() => [])
   }
 
@@ -318,10 +313,7 @@ const claimIn = ({ id, claim }: OutboxRow): string => required(claim, `the claim
 
 const NONE: ReadonlySet<string> = new Set()
 
-interface Failure {
-  readonly message: OutboxRow
-  readonly cause: unknown
-}
+type Failure = { readonly message: OutboxRow; readonly cause: unknown }
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */
 async function recordAll(tx: Writer, outcomes: readonly Outcome[]): Promise<Failure[]> {

@@ -1,5 +1,4 @@
-import type { CardRow, CardSubject, DeliveryOutcome, Message, OutboxRow, RefundRow } from '../../base/message.js'
-import type { CardCharge, CardRefund } from '../../base/ports.js'
+import type { CardRow, DeliveryOutcome, Message, OutboxRow, PushRow, RefundRow } from '../../base/message.js'
 import { collection, type Writer } from '../../storage/storage.js'
 
 export const outbox = collection<OutboxRow>()(
@@ -20,16 +19,11 @@ export const outbox = collection<OutboxRow>()(
   // Mails hold codes and links that approve requests.
   {
     refs: {
-      charge: null,
-      delivery_id: 'webhook_deliveries',
-      device_id: 'devices',
-      purpose_id: null,
+      ...{ charge: null, delivery_id: 'webhook_deliveries', device_id: 'devices', purpose_id: null },
       webhook_id: 'webhooks',
     },
     sealed: {
-      subject: 'Unreadable',
-      text: 'This message was sealed under another key.',
-      data: {},
+      ...{ subject: 'Unreadable', text: 'This message was sealed under another key.', data: {} },
       is_unreadable: true,
     },
     growth: {
@@ -58,70 +52,41 @@ interface NewMessage {
   readonly owner?: string | undefined
 }
 
-interface NewMail extends NewMessage {
-  /** Whether someone waits for it, for example to sign in. Default: false. */
-  readonly isAwaited?: boolean
-}
+/** `isAwaited`: whether someone waits for it, for example to sign in. Default: false. */
+type NewMail = NewMessage & { readonly isAwaited?: boolean }
 
 export async function postMail(tx: Writer, { isAwaited = false, ...mail }: NewMail): Promise<void> {
   tx.put(outbox, { ...(await newMessage(tx, mail)), ...(isAwaited && { lane: 'awaited' }), kind: 'mail' })
 }
 
+type NewPush = NewMessage & Pick<PushRow, 'data'> & { readonly deviceId: number }
+
 /** Writes a push to a device. Its delivery reads the device's token, so the message does not hold it. */
-export async function postPush(
-  tx: Writer,
-  {
-    deviceId,
-    data,
-    ...push
-  }: NewMessage & { readonly deviceId: number; readonly data: Readonly<Record<string, string>> },
-): Promise<void> {
+export async function postPush(tx: Writer, { deviceId, data, ...push }: NewPush): Promise<void> {
   tx.put(outbox, { ...(await newMessage(tx, push)), kind: 'push', device_id: deviceId, data })
+}
+
+interface NewCharge extends NewMessage, Pick<CardRow, 'charge' | 'purpose' | 'subjects'> {
+  readonly purposeId: number
+  readonly claim: string | undefined
 }
 
 /**
  * Writes a charge. With a `claim`, its caller delivers it with `background.charge`. If it has no outcome when that flow or
  * its process has ended, the service delivers it in the background.
  */
-export async function postCharge(
-  tx: Writer,
-  {
-    charge,
-    purpose,
-    purposeId,
-    subjects,
-    claim,
-    ...message
-  }: NewMessage & {
-    charge: CardCharge
-    purpose: CardRow['purpose']
-    purposeId: number
-    subjects: readonly CardSubject[]
-    claim: string | undefined
-  },
-): Promise<CardRow> {
-  const row = {
-    ...(await newMessage(tx, message)),
-    ...(claim !== undefined && { attempts: 1, claim }),
-    kind: 'card',
-    charge,
-    purpose,
-    purpose_id: purposeId,
-    subjects,
-  } as const
+export async function postCharge(tx: Writer, order: NewCharge): Promise<CardRow> {
+  const { charge, purpose, purposeId: purpose_id, subjects, claim, ...message } = order
+  const claimed = claim !== undefined && { attempts: 1, claim }
+  const card = { kind: 'card', charge, purpose, purpose_id, subjects } as const
+  const row = { ...(await newMessage(tx, message)), ...claimed, ...card }
   tx.put(outbox, row)
   return row
 }
 
-export async function postRefund(
-  tx: Writer,
-  {
-    refund,
-    purpose,
-    purposeId,
-    ...message
-  }: NewMessage & { refund: CardRefund; purpose: RefundRow['purpose']; purposeId: number },
-): Promise<void> {
+type NewRefund = NewMessage & Pick<RefundRow, 'refund' | 'purpose'> & { readonly purposeId: number }
+
+export async function postRefund(tx: Writer, { refund, purpose, purposeId, ...message }: NewRefund): Promise<void> {
   tx.put(outbox, { ...(await newMessage(tx, message)), kind: 'refund', refund, purpose, purpose_id: purposeId })
 }
 
@@ -137,17 +102,10 @@ interface NewWebhookMessage {
 }
 
 /** Writes an event's way to a webhook, with a number of the counter `outbox` that was already drawn. */
-export function postWebhook(
-  tx: Writer,
-  id: number,
-  { webhookId, deliveryId, accountId, url, type, at }: NewWebhookMessage,
-): void {
-  const message = { to: url, subject: type, text: '', owner: `account:${accountId}`, at }
-  const queue = `webhook:${webhookId}`
-  tx.put(outbox, {
-    ...waitingMessage(id, message),
-    ...{ kind: 'webhook', queue, webhook_id: webhookId, delivery_id: deliveryId },
-  })
+export function postWebhook(tx: Writer, id: number, order: NewWebhookMessage): void {
+  const { webhookId: webhook_id, deliveryId: delivery_id, accountId, url, type, at } = order
+  const message = waitingMessage(id, { to: url, subject: type, text: '', owner: `account:${accountId}`, at })
+  tx.put(outbox, { ...message, kind: 'webhook', queue: `webhook:${webhook_id}`, webhook_id, delivery_id })
 }
 
 const newMessage = async (tx: Writer, message: NewMessage): Promise<Message<never>> =>

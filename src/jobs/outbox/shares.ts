@@ -5,10 +5,7 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { outbox } from './outbox.js'
 
 /** Whose places a message takes, and at which host. */
-export interface Sharer {
-  readonly owner: string
-  readonly host: string
-}
+export type Sharer = { readonly owner: string; readonly host: string }
 
 /** Whose places a message takes: those of the owner who caused it, or of its address if it names none. */
 export const sharerOf = ({ owner, to }: Pick<OutboxRow, 'owner' | 'to'>): Sharer => ({
@@ -150,10 +147,7 @@ export const isTurnWaiting = async (tx: Reader, lane: string, sharer: Sharer): P
   (await tx.find(outbox, { index: 'byWaiting', prefix: [turnOf(lane, sharer)], limit: 1 })).length > 0
 
 /** An owner and host for whom messages wait. */
-export interface WaitingTurn {
-  readonly turn: string
-  readonly sharer: Sharer
-}
+export type WaitingTurn = { readonly turn: string; readonly sharer: Sharer }
 
 /**
  * Those for whom messages of a lane wait and who may take a place: who has the fewest first. Begins after the turn

@@ -54,10 +54,7 @@ export interface SharedWork {
 type Member = Pick<ServiceContext, 'instance' | 'alarm' | 'random' | 'log'> & { readonly storage: Storage }
 
 /** What one look at the storage showed. */
-interface Seen {
-  readonly rows: readonly ProcessRow[]
-  readonly control: Control | undefined
-}
+type Seen = { readonly rows: readonly ProcessRow[]; readonly control: Control | undefined }
 
 /**
  * The processes that serve from one storage. Each shows by a row that it is alive, and removes the rows of dead ones. Time

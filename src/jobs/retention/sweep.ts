@@ -93,11 +93,7 @@ export async function sweepPiece(
 }
 
 /** A collection that is swept, or a part of it that its rule names. */
-interface SweepPart {
-  readonly collection: AnyCollection
-  readonly rule: SweptRule<Row>
-  readonly place: SweepPlace
-}
+type SweepPart = { readonly collection: AnyCollection; readonly rule: SweptRule<Row>; readonly place: SweepPlace }
 
 const sweepParts = (collections: readonly AnyCollection[]): SweepPart[] =>
   collections.flatMap((collection) => {

@@ -19,6 +19,14 @@ export class Mutex {
   }
 }
 
+/** Waits for work, but no longer than `ms`. */
+export async function waitAtMost(ms: number, work: Promise<unknown>, { alarm }: Pick<ServiceContext, 'alarm'>) {
+  let cancel = () => {}
+  const late = new Promise<void>((resolve) => (cancel = alarm.set(ms, resolve)))
+  await Promise.race([work, late])
+  cancel()
+}
+
 /** How soon a round that failed is followed by another: soon the first time, then twice as late each time. */
 const AGAIN_MS = 100
 const LATEST_AGAIN_MS = 5000

@@ -4,8 +4,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type EventRow, events } from '../events/event.js'
 import { matchesPattern } from '../events/event-types.js'
-import { webhooksOf } from './webhook.js'
-import { postDelivery } from './webhook-delivery.js'
+import { postDelivery, webhooksOf } from './webhook.js'
 import { PROGRESS, type WebhookRow, webhookProgress } from './webhook-row.js'
 
 /** How many events one transaction hands out. */
@@ -57,10 +56,7 @@ async function handOut(tx: Writer, service: HandingOut): Promise<HandedOut> {
   return { posted, mayBeMore: rows.length === EVENTS_PER_TRANSACTION }
 }
 
-interface Recipient {
-  readonly webhook: WebhookRow
-  readonly event: EventRow
-}
+type Recipient = { readonly webhook: WebhookRow; readonly event: EventRow }
 
 /** Who gets which event, in the order of the events. */
 async function recipientsOf(tx: Reader, rows: readonly EventRow[]): Promise<Recipient[]> {

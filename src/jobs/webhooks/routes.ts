@@ -5,13 +5,15 @@ import { signatureKinds } from './signature.js'
 import {
   createWebhook,
   deleteWebhook,
+  listWebhookDeliveries,
   listWebhooks,
   ownWebhook,
+  redeliverWebhook,
   rotateWebhook,
   showWebhook,
+  testWebhook,
   updateWebhook,
 } from './webhook.js'
-import { listWebhookDeliveries, redeliverWebhook, testWebhook } from './webhook-delivery.js'
 
 const fields = {
   url: z.string().check(z.maxLength(2048)),
@@ -79,7 +81,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     write: (tx, { body, principal }, service) =>
       createWebhook(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   listWebhooks: route({
     ...webhookRoute,
     summary: "List the account's webhooks, newest first.",
@@ -91,7 +92,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     read: (tx, { query, principal }, { clock }) =>
       listWebhooks(tx, { ...query, accountId: principal.id, at: clock.now() }),
   }),
-
   readWebhook: route({
     ...webhookRoute,
     summary: 'Read a webhook.',
@@ -103,7 +103,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     read: async (tx, { params, principal }, { clock }) =>
       showWebhook(await ownWebhook(tx, params.id, principal.id), clock.now()),
   }),
-
   updateWebhook: route({
     ...webhookRoute,
     summary: 'Change a webhook, and enable it again unless `status` is `disabled`.',
@@ -121,7 +120,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     write: (tx, { params, body, principal }, service) =>
       updateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   deleteWebhook: route({
     ...webhookRoute,
     summary: 'Delete a webhook, and end its deliveries.',
@@ -135,7 +133,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
       return noContent()
     },
   }),
-
   rotateWebhook: route({
     ...webhookRoute,
     summary: 'Give a webhook a new z.secret or private key. The old one signs too for a day.',
@@ -150,7 +147,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     write: (tx, { params, body, principal }, service) =>
       rotateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   testWebhook: route({
     ...webhookRoute,
     summary: 'Send an event of the type `webhook.test` to a webhook.',
@@ -166,7 +162,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     write: (tx, { params, principal }, service) =>
       testWebhook(tx, params.id, { accountId: principal.id, at: service.clock.now() }, service),
   }),
-
   listWebhookDeliveries: route({
     ...webhookRoute,
     summary: 'List the deliveries of a webhook with their tries, newest first.',
@@ -179,7 +174,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     read: (tx, { params, query, principal }) =>
       listWebhookDeliveries(tx, params.id, { ...query, accountId: principal.id }),
   }),
-
   redeliverWebhook: route({
     ...webhookRoute,
     summary: 'Send an event to a webhook again, under the same `webhook-id`.',

@@ -9,8 +9,7 @@ import type { DeliveryHandler } from '../outbox/delivery.js'
 import { callUpstream, UpstreamFailure } from '../upstream/call.js'
 import { checkUpstreamUrl } from '../upstream/policy.js'
 import { signatureHeaders } from './signature.js'
-import { currentSecrets, disableWebhook } from './webhook.js'
-import { isWanted } from './webhook-delivery.js'
+import { currentSecrets, disableWebhook, isWanted } from './webhook.js'
 import {
   type DisabledReason,
   type WebhookDeliveryRow,
@@ -35,10 +34,7 @@ export type OnDisabled = (
   ended: { readonly reason: DisabledReason; readonly baseUrl: string; readonly at: number },
 ) => Promise<void>
 
-interface Delivering {
-  readonly webhook: WebhookRow
-  readonly delivery: WebhookDeliveryRow
-}
+type Delivering = { readonly webhook: WebhookRow; readonly delivery: WebhookDeliveryRow }
 
 /** Delivers events to webhooks, signed. A failure is a result like others, so that each try is listed. */
 export const webhookDeliveryHandlerWith = (

@@ -3,15 +3,9 @@ import type { Database } from './database.js'
 import type { Session } from './session.js'
 
 /** What a process tells the others of a commit, in its transaction. */
-export interface Hint {
-  readonly channel: string
-  readonly text: string
-}
+export type Hint = { readonly channel: string; readonly text: string }
 
-interface Told {
-  readonly from: string
-  readonly changed: readonly string[]
-}
+type Told = { readonly from: string; readonly changed: readonly string[] }
 
 type OnCommit = (changed: readonly string[] | undefined) => void
 const FIRST_WAIT_MS = 20

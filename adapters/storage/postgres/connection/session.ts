@@ -1,10 +1,7 @@
 import postgres from 'postgres'
 
 /** A statement with its parameters as PostgreSQL reads them. Default: none. */
-export interface Statement {
-  readonly text: string
-  readonly parameters?: readonly string[]
-}
+export type Statement = { readonly text: string; readonly parameters?: readonly string[] }
 
 /** The connection ended, so it is unknown what became of the statements under way. */
 export class ConnectionLost extends Error {

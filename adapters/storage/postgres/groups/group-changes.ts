@@ -7,10 +7,7 @@ import type { DrawnIds } from '../tables/content.js'
 import { type EncodedKey, encodeKey, type Table, type TableSet } from '../tables/tables.js'
 import type { View } from './view.js'
 
-interface OwnCommit {
-  readonly commit: number
-  readonly changes: readonly Changes[]
-}
+type OwnCommit = { readonly commit: number; readonly changes: readonly Changes[] }
 
 /** A group gathers its reads while at most one other lands. */
 const MOST_KNOWN_COMMITS = 4

@@ -5,11 +5,7 @@ import type { Statement } from '../connection/session.js'
 import { encodeKey, type TableSet } from '../tables/tables.js'
 
 /** What was read of the places that a query covers: its first rows, or all of them. */
-interface Range {
-  readonly collection: AnyCollection
-  readonly query: Query
-  readonly rows: readonly Row[]
-}
+type Range = { readonly collection: AnyCollection; readonly query: Query; readonly rows: readonly Row[] }
 
 interface KnownRows {
   readonly collection: AnyCollection
@@ -180,9 +176,7 @@ function mergeChanges(
   return horizon && merged.length < limit ? undefined : merged.slice(0, limit)
 }
 
-export interface Sender {
-  query<R>(statement: Statement): Promise<readonly R[]>
-}
+export type Sender = { query<R>(statement: Statement): Promise<readonly R[]> }
 
 interface FoundRow {
   /** The number of the query, from 1 up. */

@@ -56,17 +56,10 @@ export class TableSet {
 export const OWN = { head: '_head', counters: '_counters', processes: '_processes' } as const
 
 /** The row of the head. Numbers are texts, because they have 64 bits. */
-export interface Head {
-  readonly commit: string
-  readonly schema: string
-  readonly layout: string
-}
+export type Head = { readonly commit: string; readonly schema: string; readonly layout: string }
 
 /** A column that holds the whole key of each row in an index. Indexes over the same fields share it. */
-export interface KeyColumn {
-  readonly name: string
-  readonly index: Index<Row>
-}
+export type KeyColumn = { readonly name: string; readonly index: Index<Row> }
 
 /** PostgreSQL cuts longer names off. */
 const LONGEST_NAME = 63

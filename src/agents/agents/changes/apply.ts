@@ -8,9 +8,8 @@ import { type FlowRun, runFlow } from '../../../jobs/flows/flow.js'
 import { twins } from '../../../money/twins/twin.js'
 import { isHeld } from '../../../storage/claim.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { kindOf, makeSteps, rehearseChange } from './change.js'
-import { type AccountChangeRow, accountChanges } from './change-row.js'
-import type { AccountChange, Made } from './kind.js'
+import { type AccountChangeRow, accountChanges } from './account-row.js'
+import { type AccountChange, kindOf, type Made, makeSteps, rehearseChange } from './change.js'
 
 export interface AppliedChange {
   approval_id: string

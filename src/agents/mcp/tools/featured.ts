@@ -9,10 +9,9 @@ import { type DigitalQuantityRow, quantityOf } from '../../../money/digital-quan
 import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
 import type { Reader } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
-import { givenApproval } from './given-approval.js'
 import { plainLine, plainSchema, withoutPriceLookalikes } from './plain.js'
-import { countSales } from './sales.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
+import { countSales, givenApproval } from './visit.js'
 
 const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 

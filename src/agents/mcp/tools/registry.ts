@@ -164,15 +164,10 @@ const showOwnTool = async (tx: Reader, row: CatalogItemRow): Promise<ShownTool> 
 async function showTool(tx: Reader, item: ShownItem) {
   const { id, name, description, seller, price, dq, hostname, service_method, service_schema } = item
   const { twin_id } = await commodityOf(tx, item.commodity_hash)
+  const { active, created_at, updated_at, external_endpoint } = item
   return {
     ...{ id, name, description, provider: seller, price_per_call: price, dq },
-    service_url: item.external_endpoint ?? '',
-    service_method,
-    twin_id,
-    twin_hostname: hostname,
-    input_schema: service_schema,
-    active: item.active,
-    created_at: item.created_at,
-    updated_at: item.updated_at,
+    ...{ service_url: external_endpoint ?? '', service_method, twin_id, twin_hostname: hostname },
+    ...{ input_schema: service_schema, active, created_at, updated_at },
   }
 }

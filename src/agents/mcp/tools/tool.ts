@@ -2,6 +2,7 @@ import { once } from '../../../base/memo.js'
 import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
+import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { withSingleTypes } from './plain.js'
 import type { McpVisit } from './visit.js'
@@ -37,18 +38,20 @@ export interface Tool {
   call(args: Arguments, call: ToolCall): Promise<object>
 }
 
-export function tool<I extends z.ZodMiniObject>({
-  input,
-  output,
-  hints = {},
-  call,
-  ...words
-}: Pick<Tool, 'name' | 'title' | 'description'> & {
-  readonly input: I
-  readonly output: z.ZodMiniType
-  readonly hints?: Hints
-  call(args: z.output<I>, call: ToolCall): Promise<object>
-}): Tool {
+/** How a tool acts: in one transaction that reads or writes, or by itself. */
+type Act<Args> =
+  | { read(tx: Reader, args: Args, call: ToolCall): Promise<object>; write?: never; call?: never }
+  | { write(tx: Writer, args: Args, call: ToolCall): Promise<object>; read?: never; call?: never }
+  | { call(args: Args, call: ToolCall): Promise<object>; read?: never; write?: never }
+
+export function tool<I extends z.ZodMiniObject>(
+  definition: Pick<Tool, 'name' | 'title' | 'description'> & {
+    readonly input: I
+    readonly output: z.ZodMiniType
+    readonly hints?: Hints
+  } & Act<z.output<I>>,
+): Tool {
+  const { input, output, read, write, call, hints = { reads: read !== undefined }, ...words } = definition
   // Created on first use, so that a service starts without them.
   const schemas = { input: once(() => jsonSchema(input)), output: once(() => answersOf(output)) }
   return {
@@ -60,8 +63,13 @@ export function tool<I extends z.ZodMiniObject>({
       return schemas.output()
     },
     annotations: annotationsOf(words.title, hints),
-    // Arguments that match the JSON Schema match the schema that it was made from.
-    call: (args, at) => call(checked(schemas.input(), args) as z.output<I>, at),
+    async call(given, at) {
+      // Arguments that match the JSON Schema match the schema that it was made from.
+      const args = checked(schemas.input(), given) as z.output<I>
+      const { storage } = at.service
+      if (read) return storage.read((tx) => read(tx, args, at))
+      return write ? storage.write((tx) => write(tx, args, at)) : call(args, at)
+    },
   }
 }
 
@@ -129,7 +137,5 @@ export const itemArguments = described(
   z.record(z.string(), z.unknown()),
   "Arguments that match the item's service_schema. Leave them out if it needs none.",
 )
-export const cartId = count('The id of the cart, from cart_add.')
-export const dq = text('The hash of a digital quantity. Default: that of the wallet.')
 export const approvalId = text('The id of an approval for exactly this call, from request_approval. Each works once.')
 export const limit = count('The most to return. Default 20.', { most: 100 })

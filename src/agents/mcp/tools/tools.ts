@@ -1,16 +1,12 @@
 import type { Reader } from '../../../storage/storage.js'
-import accountTools from './account-tools.js'
-import approvalTools from './approval-tools.js'
-import cartTools from './cart-tools.js'
-import catalogTools from './catalog-tools.js'
+import { buyerTools } from './buyer-tools.js'
 import { featuredTool, featuredTools } from './featured.js'
-import ownTools from './seller-tools.js'
+import { sellerTools } from './seller-tools.js'
 import type { Tool } from './tool.js'
 import type { McpVisit } from './visit.js'
-import walletTools from './wallet-tools.js'
 
-export const buyerTools: readonly Tool[] = [...walletTools, ...catalogTools, ...approvalTools, ...cartTools]
-export const sellerTools: readonly Tool[] = [...ownTools, ...accountTools]
+export { buyerTools, sellerTools }
+
 const builtIn = new Map([...buyerTools, ...sellerTools].map((tool) => [tool.name, tool]))
 
 /** The tools that a visitor sees: seller tools only with a granted account, and an own server's featured items. */
