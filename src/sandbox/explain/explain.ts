@@ -47,7 +47,6 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
   }
 }
 
-/** The facts of a refusal, in the sentences of its code. */
 async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise<Explained> {
   const { detail, ...thrown } = asked.facts
   const finding = (await explainers[code]?.(asked)) ?? {}
@@ -68,11 +67,9 @@ async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise
   return { sentences: said, facts, fix: isWait ? asked.later(Number(facts.retry_after)) : fix || undefined }
 }
 
-/** Times in milliseconds become texts. */
 const shownFact = (name: string, fact: unknown): unknown =>
   typeof fact === 'number' && /(_at|until|_from)$/.test(name) ? timeText(fact) : (fact ?? null)
 
-/** What the sentences name beside the facts. */
 function contextOf(asked: RefusedRequest): FactsByName {
   const { entry, service } = asked
   const { headers } = entry.request
@@ -119,7 +116,6 @@ function surroundings(asked: RefusedRequest): Explained {
   }
 }
 
-/** What a request did. */
 async function explainSuccess(asked: RefusedRequest): Promise<Explained> {
   const { entry, tx } = asked
   const { storage, caused, principal } = entry

@@ -154,18 +154,13 @@ export const callerExplainers = {
 } satisfies Explainers
 
 const TRIES = 5
-
 const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
-
-/** The scheme of the Authorization header. */
 const schemeOf = ({ entry }: RefusedRequest) => /^(\S+) /.exec(entry.request.headers.authorization ?? '')?.[1] ?? null
 
-/** The operation takes another credential. */
 async function needsCredential(asked: RefusedRequest) {
   return { scheme: schemeOf(asked), fix: await credentialFirst(asked) }
 }
 
-/** Tokens come from client credentials of an account or a user. */
 async function needsTokenOfKind(asked: RefusedRequest) {
   const kind = kindOf(asked)
   const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
@@ -178,7 +173,6 @@ async function needsTokenOfKind(asked: RefusedRequest) {
   }
 }
 
-/** The client that called, or that the request names. */
 async function callingClient(asked: RefusedRequest, named?: string) {
   const id = named ?? /^client:(.+)$/.exec(asked.entry.principal ?? '')?.[1]
   return { id, client: await asked.get(clients, id) }

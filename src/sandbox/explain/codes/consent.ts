@@ -136,7 +136,6 @@ async function accountFacts(asked: RefusedRequest, userId = 0) {
   return { accounts, account_names: accounts.map((id) => `account:${id}`) }
 }
 
-/** The approval that a request uses, or that its refusal names. */
 async function approvalIn(asked: RefusedRequest) {
   const id = asked.sentText('approval_id') ?? asked.textFact('approval_id') ?? asked.idIn('approvals')
   const row = await asked.get(approvals, id)
@@ -145,11 +144,9 @@ async function approvalIn(asked: RefusedRequest) {
   return { row, facts: { approval_id: row?.id, approval_status, summary: row?.summary, ...times } }
 }
 
-/** Approves as the user, and then repeats the request with the approval. */
 const approveFirst = (asked: RefusedRequest, id: string): Fix =>
   asked.first(`POST /_sandbox/approvals/${id}/approve`, { next: asked.again({ body: { approval_id: id } }) })
 
-/** The request with the approval that was requested before. */
 const anew = (asked: RefusedRequest) => asked.again({ body: { approval_id: '{approval_id}' } })
 
 /** Requests an approval of the same terms. A price that changed is left out, so that the present one is approved. */
@@ -166,7 +163,6 @@ function termsAnew(asked: RefusedRequest, { connection_id, kind, detail }: Appro
   return { as: `agent:${connection_id}`, body: { kind, ...byKind } }
 }
 
-/** Requests an approval again, lets the user approve it, and then makes the request with it. */
 function askAndApprove(asked: RefusedRequest, row: ApprovalRow): Fix {
   const between = exampleCall('POST /_sandbox/approvals/{approval_id}/approve')
   return asked.first('POST /v4/agent/approvals', { ...termsAnew(asked, row), between, next: anew(asked) })
@@ -179,7 +175,6 @@ function askAnew(asked: RefusedRequest, row: ApprovalRow): Fix {
   return asked.first('POST /v4/agent/approvals', { ...termsAnew(asked, row), next })
 }
 
-/** Fields of the request that are not what the user approved. */
 function differences({ body }: RefusedRequest, { detail }: ApprovalRow) {
   const terms: FactsByName = { ...detail, address: detail.payee, destination: detail.payee }
   return Object.entries(body).flatMap(([field, sent]) => {

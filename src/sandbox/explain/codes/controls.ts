@@ -88,7 +88,6 @@ export const controlExplainers = {
   },
 } satisfies Explainers
 
-/** Reads a snapshot of the present state, which can be restored. */
 const snapshotFirst = (asked: RefusedRequest): Fix =>
   asked.first('GET /_sandbox/snapshot', {
     next: asked.again({ whole: { body: { schema: '{schema}', counters: '{counters}', rows: '{rows}' } } }),

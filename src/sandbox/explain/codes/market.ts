@@ -252,7 +252,6 @@ function fittingArguments(schema: Schema, given: FactsByName = {}, refused?: str
 
 const samples: FactsByName = { number: 1, integer: 1, boolean: true, array: [], object: {} }
 
-/** A value that fits the schema of one argument, as far as its type says. */
 function sampleOf(schema: unknown): unknown {
   if (!isObject(schema)) return 'text'
   if (Array.isArray(schema.enum)) return schema.enum[0]

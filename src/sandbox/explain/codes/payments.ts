@@ -225,7 +225,6 @@ const cardFacts = (asked: RefusedRequest, payment_method_id: string | undefined)
   ...{ payment: asked.numberFact('payment_id'), invoice: asked.numberFact('invoice_id') },
 })
 
-/** The commodity that a request names, and the item that sells it. */
 async function soldCommodity(asked: RefusedRequest) {
   const commodity = await commodityIn(asked)
   return { commodity, item: await itemSelling(asked, commodity) }
@@ -259,7 +258,6 @@ async function anotherPayee(asked: RefusedRequest, owner: string | undefined) {
   return name === undefined || !other ? undefined : { [name]: other.hostname }
 }
 
-/** Delegates that let the calling account spend, the newest first. */
 async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
   const account = asked.callerId('account')
   const found = await asked.rows(twins, 'byOwner', [`account:${account}`], 20)
@@ -290,7 +288,6 @@ async function paymentAt(asked: RefusedRequest): Promise<PaymentRow | undefined>
   return found.find((payment) => isAtTime(asked, payment))
 }
 
-/** A payment without its proof. */
 const paymentFacts = ({ id, hash, created_at: timestamp, payer_owner: payer, status }: PaymentRow) => ({
   ...{ id, hash, payer, status, timestamp },
 })
@@ -303,7 +300,6 @@ function payAgain(asked: RefusedRequest, commodity: CommodityRow | undefined, la
   return { hash, payment: last && paymentFacts(last), fix }
 }
 
-/** The transfer that a request names. Its sender can send the amount again. */
 async function transferIn(asked: RefusedRequest) {
   const { tx, at } = asked
   const transfer = await tx.get(transfers, Number(asked.params.id))

@@ -176,7 +176,6 @@ function undone(asked: RefusedRequest) {
 
 const keyOf = ({ entry }: RefusedRequest): string | undefined => entry.request.headers['idempotency-key']
 
-/** Why a text is no JSON. */
 function slipIn(text: string): string {
   try {
     JSON.parse(text)
@@ -213,7 +212,6 @@ function correctedField(asked: RefusedRequest, field: string, value: unknown): F
   return right === undefined || isInQuery ? undefined : asked.withFields({ [field]: right })
 }
 
-/** The same value as another type. */
 function otherType(value: unknown, type: string | undefined): unknown {
   if (typeof value === 'number' && type === 'string') return String(value)
   const isNumber = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))
@@ -226,7 +224,6 @@ async function decimalsOf(asked: RefusedRequest): Promise<number> {
   return (named ?? (await asked.rows(digitalQuantities, 'byNumber', [], 1))[0])?.decimals ?? 0
 }
 
-/** The same request at another path or with another method, under the operation that it then calls. */
 const sentAs = (asked: RefusedRequest, method: string, path: string): Fix => ({
   ...{ ...asked.called(asked.again({ path, whole: { method } })), next: null },
 })
@@ -245,7 +242,6 @@ function nearPath(path: string, method: string, operations: readonly Operation[]
   )
 }
 
-/** The key, and the first request of this caller with it. */
 async function sameKey(asked: RefusedRequest, running?: Entry) {
   const { method, path, principal, code } = asked.entry
   const key = keyOf(asked)

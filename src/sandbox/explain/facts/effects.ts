@@ -100,7 +100,6 @@ const LOST_WITHOUT_KEY =
   'It happened, but its answer was lost. It had no Idempotency-Key, so with a retry it happens again.'
 
 const keyOf = ({ request }: Entry): string | undefined => request.headers['idempotency-key']
-
 const isLost = ({ status, ms, caused }: Entry): boolean => status === null && ms !== null && caused.length > 0
 
 const isSameCall = (one: Entry, other: Entry): boolean =>

@@ -18,9 +18,7 @@ export type Operation = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
 export interface WholeEntry extends Entry {
   /** The digest of the token in its path. */
   readonly tokenDigest?: string
-  /** The delegate that its path or a field names. */
   readonly delegate?: string | undefined
-  /** What was thrown. */
   readonly facts?: FactsByName
 }
 
@@ -42,7 +40,6 @@ export class RefusedRequest {
   readonly at: number
   /** The operation. Undefined for an unknown path. */
   readonly operation: Operation | undefined
-  /** The values of the path's parameters. */
   readonly params: Texts
   readonly query: Texts
   /** The fields of the body. Undefined if it has none, is another text, or if the journal has cut it. */
@@ -103,7 +100,6 @@ export class RefusedRequest {
     return id === undefined ? undefined : this.tx.get(of, id)
   }
 
-  /** A fact of the refusal that is a text. */
   textFact(name: string): string | undefined {
     const fact = this.facts[name]
     return typeof fact === 'string' ? fact : undefined
@@ -229,7 +225,6 @@ export const advance = (seconds: number) =>
 
 /** The same request with an Idempotency-Key of its own. */
 export const withNewKey = ({ entry }: RefusedRequest) => ({ headers: { 'idempotency-key': `key-${entry.id}` } })
-
 export const withWorkingCard = (asked: RefusedRequest): Fix => asked.withFields({ payment_method_id: 'pm_card_visa' })
 
 /** What the journal shows in place of a secret. */
@@ -271,7 +266,6 @@ export const answered = ({ response }: Entry): FactsByName => fieldsOf(response.
 interface Again {
   readonly path: string
   readonly query: Readonly<Record<string, string | undefined>>
-  /** Fields of the body that change. */
   readonly body: FactsByName
   readonly as: string | undefined
   readonly headers: Texts
