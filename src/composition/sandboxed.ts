@@ -11,7 +11,7 @@ import { testProcessor } from '../money/cards/test-values.js'
 import { loadRouteList } from '../routes.js'
 import { sandboxClock } from '../sandbox/controls/clock.js'
 import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
-import { createSandbox } from '../sandbox/controls/sandbox.js'
+import { afterStart, createSandbox } from '../sandbox/controls/sandbox.js'
 import { clientsIn, fixCredentials } from '../sandbox/controls/seed/credentials.js'
 import { seedLoader } from '../sandbox/controls/seed/seed.js'
 import { snapshotControls } from '../sandbox/controls/snapshots/controls.js'
@@ -178,7 +178,7 @@ function controlsOf(host: SandboxHost, fork: Fork): Service['sandbox'] {
   }
   return Object.assign(
     withAgents(createSandbox(context, settled), { baseUrl, fetch: host.respond, alarm, parts }),
-    snapshotControls(context, settled),
+    afterStart(snapshotControls(context), settled),
     { fork: async () => (await fork(baseUrl)).service },
   )
 }

@@ -22,9 +22,8 @@ import { OutboxQueryShape, PhoneAnswerShape, PhoneRequestShape, SignInShape, Wai
 
 type PeopleControls = Pick<Sandbox, 'signIn' | 'phone' | 'approve' | 'reject' | 'outbox' | 'emptyOutbox'>
 
-export function peopleControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): PeopleControls {
+export function peopleControls(service: ServiceContext): PeopleControls {
   const { storage } = service
-  const people = peopleLoader(ready)
   const decide = async (id: string, decision: 'approved' | 'rejected') => {
     const { answerApproval } = await people()
     return storage.write((tx) => answerApproval(tx, { id, decision }, service))
@@ -35,22 +34,20 @@ export function peopleControls(service: ServiceContext, ready: () => Promise<voi
       const { signInAsUser } = await people()
       return storage.write((tx) => signInAsUser(tx, given, service))
     },
-    phone: (userId) => phoneOf(userId, service, people),
+    phone: (userId) => phoneOf(userId, service),
     approve: (id) => decide(id, 'approved'),
     reject: (id) => decide(id, 'rejected'),
     async outbox(query = {}) {
       const given = checkShape(OutboxQueryShape, query)
-      await ready()
       return storage.read((tx) => readInbox(tx, given))
     },
     async emptyOutbox() {
-      await ready()
       await storage.write(emptyInbox)
     },
   }
 }
 
-function phoneOf(userId: number, service: ServiceContext, people: ReturnType<typeof peopleLoader>): Phone {
+function phoneOf(userId: number, service: ServiceContext): Phone {
   const { storage } = service
   const answer = async (request: PhoneRequest = {}, given: SecondFactorAnswer) => {
     const { id } = checkShape(PhoneRequestShape, typeof request === 'object' ? request : { id: request })
@@ -72,11 +69,7 @@ function phoneOf(userId: number, service: ServiceContext, people: ReturnType<typ
   }
 }
 
-const peopleLoader = (ready: () => Promise<void>) => async () => {
-  const loaded = await load(() => import('./people.js'))
-  await ready()
-  return loaded
-}
+const people = () => load(() => import('./people.js'))
 
 function phoneAnswer(
   answer: Parameters<Phone['answer']>[0],

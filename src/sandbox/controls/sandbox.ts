@@ -167,25 +167,36 @@ export interface ShownClock {
 
 /** Returns all controls of a service. `ready` resolves when the start has restored state and clock. */
 export function createSandbox(service: ServiceContext, ready: () => Promise<void>): Sandbox {
-  const people = peopleControls(service, ready)
+  const { health, clock, coverage, testValues, metrics, ...changes } = serviceControls(service)
+  const { explain, follow, clear, ...requests } = requestControls(service)
+  const { phone, ...people } = peopleControls(service)
+  const atOnce = { health, clock, coverage, testValues, metrics }
+  const waiting = afterStart(
+    {
+      ...{ ...changes, ...stateControls(service), ...people, ...callerControls(service) },
+      credentials: () => readCredentials(service),
+      async rows(collection: string, query: RowQuery = {}) {
+        const asked = checkShape(RowQueryShape, query)
+        const { listRows } = await load(() => import('./rows.js'))
+        return service.storage.read((tx) => listRows(tx, service, collection, asked))
+      },
+      requests: { ...requests, ...replayControls(service), ...exportControls(service) },
+      faults: faultControls(service),
+    },
+    ready,
+  )
   return {
-    ...serviceControls(service, ready),
-    ...stateControls(service, ready),
-    ...people,
-    ...callerControls(service, ready),
-    credentials: () => ready().then(() => readCredentials(service)),
-    async rows(collection, query = {}) {
-      const asked = checkShape(RowQueryShape, query)
-      const { listRows } = await load(() => import('./rows.js'))
-      await ready()
-      return service.storage.read((tx) => listRows(tx, service, collection, asked))
-    },
-    approvals: approvalQueue(service, people),
-    requests: {
-      ...requestControls(service, ready),
-      ...replayControls(service, ready),
-      ...exportControls(service, ready),
-    },
-    faults: faultControls(service, ready),
+    ...{ ...atOnce, ...waiting, phone: (userId) => afterStart(phone(userId), ready) },
+    approvals: approvalQueue(service, waiting),
+    requests: { explain, follow, clear, ...waiting.requests },
   }
+}
+
+/** The same controls, each of which waits for the start. */
+export function afterStart<C extends object>(controls: C, ready: () => Promise<void>): C {
+  const waiting = (control: unknown) =>
+    typeof control === 'function'
+      ? (...given: unknown[]) => ready().then(() => control(...given))
+      : afterStart(control as object, ready) // A group of controls.
+  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, waiting(each)])) as C // of the same names
 }

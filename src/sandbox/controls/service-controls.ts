@@ -20,11 +20,10 @@ import { stateControls } from './state-controls.js'
 
 export { retryDeadLetter } from '../../jobs/dead-letters/dead-letter.js'
 
-export function serviceControls(service: ServiceContext, ready: () => Promise<void> = async () => {}) {
+export function serviceControls(service: ServiceContext) {
   const setClock = async ({ set, ...change }: Parameters<Sandbox['setClock']>[0]) => {
     const given = { ...change, ...(set !== undefined && { set: set instanceof Date ? set.toJSON() : set }) }
     const checked = checkShape(ClockChangeShape, given)
-    await ready()
     await move(service, checked)
     return showClock(service)
   }
@@ -35,12 +34,10 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
     advance: (advance) => setClock({ advance }),
     async rotateKeys() {
       const { rotateOidcKeys } = await load(() => import('./keys.js'))
-      await ready()
       return rotateOidcKeys(service)
     },
     async forgetEncryptionKey() {
       const { forgetEncryptionKey } = await load(() => import('./keys.js'))
-      await ready()
       await forgetEncryptionKey(service)
     },
     async coverage() {
@@ -52,7 +49,7 @@ export function serviceControls(service: ServiceContext, ready: () => Promise<vo
     },
     async metrics() {
       const { readMetrics } = await load(() => import('../metrics/metrics.js'))
-      return readMetrics(service, () => stateControls(service, ready).ledger())
+      return readMetrics(service, () => stateControls(service).ledger())
     },
   } satisfies Partial<Sandbox>
 }

@@ -15,13 +15,12 @@ import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } fro
 
 type StateControls = Pick<Sandbox, 'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'importBinder' | 'ledger'>
 
-export function stateControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): StateControls {
+export function stateControls(service: ServiceContext): StateControls {
   const { storage } = service
   const sandbox = sandboxOf(service)
   return {
     async reset(options = {}) {
       const { clear_journal: clearsJournal = false } = checkShape(ResetShape, options)
-      await ready()
       const armFaults = await sandbox.faults.prepareReset()
       await service.background.rest(async () => {
         await reset(service)
@@ -31,20 +30,17 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
     },
     async seed(added) {
       const given = checkShape(SeedSchema, added)
-      await ready()
       const { fixed, seeded } = await thenArm(given.faults, service, () => addSeed(given, service))
       for (const client of clientsIn(fixed)) sandbox.seededClients.set(client.client_id, client)
       return seeded
     },
     async snapshot(query = {}) {
       const { key = true } = checkShape(SnapshotQueryShape, query)
-      await ready()
       const state = withoutFaults(await storage.export())
       return key ? state : withoutKey(state)
     },
     async restore(snapshot) {
       const { checkSnapshot, rehearseRestore } = await load(() => import('./snapshot.js'))
-      await ready()
       const { key } = await storage.read(keptKey)
       const state = withKey(await checkSnapshot(snapshot, sandbox), key)
       await rehearseRestore(state, service)
@@ -58,18 +54,15 @@ export function stateControls(service: ServiceContext, ready: () => Promise<void
     },
     async fund(order) {
       const given = checkShape(FundOrderShape, order)
-      await ready()
       return storage.write((tx) => fund(tx, given, service))
     },
     async importBinder(order) {
       checkShape(BinderImportShape, order)
       const { importBinder } = await service.options.parts.load(csvKey)
-      await ready()
       return importBinder(order, service)
     },
     async ledger() {
       const { auditLedger } = await load(() => import('./snapshot.js'))
-      await ready()
       return auditLedger(service)
     },
   }

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/json.js'
 import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
 import { textLines } from '../../base/problem-fields.js'
 import { callerExplainers } from './codes/callers.js'
@@ -9,11 +10,10 @@ import { ownerExplainers } from './codes/owners.js'
 import { paymentExplainers } from './codes/payments.js'
 import { requestExplainers } from './codes/requests.js'
 import { takes } from './facts/credentials.js'
-import { describeEffects } from './facts/effects.js'
+import { describeEffects, describeRetries } from './facts/effects.js'
 import type { Explained, Explanation, FactsByName } from './facts/explanation.js'
 import { filledTexts } from './facts/filled-text.js'
 import { answered, type Explainers, RefusedRequest, type Sources } from './facts/refused-request.js'
-import { describeRetries } from './facts/retries.js'
 import { ownerText, plural, timeText } from './facts/words.js'
 import { sentences } from './sentences.js'
 
@@ -33,7 +33,7 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
   const { entry, tx, service, operations, findEarlier } = sources
   const asked = new RefusedRequest(entry, tx, service, operations, findEarlier)
   const code = entry.code !== undefined && isProblemCode(entry.code) ? entry.code : undefined
-  const found = code === undefined ? await explainSuccess(asked) : await explainRefusal(asked, code)
+  const found = await (code === undefined ? explainSuccess(asked) : explainRefusal(asked, code))
   const about = surroundings(asked)
   const said = [...about.sentences, ...found.sentences]
   return {
@@ -47,7 +47,6 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
   }
 }
 
-/** The facts of a refusal, in the sentences of its code. */
 async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise<Explained> {
   const { detail, ...thrown } = asked.facts
   const finding = (await explainers[code]?.(asked)) ?? {}
@@ -62,18 +61,15 @@ async function explainRefusal(asked: RefusedRequest, code: ProblemCode): Promise
     ...thrown,
     ...Object.fromEntries(Object.entries(found).map(([name, fact]) => [name, shownFact(name, fact)])),
   }
-  const texts = textLines(sentences[code])
-  const said = await filledTexts(texts, { ...contextOf(asked), detail, ...facts }, asked.tx)
+  const said = await filledTexts(textLines(sentences[code]), { ...contextOf(asked), detail, ...facts }, asked.tx)
   // Where the explainer names no call, waiting is what helps.
   const isWait = !('fix' in finding) && typeof facts.retry_after === 'number'
   return { sentences: said, facts, fix: isWait ? asked.later(Number(facts.retry_after)) : fix || undefined }
 }
 
-/** Times in milliseconds become texts. */
 const shownFact = (name: string, fact: unknown): unknown =>
   typeof fact === 'number' && /(_at|until|_from)$/.test(name) ? timeText(fact) : (fact ?? null)
 
-/** What the sentences name beside the facts. */
 function contextOf(asked: RefusedRequest): FactsByName {
   const { entry, service } = asked
   const { headers } = entry.request
@@ -107,27 +103,23 @@ function verdictOf({ entry }: RefusedRequest, code: ProblemCode | undefined): st
 function surroundings(asked: RefusedRequest): Explained {
   const { fault, caused_by, request, response } = asked.entry
   const disarm = `DELETE /_sandbox/faults/${fault}`
+  const sentences = [
+    fault !== undefined && `The fault ${fault} of the sandbox changed this answer. Disarm it with ${disarm}.`,
+    caused_by !== undefined && `The entry ${caused_by} caused this one.`,
+    (request.cut || response.cut) &&
+      'The journal kept only the first 16 KiB of a body, so some fields are missing here.',
+  ]
   return {
-    sentences: [
-      ...(fault === undefined
-        ? []
-        : [`The fault ${fault} of the sandbox changed this answer. Disarm it with ${disarm}.`]),
-      ...(caused_by === undefined ? [] : [`The entry ${caused_by} caused this one.`]),
-      ...(request.cut || response.cut
-        ? ['The journal kept only the first 16 KiB of a body, so some fields are missing here.']
-        : []),
-    ],
-    facts: { ...(fault !== undefined && { fault }), ...(caused_by !== undefined && { caused_by }) },
+    sentences: sentences.filter((sentence) => typeof sentence === 'string'),
+    facts: withoutUndefined({ fault, caused_by }),
     fix: fault === undefined ? undefined : asked.first(disarm),
   }
 }
 
-/** What a request did. */
 async function explainSuccess(asked: RefusedRequest): Promise<Explained> {
   const { entry, tx } = asked
   const { storage, caused, principal } = entry
-  const effects = await describeEffects(tx, caused)
-  const retries = await describeRetries(asked)
+  const [effects, retries] = [await describeEffects(tx, caused), await describeRetries(asked)]
   const replayed = entry.response.headers['idempotent-replayed'] === 'true'
   return {
     sentences: [

@@ -22,14 +22,13 @@ export interface ExportControls {
   export(which: string | EntryRange, format: ExportFormat): Promise<string>
 }
 
-export function exportControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ExportControls {
+export function exportControls(service: ServiceContext): ExportControls {
   return {
     async export(which, format) {
       const given =
         typeof which === 'string'
           ? checkShape(EntryExportShape, { id: which, as: format })
           : checkShape(RangeShape, { ...which, as: format })
-      await ready()
       const { exportEntries } = await load(() => import('./export.js'))
       return exportEntries(which, given.as, service)
     },

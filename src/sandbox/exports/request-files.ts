@@ -17,7 +17,6 @@ interface Variable {
 interface WrittenCall extends Pick<CallDraft, 'method' | 'path' | 'headers' | 'body'> {
   /** Whether its body is JSON, in which every character may be an escape. */
   readonly isJson: boolean
-  /** The header that identifies the caller. */
   readonly credential: { readonly header: string; readonly before: string; readonly variable: Variable } | undefined
   readonly variables: readonly Variable[]
   variableOf(secret: Secret): Variable
@@ -151,9 +150,7 @@ const encodedPath = (text: string): string =>
   text.toWellFormed().replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
 
 const isJsonText = (text: string): boolean => parsedJson(text) !== undefined
-
 const variableName = (text: string): string => text.toUpperCase().replace(/\W+/g, '_')
-
 const TOKEN_CALL = 'POST {url}/v4/{of}/oauth/token with client credentials (farthing prints seeded ones when it starts)'
 
 function credentialOf(caller: EntryCaller): WrittenCall['credential'] {

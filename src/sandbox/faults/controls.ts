@@ -24,14 +24,8 @@ export interface FaultControls {
   clear(): Promise<void>
 }
 
-export function faultControls(
-  { sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>,
-  ready: () => Promise<void> = async () => {},
-): FaultControls {
-  const loadEngine = async () => {
-    await ready()
-    return sandboxOf({ sandbox }).faults.load()
-  }
+export function faultControls({ sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>): FaultControls {
+  const loadEngine = () => sandboxOf({ sandbox }).faults.load()
   return {
     async arm(fault) {
       const given = checkShape(FaultShape, fault)

@@ -4,7 +4,6 @@ import type { Fault, FaultPoint, FaultPort } from '../onion/fault.js'
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
 const count = z.int().check(z.minimum(1))
-/** An hour. */
 const LONGEST_DELAY_MS = 3_600_000
 
 const FaultActionShape = strictComponent('FaultAction', {

@@ -2,15 +2,16 @@ import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { Storage, StorageUnavailable } from '../../storage/storage.js'
-import type {
-  Fault,
-  FaultEngine,
-  FaultPort,
-  Faults,
-  FaultyAnswer,
-  NoteFault,
-  OutwardPorts,
-  SharedFault,
+import {
+  type Fault,
+  type FaultEngine,
+  type FaultPort,
+  type Faults,
+  type FaultyAnswer,
+  type NoteFault,
+  type OutwardPorts,
+  portsWithin,
+  type SharedFault,
 } from '../onion/fault.js'
 
 export interface SandboxFaultsOptions extends Pick<ServiceContext, 'clock' | 'alarm' | 'instance'> {
@@ -103,30 +104,17 @@ export class SandboxFaults implements Faults {
 
 /** Ports to whose calls faults may happen. `note` gets those that do. */
 export function faultyPorts(ports: OutwardPorts, faults: Pick<Faults, 'engine'>, note?: NoteFault): OutwardPorts {
-  const { mailer, push, cards, upstream } = ports
   const call = <T>(port: FaultPort, run: () => Promise<T>): Promise<T> =>
     faults.engine ? faults.engine.call({ port, note, run }) : run()
-  return {
-    mailer: { send: (mail) => call('mail', () => mailer.send(mail)) },
-    push: { send: (message) => call('push', () => push.send(message)) },
-    cards: cards && {
-      ...(cards.testMethods && { testMethods: cards.testMethods }),
-      save: (card) => call('card', () => cards.save(card)),
-      charge: (charge) => call('card', () => cards.charge(charge)),
-      refund: (refund) => call('card', () => cards.refund(refund)),
-    },
-    upstream: {
-      fetch(request) {
-        const { engine } = faults
-        const run = () => upstream.fetch(request)
-        if (!engine) return run()
-        const { method, url, headers } = request
-        // Only webhooks are signed (Standard Webhooks).
-        const port = 'webhook-signature' in headers ? 'webhook' : 'upstream'
-        return engine.call({ port, method, path: new URL(url).pathname, note, run, answer: responseOf })
-      },
-    },
-  }
+  return portsWithin(ports, call, (request) => {
+    const { engine } = faults
+    const run = () => ports.upstream.fetch(request)
+    if (!engine) return run()
+    const { method, url, headers } = request
+    // Only webhooks are signed (Standard Webhooks).
+    const port = 'webhook-signature' in headers ? 'webhook' : 'upstream'
+    return engine.call({ port, method, path: new URL(url).pathname, note, run, answer: responseOf })
+  })
 }
 
 const responseOf = ({ status, headers, body }: FaultyAnswer): Response => new Response(body, { status, headers })

@@ -13,7 +13,6 @@ export interface Following {
   matches(entry: Entry): boolean
   /** The id of the last entry that the reader saw. Default: only new entries follow. */
   readonly after?: string | undefined
-  /** Ends it. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -53,7 +53,6 @@ export class Journal implements Recorder {
   #kept: (KeptEntry | undefined)[] = []
   #first = 0
   #bytes = 0
-  /** The number of the last entry. */
   #last = 0
   #dropped = 0
   readonly #listeners = new Set<(entry: KeptEntry) => void>()
@@ -66,7 +65,6 @@ export class Journal implements Recorder {
     this.causes = new CauseIndex(this.limits.entries)
   }
 
-  /** What it keeps. */
   get size(): { readonly entries: number; readonly bytes: number } {
     return { entries: this.#kept.length - this.#first, bytes: this.#bytes }
   }
@@ -100,7 +98,6 @@ export class Journal implements Recorder {
     return entry
   }
 
-  /** An entry has ended. */
   ended(entry: KeptEntry): void {
     entry.after = this.#service.history?.last
     if (this.#kept[this.#kept.length - 1 - (this.#last - entry.number)] === entry) {
@@ -110,7 +107,6 @@ export class Journal implements Recorder {
     for (const listener of this.#listeners) listener(entry)
   }
 
-  /** Forgets the oldest entries of more than it may keep. */
   #shrink(): void {
     const { entries, bytes } = this.limits
     const first = this.#first
@@ -132,7 +128,6 @@ export class Journal implements Recorder {
     if (before !== undefined) this.#service.history?.forgetBefore(before)
   }
 
-  /** The entry, or undefined if there is none, or none any more. */
   entry(id: string): KeptEntry | undefined {
     const place = this.#placeOf(id)
     return place === undefined ? undefined : this.#kept[place]

@@ -8,9 +8,7 @@ import { redact, redactHeader } from './redact.js'
 
 /** Roughly what an entry needs besides its texts. */
 const ENTRY_BYTES = 600
-
 const NOTHING: JournalMessage = { headers: {}, body: null }
-
 const NO_EFFECTS: (EffectKind | Effect['id'])[] = []
 
 /**
@@ -40,7 +38,6 @@ export class KeptEntry implements Entry {
   declare code?: string
   declare principal: string | null
   declare client_address?: string
-  /** The operation that it called. */
   declare route: Route | undefined
   declare sent: KeptMessage | undefined
   declare answered: KeptMessage | undefined
@@ -152,7 +149,6 @@ export class KeptEntry implements Entry {
     this.ms = Math.round(ms * 1000) / 1000
   }
 
-  /** Counts a transaction. */
   count({ reads, writes, retries }: Omit<StorageCalls, 'transactions'>): void {
     this.transactions++
     this.reads += reads
@@ -160,7 +156,6 @@ export class KeptEntry implements Entry {
     this.retries += retries
   }
 
-  /** Its size in bytes, roughly, now that it has ended. */
   measure(): number {
     const { sent, answered, method, principal, client_address, code, caused_by, effects } = this
     let characters = (this.sentPath ?? this.shownPath).length + (sent?.length ?? 0) + (answered?.length ?? 0)
@@ -238,7 +233,6 @@ export class KeptMessage {
   }
 }
 
-/** The hash of the delegate that a request pays with. */
 const DELEGATE = /"persona_delegate"\s*:\s*"(41[0-9a-f]{64})"/
 
 function shownBody(text: string | null, place: SchemaPlace): Pick<JournalMessage, 'body' | 'cut'> {
@@ -256,7 +250,6 @@ function wholePart(text: string): string {
 
 const isReader = (headers: SentHeaders): headers is RequestHeaders => typeof headers.get === 'function'
 
-/** The characters of headers. */
 function lengthOf(headers: SentHeaders): number {
   let length = 0
   if (isReader(headers)) for (const name of headers.keys()) length += name.length + (headers.get(name)?.length ?? 0)

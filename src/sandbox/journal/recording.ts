@@ -1,18 +1,6 @@
 import { LimitedMap } from '../../base/memo.js'
 import { PAGE_CALL } from '../../base/page-call.js'
-import {
-  type CardCharge,
-  type CardRefund,
-  type Cards,
-  type CardToSave,
-  type ChargeResult,
-  milliseconds,
-  type RefundResult,
-  type SaveResult,
-  type TestPaymentMethod,
-  type Upstream,
-  type UpstreamRequest,
-} from '../../base/ports.js'
+import { type Cards, milliseconds, type Upstream } from '../../base/ports.js'
 import { digest } from '../../base/secrets.js'
 import { principalName } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -24,6 +12,7 @@ import type { Row } from '../../storage/storage.js'
 import type { CommitRecord, RowChange } from '../../storage/transaction.js'
 import { messageOf } from '../../storage/unknown.js'
 import type { Effect } from '../onion/entry.js'
+import { portsWithin } from '../onion/fault.js'
 import type { Journal } from './journal.js'
 import { type KeptEntry, KeptMessage } from './kept-entry.js'
 
@@ -77,10 +66,10 @@ export class EntryRecording implements Recording, StorageObserver {
       storage: new ObservedStorage(service.storage, this),
       // Most requests call none.
       get upstream() {
-        return new RecordedUpstream(upstream, recording)
+        return recordedUpstream(upstream, recording)
       },
       get cards() {
-        return cards && new RecordedCards(cards, recording)
+        return cards && recordedCards(cards, recording)
       },
     }
   }
@@ -164,8 +153,6 @@ export class RecordedRequest extends EntryRecording implements RequestRecording 
 }
 
 const LONGEST_CAUSE = 256
-
-/** W3C Trace Context. */
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/
 
 function originOf({ source, path, headers }: Incoming): Origin {
@@ -199,23 +186,18 @@ export class RecordedWork extends EntryRecording implements WorkRecording {
     const own = super.over(service)
     const { work } = this
     if (!work.onPort) return own
-    const { mailer, push, cards, upstream } = own
-    const called = <T>(answer: Promise<T>): Promise<T> => {
+    const { cards, upstream } = own
+    const called = <T>(run: () => Promise<T>): Promise<T> => {
+      const answer = run()
       work.onPort?.()
       return answer
     }
-    return {
-      ...own,
-      mailer: { send: (mail) => called(mailer.send(mail)) },
-      push: { send: (message) => called(push.send(message)) },
-      upstream: { fetch: (request) => called(upstream.fetch(request)) },
-      cards: cards && {
-        ...(cards.testMethods && { testMethods: cards.testMethods }),
-        save: (card) => cards.save(card),
-        charge: (charge) => called(cards.charge(charge)),
-        refund: (refund) => called(cards.refund(refund)),
-      },
-    }
+    const ports = portsWithin(
+      own,
+      (_port, run) => called(run),
+      (request) => called(() => upstream.fetch(request)),
+    )
+    return { ...own, ...ports, cards: ports.cards && cards && { ...ports.cards, save: (card) => cards.save(card) } }
   }
 
   /** The message that it delivers is no effect of it, though its row changes. */
@@ -248,13 +230,8 @@ export class CauseIndex {
   }
 
   /** Remembers the entry that caused something. After a reset, ids begin again, so the last one counts. */
-  note(thing: string, entryId: string): void {
-    this.#entries.set(thing, entryId)
-  }
-
-  of(thing: string): string | undefined {
-    return this.#entries.get(thing)
-  }
+  note = (thing: string, entryId: string): void => void this.#entries.set(thing, entryId)
+  of = (thing: string): string | undefined => this.#entries.get(thing)
 }
 
 const messageKinds: Readonly<Record<string, Effect['kind']>> = {
@@ -285,38 +262,19 @@ export function effectsOf(changes: readonly RowChange[]): Effect[] {
   return effects
 }
 
-class RecordedUpstream implements Upstream {
-  constructor(
-    readonly upstream: Upstream,
-    readonly recording: EntryRecording,
-  ) {}
+const recordedUpstream = (upstream: Upstream, recording: EntryRecording): Upstream => ({
+  fetch(request) {
+    recording.cause({ kind: 'upstream', id: `${request.method} ${request.shownUrl}` })
+    return upstream.fetch(request)
+  },
+})
 
-  fetch(request: UpstreamRequest): Promise<Response> {
-    this.recording.cause({ kind: 'upstream', id: `${request.method} ${request.shownUrl}` })
-    return this.upstream.fetch(request)
-  }
-}
-
-class RecordedCards implements Cards {
-  declare readonly testMethods?: readonly TestPaymentMethod[]
-
-  constructor(
-    readonly cards: Cards,
-    readonly recording: EntryRecording,
-  ) {
-    if (cards.testMethods) this.testMethods = cards.testMethods
-  }
-
-  save(card: CardToSave): Promise<SaveResult> {
-    this.recording.cause({ kind: 'card', id: card.id })
-    return this.cards.save(card)
-  }
-
-  charge(charge: CardCharge): Promise<ChargeResult> {
-    return this.recording.charged(this.cards.charge(charge))
-  }
-
-  refund(refund: CardRefund): Promise<RefundResult> {
-    return this.cards.refund(refund)
-  }
-}
+const recordedCards = (cards: Cards, recording: EntryRecording): Cards => ({
+  ...(cards.testMethods && { testMethods: cards.testMethods }),
+  save(card) {
+    recording.cause({ kind: 'card', id: card.id })
+    return cards.save(card)
+  },
+  charge: (charge) => recording.charged(cards.charge(charge)),
+  refund: (refund) => cards.refund(refund),
+})

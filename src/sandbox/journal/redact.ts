@@ -78,7 +78,6 @@ function hideFields(text: string, whole: SchemaPlace): string {
 
 const COLON = /\s*:/y
 
-/** Whether a colon comes next. */
 function isKey(text: string, end: number): boolean {
   COLON.lastIndex = end
   return COLON.test(text)
@@ -116,7 +115,6 @@ const hideMarked = (text: string): string =>
   text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
 
 const hideParts = (text: string): string => (text.startsWith('--') ? text.replace(IN_PART, HIDDEN) : text)
-
 const QUOTE = 1
 const EQUALS = 2
 const MARK = 4

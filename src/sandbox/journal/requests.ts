@@ -86,11 +86,10 @@ export async function entryOf(service: Pick<ServiceContext, 'recorder' | 'sandbo
   throw problem('not_found', { detail: 'The journal has no entry with this id. It forgets the oldest first.' })
 }
 
-export function requestControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): Requests {
+export function requestControls(service: ServiceContext): Requests {
   return {
     async list(query = {}) {
       const { after, limit = 20, ...filter } = checkShape(RequestQueryShape, query)
-      await ready()
       const journal = await openJournal(service)
       const found = journal.find(filter, { after, limit: limit + 1 })
       if (!found) throw problem('cursor_invalid')
@@ -99,7 +98,6 @@ export function requestControls(service: ServiceContext, ready: () => Promise<vo
       return { requests: shown.map(showEntry), next, dropped: journal.dropped }
     },
     async read(id) {
-      await ready()
       return showEntry(await entryOf(service, id))
     },
     async explain(id) {

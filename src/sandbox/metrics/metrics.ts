@@ -8,7 +8,7 @@ import { type Query, StorageUnavailable } from '../../storage/storage.js'
 import { findJournal } from '../journal/journal.js'
 import { type SandboxParts, sandboxOf } from '../onion/context.js'
 import { DURATIONS, type MeasuredAudit, type Measurements } from '../onion/measurements.js'
-import { type Family, histogramSamples, type Labels, type Sample, writeOpenMetrics } from './open-metrics.js'
+import { type Family, histogramSamples, type Sample, writeOpenMetrics } from './open-metrics.js'
 
 /**
  * Returns what a sandbox measures, as OpenMetrics text. Counts are of this process since its start. What waits is read from
@@ -19,8 +19,7 @@ export async function readMetrics(service: ServiceContext, audit: () => Promise<
   const waiting = service.intake.hasStarted() ? await readWaitingWork(service).catch(unread(service)) : undefined
   if (waiting) startDueAudit(service, audit)
   return writeOpenMetrics([
-    ...buildFamilies(service),
-    ...queueFamilies(service),
+    ...serviceFamilies(service),
     ...(measurements ? measuredFamilies(measurements) : []),
     ...(waiting ? waitingFamilies(waiting) : []),
     ...journalFamilies(service),
@@ -35,51 +34,42 @@ const unread =
     if (!(error instanceof StorageUnavailable)) log.error('what waits could not be read', error)
   }
 
-const one = (value: number, labels?: Labels): Sample[] => [{ value, ...(labels && { labels }) }]
+/** A metric of one number, or of several. */
+const gauge = (name: string, help: string, value: number | readonly Sample[], unit?: Family['unit']): Family => ({
+  ...{ name, type: 'gauge', help, samples: typeof value === 'number' ? [{ value }] : value, ...(unit && { unit }) },
+})
+const counter = (name: string, help: string, ...counts: readonly Omit<Sample, 'suffix'>[]): Family => ({
+  ...{ name, type: 'counter', help, samples: counts.map((count) => ({ suffix: '_total', ...count })) },
+})
 
-const total = (value: number, labels?: Labels): Sample => ({ suffix: '_total', value, ...(labels && { labels }) })
-
-const buildFamilies = ({ storage }: ServiceContext): Family[] => [
+const serviceFamilies = ({ storage, intake: { waiting }, limits }: ServiceContext): Family[] => [
   {
     name: 'farthing_build',
     type: 'info',
     help: 'What runs: the version of farthing, and the kind of its storage.',
     samples: [{ suffix: '_info', labels: { version: VERSION, storage: storage.name }, value: 1 }],
   },
-  {
-    name: 'farthing_storage_writable',
-    type: 'gauge',
-    help: '1 while the storage takes writes, 0 while it refuses them.',
-    samples: one(storage.fault ? 0 : 1),
-  },
-]
-
-const queueFamilies = ({ intake: { waiting }, limits }: ServiceContext): Family[] => [
-  {
-    name: 'farthing_waiting_requests',
-    type: 'gauge',
-    help: 'Requests that wait for their first transaction.',
-    samples: one(waiting.count),
-  },
-  {
-    name: 'farthing_waiting_requests_limit',
-    type: 'gauge',
-    help: 'How many requests may wait before the next one is refused.',
-    samples: one(limits.queue),
-  },
+  gauge(
+    'farthing_storage_writable',
+    '1 while the storage takes writes, 0 while it refuses them.',
+    storage.fault ? 0 : 1,
+  ),
+  gauge('farthing_waiting_requests', 'Requests that wait for their first transaction.', waiting.count),
+  gauge('farthing_waiting_requests_limit', 'How many requests may wait before the next one is refused.', limits.queue),
 ]
 
 function measuredFamilies({ startedAt, operations, commits, reruns }: Measurements): Family[] {
   const measured = [...operations]
+  const answered = measured.flatMap(([operation, { statuses }]) =>
+    [...statuses].map(([status, value]) => ({ value, labels: { operation, status: String(status) } })),
+  )
+  const open = measured.filter(([, { streams }]) => streams > 0)
   return [
-    {
-      name: 'farthing_requests',
-      type: 'counter',
-      help: 'Answered requests by operation and HTTP status. Status 0 is an answer that a fault dropped.',
-      samples: measured.flatMap(([operation, { statuses }]) =>
-        [...statuses].map(([status, count]) => total(count, { operation, status: String(status) })),
-      ),
-    },
+    counter(
+      'farthing_requests',
+      'Answered requests by operation and HTTP status. Status 0 is an answer that a fault dropped.',
+      ...answered,
+    ),
     {
       name: 'farthing_request_duration_seconds',
       type: 'histogram',
@@ -89,31 +79,19 @@ function measuredFamilies({ startedAt, operations, commits, reruns }: Measuremen
         histogramSamples({ operation }, DURATIONS, { counts: buckets, sum: seconds }),
       ),
     },
-    {
-      name: 'farthing_open_streams',
-      type: 'gauge',
-      help: 'Open event streams by operation.',
-      samples: measured.flatMap(([operation, { streams }]) => (streams > 0 ? one(streams, { operation }) : [])),
-    },
-    {
-      name: 'farthing_start_time_seconds',
-      type: 'gauge',
-      unit: 'seconds',
-      help: 'When this process started the service, in Unix seconds.',
-      samples: one(startedAt / 1000),
-    },
-    {
-      name: 'farthing_storage_commits',
-      type: 'counter',
-      help: 'Transactions of this process that changed rows.',
-      samples: [total(commits)],
-    },
-    {
-      name: 'farthing_storage_reruns',
-      type: 'counter',
-      help: 'How often the body of a write ran again.',
-      samples: [total(reruns)],
-    },
+    gauge(
+      'farthing_open_streams',
+      'Open event streams by operation.',
+      open.map(([operation, { streams }]) => ({ value: streams, labels: { operation } })),
+    ),
+    gauge(
+      'farthing_start_time_seconds',
+      'When this process started the service, in Unix seconds.',
+      startedAt / 1000,
+      'seconds',
+    ),
+    counter('farthing_storage_commits', 'Transactions of this process that changed rows.', { value: commits }),
+    counter('farthing_storage_reruns', 'How often the body of a write ran again.', { value: reruns }),
   ]
 }
 
@@ -123,15 +101,17 @@ const waitingFamilies = ({ messages, timers }: AllWaitingWork): Family[] => [
 ]
 
 const familiesOf = (name: string, help: string, { due, later, dead, overdueSeconds }: WaitingWork): Family[] => [
-  {
-    ...{ name, type: 'gauge', help: `${help} due, later, or dead: it failed too often.` },
-    samples: Object.entries({ due, later, dead }).flatMap(([state, value]) => one(value, { state })),
-  },
-  {
-    ...{ name: `${name}_overdue_seconds`, type: 'gauge', unit: 'seconds' },
-    help: 'For how long the first one that waits is due. 0 if none is.',
-    samples: one(overdueSeconds),
-  },
+  gauge(
+    name,
+    `${help} due, later, or dead: it failed too often.`,
+    Object.entries({ due, later, dead }).map(([state, value]) => ({ value, labels: { state } })),
+  ),
+  gauge(
+    `${name}_overdue_seconds`,
+    'For how long the first one that waits is due. 0 if none is.',
+    overdueSeconds,
+    'seconds',
+  ),
 ]
 
 function journalFamilies(service: ServiceContext): Family[] {
@@ -139,44 +119,28 @@ function journalFamilies(service: ServiceContext): Family[] {
   if (!journal) return []
   const { entries, bytes } = journal.size
   return [
-    { name: 'farthing_journal_entries', type: 'gauge', help: 'Entries that the journal keeps.', samples: one(entries) },
-    {
-      ...{ name: 'farthing_journal_bytes', type: 'gauge', unit: 'bytes' },
-      help: 'How large the entries of the journal are, roughly.',
-      samples: one(bytes),
-    },
-    {
-      ...{ name: 'farthing_journal_dropped', type: 'counter' },
-      help: 'Entries that the journal has forgotten because it was full.',
-      samples: [total(journal.dropped)],
-    },
+    gauge('farthing_journal_entries', 'Entries that the journal keeps.', entries),
+    gauge('farthing_journal_bytes', 'How large the entries of the journal are, roughly.', bytes, 'bytes'),
+    counter('farthing_journal_dropped', 'Entries that the journal has forgotten because it was full.', {
+      value: journal.dropped,
+    }),
   ]
 }
 
 function auditFamilies(audit: MeasuredAudit | undefined): Family[] {
   if (!audit) return []
   const { ok, movements, at, ms } = audit
+  const ended = 'When the last audit of the ledger ended, in Unix seconds.'
   return [
-    {
-      ...{ name: 'farthing_ledger_audit_ok', type: 'gauge' },
-      help: '1 if the last audit of the ledger found nothing wrong, else 0.',
-      samples: one(ok ? 1 : 0),
-    },
-    {
-      ...{ name: 'farthing_ledger_audit_time_seconds', type: 'gauge', unit: 'seconds' },
-      help: 'When the last audit of the ledger ended, in Unix seconds.',
-      samples: one(at / 1000),
-    },
-    {
-      ...{ name: 'farthing_ledger_audit_duration_seconds', type: 'gauge', unit: 'seconds' },
-      help: 'How long the last audit of the ledger took.',
-      samples: one(ms / 1000),
-    },
-    {
-      ...{ name: 'farthing_ledger_movements', type: 'gauge' },
-      help: 'Movements of the ledger at its last audit.',
-      samples: one(movements),
-    },
+    gauge('farthing_ledger_audit_ok', '1 if the last audit of the ledger found nothing wrong, else 0.', ok ? 1 : 0),
+    gauge('farthing_ledger_audit_time_seconds', ended, at / 1000, 'seconds'),
+    gauge(
+      'farthing_ledger_audit_duration_seconds',
+      'How long the last audit of the ledger took.',
+      ms / 1000,
+      'seconds',
+    ),
+    gauge('farthing_ledger_movements', 'Movements of the ledger at its last audit.', movements),
   ]
 }
 
@@ -213,21 +177,15 @@ const MOST_COUNTED = 1000
 
 /** Work of one kind that waits for its time, or for an operator. Each number stops at 1,000. */
 interface WaitingWork {
-  /** Its time has come. */
   readonly due: number
-  /** Its time comes later. */
   readonly later: number
   /** It failed too often, and waits for an operator. */
   readonly dead: number
-  /** For how long the first of it is due, in seconds. 0 if nothing is. */
+  /** For how long the first of it is due. 0 if nothing is. */
   readonly overdueSeconds: number
 }
 
-/** Messages of the outbox, and timers. */
-interface AllWaitingWork {
-  readonly messages: WaitingWork
-  readonly timers: WaitingWork
-}
+type AllWaitingWork = Readonly<Record<'messages' | 'timers', WaitingWork>>
 
 const readWaitingWork = ({ storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>): Promise<AllWaitingWork> =>
   storage.read(async (tx) => {
@@ -258,11 +216,6 @@ async function countWaiting(find: Find, at: number): Promise<WaitingWork> {
   const due = earliest.filter(({ due_at }) => due_at !== null && due_at <= at)
   const later = await find({ ...first, index: 'byDue', after: [at, Number.MAX_SAFE_INTEGER] })
   const dead = await find({ ...first, index: 'byParked' })
-  const since = due[0]?.due_at ?? at
-  return {
-    due: due.length,
-    later: later.length,
-    dead: dead.length,
-    overdueSeconds: (at - since) / 1000,
-  }
+  const overdueSeconds = (at - (due[0]?.due_at ?? at)) / 1000
+  return { due: due.length, later: later.length, dead: dead.length, overdueSeconds }
 }

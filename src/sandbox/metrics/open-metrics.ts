@@ -1,6 +1,6 @@
 import { visibleLine } from '../../base/text/visible.js'
 
-export type Labels = Readonly<Record<string, string>>
+type Labels = Readonly<Record<string, string>>
 
 /** One number of a metric family. */
 export interface Sample {
@@ -16,7 +16,6 @@ export interface Family {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'info'
   readonly unit?: 'seconds' | 'bytes'
-  /** One sentence. */
   readonly help: string
   readonly samples: readonly Sample[]
 }

@@ -59,9 +59,7 @@ export interface SandboxParts extends SandboxContext {
   respond(request: Request, source: FetchSource): Promise<Response>
   /** The collections that a snapshot may hold. */
   readonly collections: readonly AnyCollection[]
-  /** The schemas of a snapshot. */
   readonly schemas: SchemaHistory
-  /** The failures that tests make on purpose. */
   readonly faults: Faults
   /** What the commits of this process replaced. Undefined without a journal. */
   readonly history: History | undefined
@@ -71,7 +69,6 @@ export interface SandboxParts extends SandboxContext {
   firstClients(): Promise<readonly SeededClient[]>
   /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
   loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
-  /** Loads every operation. */
   loadOperations(): Promise<readonly KnownOperation[]>
   /** Undefined until the start has ended. */
   measurements: Measurements | undefined
@@ -83,7 +80,6 @@ export interface SandboxParts extends SandboxContext {
   readonly handedApprovals: LimitedMap<string, true>
   /** Credentials from seeds that this process added, by client id. */
   readonly seededClients: LimitedMap<string, SeededClient>
-  /** By name. */
   readonly snapshots: Map<string, NamedSnapshot>
   readonly forks: HttpForks
   /** Forks the service for one use: as it is now, or as it was in the past. Throws `StateForgotten`. */
@@ -94,7 +90,6 @@ export interface SandboxParts extends SandboxContext {
 export interface PastMoment {
   /** The state is that after this commit. */
   readonly commit: number
-  /** Its time, in milliseconds. */
   readonly at: number
 }
 
@@ -109,7 +104,6 @@ export interface KnownOperation {
   readonly id: string
   readonly method: string
   readonly path: string
-  /** Whether it is a control of the sandbox. */
   readonly isControl: boolean
   /** One without a version for a path without versions. */
   readonly versions: readonly { readonly version: string | undefined; readonly evidence: Evidence }[]

@@ -93,11 +93,9 @@ export interface FaultyAnswer {
 export interface FaultyRequest {
   readonly operationId: string
   readonly method: string
-  /** Below the base URL. */
   readonly path: string
   /** The fault of its own header. */
   readonly header: string | null
-  /** Whether the caller takes a body. */
   readonly takesBody: boolean
   /** Who calls: `account:1`. Null for calls without credentials. */
   principal(): Promise<string | null>
@@ -117,6 +115,23 @@ export interface OutwardPorts {
   readonly cards: Cards | undefined
   readonly upstream: Upstream
 }
+
+/** The same ports, whose calls run within `call`, and whose requests `fetch` makes. */
+export const portsWithin = (
+  { mailer, push, cards }: OutwardPorts,
+  call: <T>(port: 'mail' | 'push' | 'card', run: () => Promise<T>) => Promise<T>,
+  fetch: Upstream['fetch'],
+): OutwardPorts => ({
+  mailer: { send: (mail) => call('mail', () => mailer.send(mail)) },
+  push: { send: (message) => call('push', () => push.send(message)) },
+  cards: cards && {
+    ...(cards.testMethods && { testMethods: cards.testMethods }),
+    save: (card) => call('card', () => cards.save(card)),
+    charge: (charge) => call('card', () => cards.charge(charge)),
+    refund: (refund) => call('card', () => cards.refund(refund)),
+  },
+  upstream: { fetch },
+})
 
 /** A call of a port to which faults may happen. */
 export interface FaultyCall<T> {
@@ -156,7 +171,6 @@ export interface FaultEngine {
   shared(): SharedFault[]
   /** Arms these faults in place of all others. Those that are armed already stay as they are. */
   follow(faults: readonly SharedFault[]): void
-  /** Throws `not_found`. */
   disarm(id: string): void
   clear(): void
 }

@@ -74,7 +74,6 @@ const isGuarded = ({ source }: GuardedRequest, { sandbox }: GuardedService): boo
   sandbox !== undefined && source.peerAddress !== undefined
 
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
-
 const AUTHORITY = /^https?:\/\/(\[[^\]/?#\\@]*\]|[^/?#\\@:]*)(:\d+)?(?=[/?#]|$)/i
 
 function isKnownHost(url: string, { baseUrl, sandbox }: GuardedService): boolean {

@@ -11,9 +11,7 @@ export interface MeasuredOperation {
   readonly statuses: Map<number, number>
   /** How many took as long as each bucket counts. */
   readonly buckets: number[]
-  /** How long all of them took together. */
   seconds: number
-  /** How many of its event streams are open. */
   streams: number
 }
 
@@ -31,7 +29,6 @@ export interface MeasuredAudit {
 export class Measurements {
   /** By operation id. `none` stands for requests that reach no operation. */
   readonly operations = new Map<string, MeasuredOperation>()
-  /** Writes that changed rows. */
   commits = 0
   /** How often the body of a write ran again. */
   reruns = 0
@@ -61,7 +58,6 @@ export class Measurements {
     return isEventStream ? { ...answer, body: followed(answer.body, measured) } : answer
   }
 
-  /** Counts a write that has landed. */
   countWrite({ writes, retries }: CommitRecord): void {
     if (writes > 0) this.commits++
     this.reruns += retries

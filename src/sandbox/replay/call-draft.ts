@@ -107,9 +107,7 @@ export type EntryCaller =
   | { readonly kind: 'token'; readonly of: 'account' | 'user' | 'agent'; readonly id: number }
   /** A session. Null for guests. */
   | { readonly kind: 'session'; readonly userId: number | null }
-  /** Client credentials. */
   | { readonly kind: 'client'; readonly clientId: string }
-  /** A refresh token, which is spent. */
   | { readonly kind: 'refresh' }
   /** Credentials that were refused. `scheme` is that of the header `Authorization`. */
   | { readonly kind: 'wrong'; readonly scheme: string; readonly clientId?: string }

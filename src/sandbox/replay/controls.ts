@@ -37,20 +37,18 @@ export interface CallerControls {
   actAs(principal: string, options?: Pick<ActingOrder, 'by'>): Promise<ActingCaller>
 }
 
-export const callerControls = (service: ServiceContext, ready: () => Promise<void>): CallerControls => ({
+export const callerControls = (service: ServiceContext): CallerControls => ({
   async actAs(principal, options = {}) {
     const given = checkShape(ActAsShape, { ...options, principal })
-    await ready()
     const { actAsCaller } = await load(() => import('./credentials.js'))
     return actAsCaller(given, service)
   },
 })
 
-export function replayControls(service: ServiceContext, ready: () => Promise<void> = async () => {}): ReplayControls {
+export function replayControls(service: ServiceContext): ReplayControls {
   return {
     async replay(id, order) {
       const given = checkShape(ReplayShape, order)
-      await ready()
       const { replayEntry } = await load(() => import('./replay.js'))
       return replayEntry(id, given, service)
     },

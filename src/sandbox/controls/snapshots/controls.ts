@@ -30,15 +30,8 @@ export interface SnapshotControls {
   rewind(to: string): Promise<void>
 }
 
-export function snapshotControls(
-  service: ServiceContext,
-  ready: () => Promise<void> = async () => {},
-): SnapshotControls {
-  const open = async () => {
-    const loaded = await load(() => import('./snapshots.js'))
-    await ready()
-    return loaded
-  }
+export function snapshotControls(service: ServiceContext): SnapshotControls {
+  const open = () => load(() => import('./snapshots.js'))
   return {
     snapshots: {
       save: async (name, options = {}) => {
@@ -52,9 +45,7 @@ export function snapshotControls(
     },
     rewind: async (to) => {
       const given = checkShape(RewindShape, { to })
-      const { rewindSandbox } = await load(() => import('./snapshots.js'))
-      await ready()
-      await rewindSandbox(given.to, service)
+      await (await open()).rewindSandbox(given.to, service)
     },
   }
 }

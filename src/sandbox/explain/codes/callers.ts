@@ -26,12 +26,10 @@ export const callerExplainers = {
   wrong_principal: needsCredential,
   credentials_missing: needsTokenOfKind,
   scheme_refused: needsTokenOfKind,
-
   async client_unknown(asked) {
     const kind = kindOf(asked)
     const { id, client } = await callingClient(asked)
-    const found = await asked.newest(clients, 'byOwner', [kind], 5)
-    const valid = found.filter(({ deleted_at }) => deleted_at === null)
+    const valid = (await asked.newest(clients, 'byOwner', [kind], 5)).filter(({ deleted_at }) => deleted_at === null)
     const known = client?.deleted_at === null ? client : valid[0]
     return {
       ...{ client_id: id, owner: client && `${client.owner_kind}:${client.owner_id}`, revoked_at: client?.deleted_at },
@@ -40,26 +38,19 @@ export const callerExplainers = {
       fix: known ? tokenFirst(asked, kind, known.owner_id, null) : createAccountFirst(asked),
     }
   },
-
   async token_invalid(asked) {
     // Those that ended in the day before. The refused one may be among them.
-    const rows = (await asked.newest(tokens, 'byEnd', [])).filter(
-      ({ access_expires_at: end, owner_kind }) =>
-        end <= asked.at && end > asked.at - 86_400_000 && asked.operation?.auth.includes(owner_kind),
-    )
-    const ended = rows.slice(0, 3).map(({ owner_kind, owner_id, access_expires_at }) => ({
-      owner: `${owner_kind}:${owner_id}`,
-      ended_at: timeText(access_expires_at),
-    }))
-    return { ...(await needsCredential(asked)), ended }
+    const ended = (await asked.newest(tokens, 'byEnd', []))
+      .filter(({ owner_kind }) => asked.operation?.auth.includes(owner_kind))
+      .filter(({ access_expires_at: end }) => end <= asked.at && end > asked.at - 86_400_000)
+      .map((row) => ({ owner: `${row.owner_kind}:${row.owner_id}`, ended_at: timeText(row.access_expires_at) }))
+    return { ...(await needsCredential(asked)), ended: ended.slice(0, 3) }
   },
-
   async refresh_token_invalid(asked) {
-    const rows = await asked.newest(tokens, 'byEnd', [], 20)
-    const used = rows.filter((row) => row.owner_kind === kindOf(asked) && row.refresh_digest === null)
-    return { ...(await needsTokenOfKind(asked)), used: used.length }
+    const rows = (await asked.newest(tokens, 'byEnd', [], 20)).filter(({ owner_kind }) => owner_kind === kindOf(asked))
+    const used = rows.filter(({ refresh_digest }) => refresh_digest === null).length
+    return { ...(await needsTokenOfKind(asked)), used }
   },
-
   async public_secret_unknown(asked) {
     const known = await asked.newest(accounts, 'id', [], 5)
     return {
@@ -68,39 +59,31 @@ export const callerExplainers = {
       fix: known[0] && asked.corrected(asked.withParameter('public_secret', known[0].public_secret)),
     }
   },
-
   async sign_in_required(asked) {
     const [last] = await asked.newest(sessions, 'id', [], 1)
-    return {
-      ...{ owner: last && `user:${last.user_id}`, session_ends_at: last?.expires_at },
-      newest_session: last && { user: last.user_id, expires_at: last.expires_at },
-      fix: await signInFirst(asked),
-    }
+    const newest_session = last && { user: last.user_id, expires_at: last.expires_at }
+    const owner = last && `user:${last.user_id}`
+    return { owner, session_ends_at: last?.expires_at, newest_session, fix: await signInFirst(asked) }
   },
-
   async page_refused(asked) {
     const found = await asked.newest(sessions, 'id', [], 100)
     const origins = [...new Set(found.flatMap(({ page }) => (page ? [page.origin] : [])))]
-    const fix = origins[0] === undefined ? undefined : asked.corrected({ headers: { origin: origins[0] } })
+    const [origin] = origins
+    const fix = origin && asked.corrected({ headers: { origin } })
     return { origin: asked.entry.request.headers.origin, origins, fix }
   },
-
   async not_an_account(asked) {
     const account = await likelyAccount(asked)
     return { account, owner: account && `account:${account}`, fix: tokenFirst(asked, 'account', account) }
   },
-
   async insufficient_scope(asked) {
     const { client_id, user_id: user, scopes: granted = [] } = (await callingConnection(asked)) ?? {}
     const needed = asked.operation?.agentScope ?? 'twin'
-    const parameters = new URLSearchParams({
-      ...{ response_type: 'code', ...(client_id !== undefined && { client_id }) },
-      scope: [...new Set([...granted, 'openid', needed])].join(' '),
-    })
-    const authorize = `/v4/oidc/auth?${parameters}`
+    const scope = [...new Set([...granted, 'openid', needed])].join(' ')
+    const parameters = { response_type: 'code', ...(client_id !== undefined && { client_id }), scope }
+    const authorize = `/v4/oidc/auth?${new URLSearchParams(parameters)}`
     return { needed, granted, client_id, user, owner: user && `user:${user}`, authorize }
   },
-
   async too_many_failures(asked) {
     const { id, client } = await callingClient(asked, asked.sentText('client_id'))
     const wrong = await attemptsOf(asked.tx, clientFailures, { subject: id ?? '', at: asked.at })
@@ -108,12 +91,10 @@ export const callerExplainers = {
     const fix = client ? tokenFirst(asked, client.owner_kind, client.owner_id, null) : asked.later(wait)
     return { client_id: id, wrong, fix }
   },
-
   async session_required(asked) {
     const { email, codes, fix } = await codesOf(asked)
     return { email, codes: codes.length, mailed_at: codes[0]?.created_at ?? 0, fix }
   },
-
   async code_wrong(asked) {
     const { email, last, fix } = await codesOf(asked)
     // The outbox of the sandbox shows it too.
@@ -121,15 +102,13 @@ export const callerExplainers = {
     return {
       ...{ email, outbox_code: code, mailed_at: last?.created_at, expires_at: last?.expires_at },
       ...(last && { tries: last.tries, tries_left: TRIES - last.tries, most: TRIES }),
-      fix: code === undefined ? fix : asked.corrected({ body: { code } }),
+      fix: code === undefined ? fix : asked.withFields({ code }),
     }
   },
-
   async code_expired(asked) {
     const { email, last, fix } = await codesOf(asked)
     return { email, used: last?.used, expires_at: last?.expires_at, mailed_at: last?.created_at, fix }
   },
-
   async too_many_tries(asked) {
     const { email, last, fix } = await codesOf(asked)
     const wrong = await attemptsOf(asked.tx, wrongCodes, { subject: email, at: asked.at })
@@ -138,7 +117,6 @@ export const callerExplainers = {
     if (!isOfCode && wrong >= wrongCodes.most) return { email, wrong, most: wrongCodes.most }
     return { email, tries: last?.tries ?? TRIES, most: TRIES, fix }
   },
-
   async too_many_codes(asked) {
     const { email, codes } = await codesOf(asked)
     const { codes: most } = asked.service.limits
@@ -149,31 +127,24 @@ export const callerExplainers = {
     const all = await attemptsOf(asked.tx, codesOfNetwork, { subject: network, at: asked.at })
     return { client_address, unused: all, most: codesOfNetwork.most }
   },
-
   async too_many_mails(asked) {
-    const full = (await asked.newest(rates, 'byEnd', [])).filter(({ times }) => times.length >= 5)
-    const full_limits = full.map(({ id, times }) => ({ kind: id.split(':')[0], messages: times.length }))
-    return { user: await userBehind(asked), full_limits }
+    const counted = await asked.newest(rates, 'byEnd', [])
+    const limits = counted.map(({ id, times }) => ({ kind: id.split(':')[0], messages: times.length }))
+    return { user: await userBehind(asked), full_limits: limits.filter(({ messages }) => messages >= 5) }
   },
-
   async email_unproven(asked) {
-    const id = asked.callerId('user')
-    const user = id === undefined ? await likelyUser(asked) : await asked.tx.get(users, id)
+    const user = (await asked.get(users, asked.callerId('user'))) ?? (await likelyUser(asked))
     const { email, email_verified_at, made_by } = user ?? {}
-    const maker = made_by == null ? undefined : `account:${made_by}`
+    const maker = made_by && `account:${made_by}`
     return { user: user?.id, email, email_verified_at, made_by, maker, fix: await signInFirst(asked, user) }
   },
-
   async email_taken(asked) {
     const email = asked.sentText('email') ?? ''
     const { id, created_at, made_by } = (await userByEmail(asked.tx, normalEmail(email))) ?? {}
     const other = email.replace('@', `+${asked.entry.id.slice(-8).toLowerCase()}@`)
-    return {
-      ...{ email, user: id, owner: id && `user:${id}`, created_at, maker: made_by && `account:${made_by}` },
-      fix: asked.corrected({ body: { email: other } }),
-    }
+    const [owner, maker] = [id && `user:${id}`, made_by && `account:${made_by}`]
+    return { email, user: id, owner, created_at, maker, fix: asked.withFields({ email: other }) }
   },
-
   account_creation_refused: (asked) => ({
     accountCreation: asked.service.accountCreation,
     fix: asked.first('POST /_sandbox/seed', { body: { accounts: [{ name: 'Shop' }] }, next: null }),
@@ -181,18 +152,13 @@ export const callerExplainers = {
 } satisfies Explainers
 
 const TRIES = 5
-
 const kindOf = ({ entry }: RefusedRequest): 'account' | 'user' => (entry.path.includes('/user/') ? 'user' : 'account')
-
-/** The scheme of the Authorization header. */
 const schemeOf = ({ entry }: RefusedRequest) => /^(\S+) /.exec(entry.request.headers.authorization ?? '')?.[1] ?? null
 
-/** The operation takes another credential. */
 async function needsCredential(asked: RefusedRequest) {
   return { scheme: schemeOf(asked), fix: await credentialFirst(asked) }
 }
 
-/** Tokens come from client credentials of an account or a user. */
 async function needsTokenOfKind(asked: RefusedRequest) {
   const kind = kindOf(asked)
   const id = kind === 'account' ? await likelyAccount(asked) : (await likelyUser(asked))?.id
@@ -205,10 +171,9 @@ async function needsTokenOfKind(asked: RefusedRequest) {
   }
 }
 
-/** The client that called, or that the request names. */
-async function callingClient({ tx, entry }: RefusedRequest, named?: string) {
-  const id = named ?? /^client:(.+)$/.exec(entry.principal ?? '')?.[1]
-  return { id, client: id === undefined ? undefined : await tx.get(clients, id) }
+async function callingClient(asked: RefusedRequest, named?: string) {
+  const id = named ?? /^client:(.+)$/.exec(asked.entry.principal ?? '')?.[1]
+  return { id, client: await asked.get(clients, id) }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../../base/json.js'
 import { docsOf, isProblemCode } from '../../../base/problem.js'
 import { type ApprovalRow, approvalStatus, approvals } from '../../../consent/approvals/approval.js'
 import { agentSettings } from '../../../consent/approvals/settings.js'
@@ -12,7 +13,6 @@ import {
 import { memberships } from '../../../identity/accounts/account.js'
 import { users } from '../../../identity/users/user.js'
 import { isObject } from '../../../storage/unknown.js'
-import type { Entry } from '../../onion/entry.js'
 import type { FactsByName, Finding, Fix } from '../facts/explanation.js'
 import { callingConnection, priceOf, userBehind } from '../facts/price.js'
 import { advance, type Explainers, exampleCall, type RefusedRequest } from '../facts/refused-request.js'
@@ -22,70 +22,56 @@ import { endText, money, timeText } from '../facts/words.js'
 export const consentExplainers = {
   async approval_required(asked) {
     const connection = await callingConnection(asked)
-    const price = await priceOf(asked)
-    const [[dq, sum] = ['', 0n]] = price?.sums ?? []
-    const threshold = connection && (await asked.tx.get(agentSettings, connection.user_id))?.thresholds[dq]
+    const { what, sums = [] } = (await priceOf(asked)) ?? {}
+    const [[dq, sum] = ['', 0n]] = sums
+    const limit = (await asked.get(agentSettings, connection?.user_id))?.thresholds[dq]
     const id = asked.textFact('approval_id')
     const { approval: body } = asked.facts
-    const request = () =>
-      asked.first('POST /v4/agent/approvals', { as: asked.entry.principal, body, next: anew(asked) })
+    const request = { as: asked.entry.principal, body, next: anew(asked) }
     return {
-      ...{ ...agentFacts(connection), what: price?.what },
-      amount: price && sum > 0n ? await money(asked.tx, dq, sum) : undefined,
-      threshold: threshold === undefined ? null : await money(asked.tx, dq, threshold),
-      fix: id !== undefined ? approveFirst(asked, id) : isObject(body) ? request() : undefined,
+      ...{ ...agentFacts(connection), what, amount: sum > 0n ? await money(asked.tx, dq, sum) : undefined },
+      threshold: limit && (await money(asked.tx, dq, limit)),
+      fix: id ? approveFirst(asked, id) : isObject(body) && asked.first('POST /v4/agent/approvals', request),
     }
   },
-
   async approval_not_given(asked) {
     const { row, facts } = await approvalIn(asked)
     const pending = facts.approval_status === 'pending'
     return { ...facts, pending, fix: row && (pending ? approveFirst(asked, row.id) : askAndApprove(asked, row)) }
   },
-
   async approval_spent(asked) {
     const { row, facts } = await approvalIn(asked)
-    const isSpender = ({ status, request }: Entry) =>
-      (status ?? 500) < 300 && row !== undefined && (request.body ?? '').includes(row.id)
-    const spent_by = (await asked.findEarlier(isSpender))?.id
-    return { ...facts, spent_at: row?.spent_at || null, spent_by, fix: row && askAndApprove(asked, row) }
+    const spender = await asked.findEarlier(
+      ({ status, request }) => (status ?? 500) < 300 && row !== undefined && (request.body ?? '').includes(row.id),
+    )
+    return { ...facts, spent_at: row?.spent_at || null, spent_by: spender?.id, fix: row && askAndApprove(asked, row) }
   },
-
   async approval_mismatch(asked) {
     const { row, facts } = await approvalIn(asked)
     const differing = row ? differences(asked, row) : []
     const approved = Object.fromEntries(differing.map((each) => [each.field, each.approved]))
-    const body = differing.length > 0 ? approved : { approval_id: undefined }
-    return { ...facts, approved: row?.detail, differing, fix: asked.corrected({ body }) }
+    const fix = asked.withFields(differing.length > 0 ? approved : { approval_id: undefined })
+    return { ...facts, approved: row?.detail, differing, fix }
   },
-
   async account_not_granted(asked) {
     const connection = await callingConnection(asked)
     return { ...agentFacts(connection), ...(await accountFacts(asked, connection?.user_id)) }
   },
-
   async not_choosable(asked) {
-    const { id, email, email_verified_at } =
-      (await asked.tx.get(users, (await callingConnection(asked))?.user_id ?? 0)) ?? {}
+    const connection = await callingConnection(asked)
+    const { id, email, email_verified_at } = (await asked.get(users, connection?.user_id)) ?? {}
     const facts = await accountFacts(asked, id)
-    return {
-      ...{ user: id, email, email_verified: id && email_verified_at !== null, ...facts },
-      fix: facts.accounts.length > 0 ? asked.first('POST /_sandbox/sign-in', { body: { email } }) : undefined,
-    }
+    const fix = facts.accounts.length > 0 && asked.first('POST /_sandbox/sign-in', { body: { email } })
+    return { user: id, email, email_verified: id && email_verified_at !== null, ...facts, fix }
   },
-
   async change_impossible(asked) {
     const { row, facts } = await approvalIn(asked)
     const reason = asked.textFact('reason')
-    return {
-      ...{ ...facts, reason, seen: row?.now, changed: asked.facts.changed ?? false },
-      reason_docs: reason && docsOf(isProblemCode(reason) ? reason : undefined, asked.service),
-      fix: row && reason === undefined ? askAndApprove(asked, row) : undefined,
-    }
+    const reason_docs = reason && docsOf(isProblemCode(reason) ? reason : undefined, asked.service)
+    const fix = row && reason === undefined && askAndApprove(asked, row)
+    return { ...facts, reason, seen: row?.now, changed: asked.facts.changed ?? false, reason_docs, fix }
   },
-
   change_incomplete: async (asked) => (await approvalIn(asked)).facts,
-
   async too_many_pending(asked) {
     const user = await userBehind(asked)
     const owner = user && `user:${user}`
@@ -97,54 +83,43 @@ export const consentExplainers = {
     }
     const requests = user === undefined ? [] : await pendingOf(asked.tx, user, asked.at)
     const id = requests[0]?.id
-    const fix = id && asked.first(`POST /_sandbox/devices/${user}/approve`, { body: { id } })
     const facts = { user, owner, pending: requests.length, what: 'authentication requests', most: 5, oldest: id }
-    return fix ? { ...facts, fix } : facts
+    return id ? { ...facts, fix: asked.first(`POST /_sandbox/devices/${user}/approve`, { body: { id } }) } : facts
   },
-
   async not_pending(asked) {
     const { row, facts } = await approvalIn(asked)
     return { request: asked.params.id, ...facts, fix: row && askAnew(asked, row) }
   },
-
   rejected: refusedByUser,
   payment_denied: refusedByUser,
   approval_timeout: refusedByUser,
   self_approval: withAnswerOnPhone,
-
   async device_refused(asked) {
     const sent_token = 'x-device-token' in asked.entry.request.headers
     const { request } = await requestIn(asked)
     return { ...(await withAnswerOnPhone(asked)), devices: request?.device_ids ?? [], sent_token }
   },
-
   async too_many_devices(asked) {
     const user = await userBehind(asked)
-    const as = user === undefined ? undefined : `user:${user}`
-    const found = user === undefined ? [] : await asked.rows(devices, 'byUser', [user], 20)
-    const [oldest] = found
-    const line = `DELETE /v4/notifications/registrations/${oldest?.id}`
-    return {
-      ...{ user, owner: as, devices: found.length, most: 20, oldest: oldest?.id, oldest_at: oldest?.created_at },
-      fix: oldest && asked.first(line, { as, headers: asked.deviceToken() }),
-    }
+    const owner = user && `user:${user}`
+    const found = await asked.rows(devices, 'byUser', [user ?? 0], 20)
+    const { id: oldest, created_at: oldest_at } = found[0] ?? {}
+    const parts = { as: `user:${user}`, headers: asked.deviceToken() }
+    const fix = oldest && asked.first(`DELETE /v4/notifications/registrations/${oldest}`, parts)
+    return { user, owner, devices: found.length, most: 20, oldest, oldest_at, fix }
   },
-
   async link_early(asked) {
     const { id, change } = (await asked.tx.get(devices, Number(asked.params.id))) ?? {}
     const link_from = change?.link_from ?? asked.at
     return { device: id, change: change?.kind, link_from, fix: asked.later((link_from - asked.at) / 1000) }
   },
-
   async link_expired(asked) {
     const { request, facts } = await requestIn(asked)
-    const device = request ? undefined : await asked.tx.get(devices, Number(asked.params.id))
-    return { ...facts, device: device?.id, until: device?.change?.link_until ?? request?.expires_at }
+    const { id, change } = (request ? undefined : await asked.tx.get(devices, Number(asked.params.id))) ?? {}
+    return { ...facts, device: id, until: change?.link_until ?? request?.expires_at }
   },
-
   authorization_answered: async (asked) => (await requestIn(asked)).facts,
   authorization_expired: async (asked) => (await requestIn(asked)).facts,
-
   async slow_down(asked) {
     const { path, principal } = asked.entry
     const before = await asked.findEarlier((each) => each.path === path && each.principal === principal)
@@ -161,41 +136,33 @@ async function accountFacts(asked: RefusedRequest, userId = 0) {
   return { accounts, account_names: accounts.map((id) => `account:${id}`) }
 }
 
-/** The approval that a request uses, or that its refusal names. */
 async function approvalIn(asked: RefusedRequest) {
   const id = asked.sentText('approval_id') ?? asked.textFact('approval_id') ?? asked.idIn('approvals')
-  const row = id === undefined ? undefined : await asked.tx.get(approvals, id)
+  const row = await asked.get(approvals, id)
   const approval_status = row && approvalStatus(row, asked.at)
   const times = { requested_at: row?.created_at, expires_at: row?.expires_at }
   return { row, facts: { approval_id: row?.id, approval_status, summary: row?.summary, ...times } }
 }
 
-/** Approves as the user, and then repeats the request with the approval. */
 const approveFirst = (asked: RefusedRequest, id: string): Fix =>
   asked.first(`POST /_sandbox/approvals/${id}/approve`, { next: asked.again({ body: { approval_id: id } }) })
 
-/** The request with the approval that was requested before. */
 const anew = (asked: RefusedRequest) => asked.again({ body: { approval_id: '{approval_id}' } })
 
 /** Requests an approval of the same terms. A price that changed is left out, so that the present one is approved. */
 function termsAnew(asked: RefusedRequest, { connection_id, kind, detail }: ApprovalRow) {
   const terms: FactsByName = { ...(detail as FactsByName), ...asked.body }
-  const pick = (...names: string[]) =>
-    Object.fromEntries(names.flatMap((name) => (terms[name] === undefined ? [] : [[name, terms[name]]])))
+  const pick = (...names: string[]) => withoutUndefined(Object.fromEntries(names.map((name) => [name, terms[name]])))
   const byKind = {
     account_change: pick('change'),
     purchase: { catalog_item_id: terms.catalog_item_id ?? Number(asked.params.id), ...pick('arguments') },
     cart: pick('cart_id'),
     paywall: pick('amount', 'dq', 'destination', 'serviceUrl', 'serviceMethod', 'additionalParams'),
-    transfer: {
-      ...(terms.payee !== undefined && { address: terms.payee }),
-      ...pick('address', 'amount', 'dq', 'memo'),
-    },
+    transfer: withoutUndefined({ address: terms.payee, ...pick('address', 'amount', 'dq', 'memo') }),
   }[kind]
   return { as: `agent:${connection_id}`, body: { kind, ...byKind } }
 }
 
-/** Requests an approval again, lets the user approve it, and then makes the request with it. */
 function askAndApprove(asked: RefusedRequest, row: ApprovalRow): Fix {
   const between = exampleCall('POST /_sandbox/approvals/{approval_id}/approve')
   return asked.first('POST /v4/agent/approvals', { ...termsAnew(asked, row), between, next: anew(asked) })
@@ -208,7 +175,6 @@ function askAnew(asked: RefusedRequest, row: ApprovalRow): Fix {
   return asked.first('POST /v4/agent/approvals', { ...termsAnew(asked, row), next })
 }
 
-/** Fields of the request that are not what the user approved. */
 function differences({ body }: RefusedRequest, { detail }: ApprovalRow) {
   const terms: FactsByName = { ...detail, address: detail.payee, destination: detail.payee }
   return Object.entries(body).flatMap(([field, sent]) => {
@@ -231,23 +197,19 @@ async function openApprovals(asked: RefusedRequest): Promise<ApprovalRow[]> {
 async function refusedByUser(asked: RefusedRequest): Promise<Finding> {
   const { request, facts } = await requestIn(asked)
   const user = request?.user_id ?? (await userBehind(asked))
-  const phone = user === undefined ? undefined : await asked.tx.get(phones, user)
-  const found = user === undefined ? [] : await asked.rows(devices, 'byUser', [user], 20)
+  const phone = (await asked.get(phones, user))?.mode ?? 'manual'
+  const { length } = await asked.rows(devices, 'byUser', [user ?? 0], 20)
   // A repetition within two seconds of a 408 counts as that of the browser, which is not asked again.
-  const between = asked.entry.status === 408 ? exampleCall(...advance(2)) : undefined
-  const approving = () =>
-    asked.first(`POST /_sandbox/devices/${user}`, { body: { mode: 'approve' }, ...(between && { between }) })
-  return {
-    ...{ ...facts, user, status: request && requestStatus(request, asked.at), phone: phone?.mode ?? 'manual' },
-    ...{ devices: found.length, fix: user === undefined ? undefined : approving() },
-  }
+  const between = asked.entry.status === 408 && { between: exampleCall(...advance(2)) }
+  const fix = user && asked.first(`POST /_sandbox/devices/${user}`, { body: { mode: 'approve' }, ...between })
+  return { ...facts, user, status: request && requestStatus(request, asked.at), phone, devices: length, fix }
 }
 
 /** The authentication request that a call names, or else the last one of its user. */
 async function requestIn(asked: RefusedRequest) {
   const named = Number(asked.idIn('authentication-requests') ?? asked.sentNumber('authorizationId'))
   const user = Number.isNaN(named) ? await userBehind(asked) : undefined
-  const found = user === undefined ? [] : await asked.rows(authenticationRequests, 'byUser', [user], 100)
+  const found = await asked.rows(authenticationRequests, 'byUser', [user ?? 0], 100)
   const id = found.reduce((last, each) => Math.max(last, each.id), named || 0)
   const request = id === 0 ? undefined : await findRequest(asked.tx, id)
   if (!request) return { request, facts: { about: 'The user was asked to confirm this.' } }
@@ -256,11 +218,8 @@ async function requestIn(asked: RefusedRequest) {
   const end = endText(expires_at, Math.max(asked.at, created_at))
   const how = answered_at === null ? end : `was ${status} at ${timeText(answered_at)}`
   const about = `The authentication request ${id} asked user:${user_id} to confirm \`${action}\` at ${timeText(created_at)} and ${how}.`
-  const request_status = requestStatus(request, asked.at)
-  return {
-    request,
-    facts: { about, request: id, action, request_status, asked_at: created_at, answered_at, expires_at },
-  }
+  const times = { asked_at: created_at, answered_at, expires_at }
+  return { request, facts: { about, request: id, action, request_status: requestStatus(request, asked.at), ...times } }
 }
 
 async function withAnswerOnPhone(asked: RefusedRequest) {

@@ -7,8 +7,15 @@ import { payments } from '../../../payments/payments/payment.js'
 import { isObject } from '../../../storage/unknown.js'
 import { likelyAccount } from '../facts/credentials.js'
 import type { FactsByName, Finding, Fix } from '../facts/explanation.js'
-import { checkoutIn, commodityIn, invoiceFacts, itemIn, priceOf, subscriptionIn } from '../facts/price.js'
-import { type Explainers, exampleCall, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
+import { checkoutIn, commodityIn, invoiceFacts, itemIn, itemSelling, priceOf, subscriptionIn } from '../facts/price.js'
+import {
+  type Explainers,
+  exampleCall,
+  REDACTED,
+  type RefusedRequest,
+  withNewKey,
+  withWorkingCard,
+} from '../facts/refused-request.js'
 import { money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
 /** Items and the endpoints of their sellers, checkouts, carts, plans and invoices. */
@@ -17,24 +24,18 @@ export const marketExplainers = {
     const { item, facts, path, as } = await soldItem(asked)
     return { ...facts, fix: item && asked.first(`POST ${path}/restore`, { as }) }
   },
-
   async item_not_archived(asked) {
     const { item, facts, path, as } = await soldItem(asked)
-    const fix = item && !item.active && asked.first(`PUT ${path}`, { as, body: { active: true }, next: null })
-    return { ...facts, fix }
+    return { ...facts, fix: item && !item.active && asked.instead(`PUT ${path}`, { as, body: { active: true } }) }
   },
-
   async item_inactive(asked) {
     const { item, facts, path, as } = await soldItem(asked)
     const state = item?.archived ? 'archived' : item?.active ? 'private, so only its own account sells it' : 'inactive'
     if (!item) return { ...facts, state, fix: undefined }
     const change = { as, body: { active: true, ...(item.private && { private: false }) } }
-    const fix = item.archived
-      ? asked.first(`POST ${path}/restore`, { as, between: exampleCall(`PUT ${path}`, change) })
-      : asked.first(`PUT ${path}`, change)
-    return { ...facts, state, fix }
+    const restore = () => asked.first(`POST ${path}/restore`, { as, between: exampleCall(`PUT ${path}`, change) })
+    return { ...facts, state, fix: item.archived ? restore() : asked.first(`PUT ${path}`, change) }
   },
-
   async arguments_refused(asked) {
     const { item, facts } = await soldItem(asked)
     const schema = item?.service_schema ?? {}
@@ -46,30 +47,26 @@ export const marketExplainers = {
       ...{ ...facts, sent, schema },
       declared: names.map((name) => `\`${name}\`${required.includes(name) ? ' (required)' : ''}`),
       undeclared: Object.keys(sent).filter((name) => !names.includes(name)),
-      fix: asked.corrected({ body: { arguments: fittingArguments(schema, sent, refused) } }),
+      fix: asked.withFields({ arguments: fittingArguments(schema, sent, refused) }),
     }
   },
-
   async schema_refused(asked) {
     const { item, facts, path, as } = await soldItem(asked)
     const body = { service_schema: { type: 'object', properties: {} } }
     return { ...facts, schema: item?.service_schema, fix: item && asked.first(`PUT ${path}`, { as, body }) }
   },
-
   async parameter_unreadable(asked) {
     const { item, facts, path, as } = await soldItem(asked)
     const rows = await asked.rows(dispatchParameters, 'byItem', [item?.id ?? 0])
     const needed = [...(item?.external_endpoint.matchAll(/\{secret\.(\w+)\}/g) ?? [])].map(([, name]) => name ?? '')
+    const stored = rows.map(({ name, kind }) => ({ name, kind }))
     const names = rows.map(({ name }) => name)
-    const parameters = [...new Set([...names, ...needed])].map((name) => ({
-      ...{ kind: rows.find((row) => row.name === name)?.kind ?? 'url', name, value: 'example', sensitive: false },
-    }))
-    return {
-      ...{ ...facts, needed, stored: rows.map(({ name, kind }) => ({ name, kind })), names },
-      fix: item && asked.first(`PUT ${path}/parameters`, { as, body: { parameters } }),
-    }
+    const kindOf = (name: string) => rows.find((row) => row.name === name)?.kind ?? 'url'
+    const wanted = [...new Set([...names, ...needed])]
+    const parameters = wanted.map((name) => ({ kind: kindOf(name), name, value: 'example', sensitive: false }))
+    const fix = item && asked.first(`PUT ${path}/parameters`, { as, body: { parameters } })
+    return { ...facts, needed, stored, names, fix }
   },
-
   async upstream_failed(asked) {
     const { item, facts } = await soldItem(asked)
     const payment = await asked.tx.get(payments, asked.numberFact('transaction_id') ?? 0)
@@ -79,93 +76,78 @@ export const marketExplainers = {
       endpoint: item?.external_endpoint ?? asked.sentText('serviceUrl'),
       payment: payment && { id: payment.id, status: payment.status, amount },
       price: payment && (await money(asked.tx, payment.dq, payment.amount)),
-      calls: asked.entry.caused.flatMap(({ kind, id }) => (kind === 'upstream' ? [String(id)] : [])),
-      fix: asked.corrected({ headers: { 'idempotency-key': `key-${asked.entry.id}` } }),
+      calls: asked.entry.caused.flatMap(({ kind, id }) => (kind === 'upstream' ? String(id) : [])),
+      fix: asked.corrected(withNewKey(asked)),
     }
   },
-
   too_many_calls(asked) {
     const most = asked.numberFact('most')
     return most === undefined ? { most: asked.service.limits.freeCalls, option: 'limits.freeCalls' } : { most }
   },
-
   checkout_paid: withNewLink,
   checkout_expired: withNewLink,
-
   async checkout_paying(asked) {
     const { fix, ...facts } = await withNewLink(asked)
     return { ...facts, retry_after: 5 }
   },
-
   refund_settled: refundFacts,
-
   async refund_outcome_refused(asked) {
     const facts = await refundFacts(asked)
     const again = facts.refund_status === 'unrefunded'
-    const fix = asked.corrected({ body: { outcome: again ? 'again' : 'returned' } })
-    return { ...facts, sent: asked.body.outcome, again, fix }
+    return {
+      ...facts,
+      sent: asked.body.outcome,
+      again,
+      fix: asked.withFields({ outcome: again ? 'again' : 'returned' }),
+    }
   },
-
   async cart_full(asked) {
     const { cart, lines } = await cartIn(asked)
     return { cart, lines: lines.length, most: 50, fix: newCart(asked) }
   },
-
   async cart_empty(asked) {
     const { cart, row, lines } = await cartIn(asked)
     const [item] = await asked.newest(catalogItems, 'listed', [], 1)
     const body = { catalog_item_id: item?.id, arguments: fittingArguments(item?.service_schema ?? {}) }
-    const fix = item && row && asked.first(`POST /v4/carts/${cart}/items`, { as: asked.entry.principal, body })
+    const { principal: as } = asked.entry
+    const fix = item && row && asked.first(`POST /v4/carts/${cart}/items`, { as, body })
     return { cart, lines: lines.length, lines_made: row?.lines_made, item: item?.id, fix }
   },
-
   async cart_closed(asked) {
     const { cart, row, lines } = await cartIn(asked)
     const receipts = lines.flatMap((line) => line.receipts)
     return { cart, ordered_at: row?.ordered_at, receipts, fix: newCart(asked) }
   },
-
   async cart_paying(asked) {
     const { cart } = await cartIn(asked)
-    const { path, id, principal: as } = asked.entry
+    const { path, id } = asked.entry
     const other = await asked.findEarlier((each) => each.path === path && each.id !== id)
-    const fix = asked.first(`GET /v4/carts/${cart}`, { as, next: null })
+    const fix = asked.instead(`GET /v4/carts/${cart}`)
     return { cart, other: other?.id, other_at: other && Date.parse(other.at), fix }
   },
-
   async card_minimum(asked) {
     const [[dq, sum] = ['', 0n]] = (await priceOf(asked))?.sums ?? []
-    const fix = asked.corrected({ body: { payment_method_id: undefined } })
+    const fix = asked.withFields({ payment_method_id: undefined })
     return { price: dq ? await money(asked.tx, dq, sum) : null, least: 0.5, fix }
   },
-
   async card_required(asked) {
     const { plan, card } = await subscriptionIn(asked)
     const account = asked.callerId('account')
-    return {
-      ...{ account, owner: `account:${account}`, plan, plan_name: plans[plan].name, wanted: asked.body.plan },
-      ...{ card: card?.card, fix: asked.corrected({ body: { payment_method_id: 'pm_card_visa' } }) },
-    }
+    const facts = { account, owner: `account:${account}`, plan, plan_name: plans[plan].name, wanted: asked.body.plan }
+    return { ...facts, card: card?.card, fix: withWorkingCard(asked) }
   },
-
   async card_in_use(asked) {
     const { plan, card, unpaid_invoice_id: unpaid_invoice } = await subscriptionIn(asked)
-    const body = { payment_method_id: 'pm_card_mastercard' }
-    const fix = asked.first('PUT /v4/billing/card', { as: asked.entry.principal, body, next: null })
+    const fix = asked.instead('PUT /v4/billing/card', { body: { payment_method_id: 'pm_card_mastercard' } })
     return { plan, plan_name: plans[plan].name, card: card?.card, unpaid_invoice, fix }
   },
-
   invoice_not_open: invoiceFacts,
-
   async invoice_unpaid(asked) {
     const { account, ...facts } = await invoiceFacts(asked)
-    const body = { payment_method_id: 'pm_card_visa' }
-    const pay = () => asked.first(`POST /v4/billing/invoices/${facts.invoice}/pay`, { as: `account:${account}`, body })
-    return { ...facts, fix: account === undefined ? undefined : pay() }
+    const parts = { as: `account:${account}`, body: { payment_method_id: 'pm_card_visa' } }
+    return { ...facts, fix: account && asked.first(`POST /v4/billing/invoices/${facts.invoice}/pay`, parts) }
   },
-
   charge_pending: async (asked) => ({ ...(await invoiceFacts(asked)), fix: asked.later(60) }),
-
   async plan_limit_reached(asked) {
     const item = await itemIn(asked)
     const account = item?.account_id ?? Number(asked.callerOwner()?.split(':')[1] ?? (await likelyAccount(asked)) ?? 0)
@@ -190,7 +172,7 @@ async function soldItem(asked: RefusedRequest) {
   const line = asked.numberFact('line')
   const isOfCart = line !== undefined && asked.operation?.path.startsWith('/carts/')
   const [row] = isOfCart ? await asked.rows(cartLines, 'byCart', [Number(asked.params.id), line], 1) : []
-  const item = isOfCart ? row && (await asked.tx.get(catalogItems, row.catalog_item_id)) : await namedItem(asked)
+  const item = isOfCart ? await asked.get(catalogItems, row?.catalog_item_id) : await namedItem(asked)
   if (!item) return { item, facts: {}, path: '', as: '' }
   const { id, name, account_id: account, active, archived } = item
   const as = `account:${account}`
@@ -200,9 +182,7 @@ async function soldItem(asked: RefusedRequest) {
 }
 
 async function namedItem(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
-  const byCommodity = async () =>
-    (await asked.rows(catalogItems, 'byCommodity', [(await commodityIn(asked))?.id ?? ''], 1))[0]
-  return (await itemIn(asked)) ?? byCommodity()
+  return (await itemIn(asked)) ?? itemSelling(asked, await commodityIn(asked))
 }
 
 /** A guest is named by a digest of the session, which says nothing to people. */
@@ -229,9 +209,14 @@ async function refundFacts({ tx, params }: RefusedRequest): Promise<Finding> {
   if (!charge) return { about: `The refund ${params.id}` }
   const { amount, status: refund_status, payer, charge_id, refusal } = charge
   const dq = (await tx.get(checkouts, charge.checkout_id))?.dq ?? ''
+  const about = `The refund ${charge.id} of ${await money(tx, dq, amount)}`
   return {
-    about: `The refund ${charge.id} of ${await money(tx, dq, amount)}`,
-    ...{ amount: await shownAmount(tx, dq, amount), refund_status, payer: payerText(payer), charge_id, refusal },
+    about,
+    amount: await shownAmount(tx, dq, amount),
+    refund_status,
+    payer: payerText(payer),
+    charge_id,
+    refusal,
   }
 }
 
@@ -244,9 +229,8 @@ async function cartIn(asked: RefusedRequest) {
 /** Creates another cart, whose id the next request uses. */
 function newCart(asked: RefusedRequest): Fix {
   const { principal: as, path } = asked.entry
-  return asked.first('POST /v4/carts', {
-    ...{ as, body: {}, next: asked.again({ path: path.replace(/carts\/\d+/, 'carts/{id}') }) },
-  })
+  const next = asked.again({ path: path.replace(/carts\/\d+/, 'carts/{id}') })
+  return asked.first('POST /v4/carts', { as, body: {}, next })
 }
 
 type Schema = CatalogItemRow['service_schema']
@@ -266,7 +250,6 @@ function fittingArguments(schema: Schema, given: FactsByName = {}, refused?: str
 
 const samples: FactsByName = { number: 1, integer: 1, boolean: true, array: [], object: {} }
 
-/** A value that fits the schema of one argument, as far as its type says. */
 function sampleOf(schema: unknown): unknown {
   if (!isObject(schema)) return 'text'
   if (Array.isArray(schema.enum)) return schema.enum[0]

@@ -28,20 +28,16 @@ export const ownerExplainers = {
     const wrong = named.find((thing) => !thing.exists) ?? foreignThing(asked, named)
     return { ...rightCall(asked, named, wrong), callers: wrong?.exists ? [] : (wrong?.callers ?? []) }
   },
-
   async not_owner(asked) {
     const named = await thingsIn(asked)
     const twin = (await callingConnection(asked)) && (await payerIn(asked))
     return { ...rightCall(asked, named, foreignThing(asked, named)), agent_twin: twin?.hostname }
   },
-
   async twin_unknown(asked) {
     const wrong = (await thingsIn(asked)).find(({ field }) => field === 'twin_id')
-    const own = await twinByHostname(asked.tx, wrong?.callers[0] ?? '')
-    return {
-      ...{ twin_id: wrong?.value, owners: wrong?.owners, own: own && { id: own.id, hostname: own.hostname } },
-      fix: own && asked.corrected({ body: { twin_id: own.id } }),
-    }
+    const { id, hostname } = (await twinByHostname(asked.tx, wrong?.callers[0] ?? '')) ?? {}
+    const fix = id && asked.withFields({ twin_id: id })
+    return { twin_id: wrong?.value, owners: wrong?.owners, own: id && { id, hostname }, fix }
   },
 } satisfies Explainers
 
@@ -95,8 +91,13 @@ const isNumber = (value: string): boolean => /^\d{1,15}$/.test(value)
 const numbered = (prefix: string) => (owner: string) =>
   owner.startsWith(prefix) ? Number(owner.slice(prefix.length)) : -1
 const [userOf, accountOf] = [numbered('user:'), numbered('account:')]
-const ofUser = ({ user_id }: { readonly user_id: number }) => [`user:${user_id}`]
-const ofAccount = ({ account_id }: { readonly account_id: number }) => [`account:${account_id}`]
+const byUser = {
+  ...{ owners: ({ user_id }: { readonly user_id: number }) => [`user:${user_id}`], by: 'byUser', key: userOf },
+} as const
+const byAccount = {
+  owners: ({ account_id }: { readonly account_id: number }) => [`account:${account_id}`],
+  ...{ by: 'byAccount', key: accountOf },
+} as const
 const ofOwner = ({ owner }: { readonly owner: string }) => [owner]
 
 const kinds = [
@@ -110,22 +111,18 @@ const kinds = [
   kind(['transfer', 'transfers', ''], transfers, {
     ...{ owners: (row) => [row.sender_owner, row.recipient_owner], by: 'bySender' },
   }),
-  kind(['catalog item', 'items tools', 'catalog_item_id'], catalogItems, {
-    ...{ owners: ofAccount, by: 'byAccount', key: accountOf },
-  }),
+  kind(['catalog item', 'items tools', 'catalog_item_id'], catalogItems, byAccount),
   kind(['purchase', 'purchases', ''], purchases, { owners: (row) => [row.buyer, row.seller_owner], by: 'byBuyer' }),
   kind(['cart', 'carts', 'cart_id'], carts, { owners: (row) => [row.holder], by: 'byHolder' }),
-  kind(['invoice', 'invoices', ''], invoices, { owners: ofAccount, by: 'byAccount', key: accountOf }),
+  kind(['invoice', 'invoices', ''], invoices, byAccount),
   kind(['refund', 'refunds', ''], checkoutCharges, { owners: (row) => [`account:${row.seller_id}`] }),
   kind(['approval', 'approvals', 'approval_id'], approvals, {
     ...{ owners: (row) => [`user:${row.user_id}`, `agent:${row.connection_id}`], by: 'byUser', key: userOf },
   }),
-  kind(['authentication request', 'authentication-requests', ''], authenticationRequests, {
-    ...{ owners: ofUser, by: 'byUser', key: userOf },
-  }),
-  kind(['device', 'registrations', ''], devices, { owners: ofUser, by: 'byUser', key: userOf }),
+  kind(['authentication request', 'authentication-requests', ''], authenticationRequests, byUser),
+  kind(['device', 'registrations', ''], devices, byUser),
   kind(['connection', 'connections', ''], oidcConnections, {
-    ...{ owners: ofUser, by: 'byUser', key: userOf, find: (tx, value) => findConnection(tx, Number(value)) },
+    ...{ ...byUser, find: (tx, value) => findConnection(tx, Number(value)) },
   }),
   kind(['event', 'events', ''], events, { owners: (row) => [row.owner, row.other], by: 'byOwner' }),
   kind(['user', 'user devices', ''], users, {
@@ -173,11 +170,10 @@ function rightCall(asked: RefusedRequest, named: readonly Thing[], wrong: Thing 
 
 function rightFix(asked: RefusedRequest, { exists, field, value, callers }: Thing, as?: string): Fix | undefined {
   const [own] = callers
-  if (exists && field === 'hostname' && 'hostname' in asked.body)
-    return asked.corrected({ body: { hostname: undefined } })
+  if (exists && field === 'hostname' && 'hostname' in asked.body) return asked.withFields({ hostname: undefined })
   if (exists) return as === undefined ? undefined : asked.corrected({ as })
   if (own === undefined) return undefined
   if (field in asked.params)
     return asked.corrected({ path: asked.entry.path.replace(encodeURIComponent(value), encodeURIComponent(own)) })
-  return asked.corrected({ body: { [field]: isNumber(own) ? Number(own) : own } })
+  return asked.withFields({ [field]: isNumber(own) ? Number(own) : own })
 }

@@ -1,8 +1,8 @@
 import { type DelegateRow, delegates, isDelegateValid, revokedAt } from '../../../consent/personas/delegate.js'
 import { delegateSpendings } from '../../../consent/personas/spending.js'
 import { generationOf } from '../../../identity/users/user.js'
-import { catalogItems } from '../../../market/catalog/item-row.js'
 import { testMethods } from '../../../money/cards/test-values.js'
+import type { CommodityRow } from '../../../money/commodities/commodity.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, balances, spendable } from '../../../money/ledger/movement.js'
 import { primaryTwin, twinByHostname, twinNonces, twins } from '../../../money/twins/twin.js'
@@ -11,8 +11,8 @@ import { type PaymentRow, payments } from '../../../payments/payments/payment.js
 import { binderImports } from '../../../payments/statements/binder-import-row.js'
 import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
-import { commodityIn, priceOf, subscriptionIn } from '../facts/price.js'
-import { type Explainers, REDACTED, type RefusedRequest } from '../facts/refused-request.js'
+import { commodityIn, itemSelling, priceOf, subscriptionIn } from '../facts/price.js'
+import { type Explainers, REDACTED, type RefusedRequest, withWorkingCard } from '../facts/refused-request.js'
 import { endText, holdings, money, ownerText, shownAmount } from '../facts/words.js'
 
 /** Value that does not move, its proofs, transfers, binders and cards. */
@@ -26,98 +26,85 @@ export const paymentExplainers = {
     const { dq, missing, cost } = short
     const others = await asked.rows(twins, 'byOwner', [payer.owner], 5)
     const amount = await shownAmount(tx, dq, missing)
+    const fix = asked.first('POST /_sandbox/fund', { body: { hostname: payer.hostname, amount, dq } })
     return {
-      ...{ payer: await holdings(tx, payer, dq), what, twins: others.length, several: others.length > 1, dq },
+      ...{ payer: await holdings(tx, payer, dq), what, twins: others.length, several: others.length > 1, dq, fix },
       ...{ cost: await shownAmount(tx, dq, cost), price: await money(tx, dq, cost) },
       ...{ missing: amount, lack: await money(tx, dq, missing) },
-      fix: asked.first('POST /_sandbox/fund', { body: { hostname: payer.hostname, amount, dq } }),
     }
   },
-
   async same_twin(asked) {
     const price = await priceOf(asked)
     const { id, hostname, owner } = price?.payer ?? price?.payee ?? {}
-    const others = owner === undefined ? [] : await asked.rows(twins, 'byOwner', [owner], 5)
+    const others = await asked.rows(twins, 'byOwner', [owner ?? ''], 5)
     const other = others.find((twin) => twin.id !== id)?.hostname
     const takesHostname = 'hostname' in (asked.operation?.body?.shape ?? {})
     const body = other !== undefined && takesHostname ? { hostname: other } : await anotherPayee(asked, owner)
-    return { hostname, owner, other, fix: body && asked.corrected({ body }) }
+    return { hostname, owner, other, fix: body && asked.withFields(body) }
   },
-
   async dq_unknown(asked) {
     const dq = asked.sentText('dq')
     const known = await asked.rows(digitalQuantities, 'byNumber', [], 20)
     const meant = known.find(({ shortcode, name }) => [shortcode, name].includes(dq ?? '')) ?? known[0]
-    return {
-      ...{ dq, shortcodes: known.map(({ shortcode }) => shortcode) },
-      known: known.map(({ id, shortcode, decimals }) => ({ dq: id, shortcode, decimals })),
-      fix: meant && asked.corrected(asked.withParameter('dq', meant.id)),
-    }
+    const fix = meant && asked.corrected(asked.withParameter('dq', meant.id))
+    const shown = known.map(({ id, shortcode, decimals }) => ({ dq: id, shortcode, decimals }))
+    return { dq, shortcodes: known.map(({ shortcode }) => shortcode), known: shown, fix }
   },
-
   async destination_unknown(asked) {
-    const newest = await asked.newest(twins, 'id', [])
     const own = asked.callerOwner()
-    const known = newest.filter(({ owner }) => owner.startsWith('account:') && owner !== own).slice(0, 5)
-    return {
-      ...{ destination: asked.sent('destination'), hostnames: known.map(({ hostname }) => hostname) },
-      known: known.map(({ hostname, owner }) => ({ hostname, owner })),
-      fix: known[0] && asked.corrected({ body: { destination: known[0].hostname } }),
-    }
+    const known = (await asked.newest(twins, 'id', []))
+      .filter(({ owner }) => owner.startsWith('account:') && owner !== own)
+      .map(({ hostname, owner }) => ({ hostname, owner }))
+    const shown = known.slice(0, 5)
+    const fix = known[0] && asked.withFields({ destination: known[0].hostname })
+    const hostnames = shown.map(({ hostname }) => hostname)
+    return { destination: asked.sent('destination'), hostnames, known: shown, fix }
   },
-
   async price_changed(asked) {
     const { price, dq, lines } = asked.facts
     const commodity = await commodityIn(asked)
     const name = 'cost' in asked.body || asked.entry.operation_id === 'createPayment' ? 'cost' : 'price'
     const seen = asked.body[name] ?? asked.body.price ?? asked.body.lines
     const present = asked.body.lines === undefined ? { accept_prices: true } : { lines }
-    return {
-      ...{ seen, hash: commodity?.id, descriptor: commodity?.descriptor },
-      now: commodity && (await money(asked.tx, commodity.dq, commodity.cost)),
-      fix: asked.corrected({ body: lines ? present : { [name]: price, dq } }),
-    }
+    const now = commodity && (await money(asked.tx, commodity.dq, commodity.cost))
+    const fix = asked.withFields(lines ? present : { [name]: price, dq })
+    return { seen, hash: commodity?.id, descriptor: commodity?.descriptor, now, fix }
   },
-
   async payback_only(asked) {
     const commodity = await commodityIn(asked)
     if (!commodity) return {}
     const { id: hash, descriptor, owner: seller, dq, cost } = commodity
-    const fix = asked.first(`POST /v4/payback/${hash}`, { as: asked.entry.principal, body: {}, next: null })
+    const fix = asked.instead(`POST /v4/payback/${hash}`, { body: {} })
     return { hash, descriptor, payback: true, seller, price: await money(asked.tx, dq, cost), fix }
   },
-
   async payback_refused(asked) {
     const { commodity, item } = await soldCommodity(asked)
     const { id: hash, descriptor, owner: seller } = commodity ?? {}
-    const enable = () => asked.first(`PUT /v4/commodity/${hash}/payback`, { as: seller, body: { enabled: true } })
-    return { hash, descriptor, seller, payback: false, item: item?.id, fix: hash && !item ? enable() : undefined }
+    const parts = { as: seller, body: { enabled: true } }
+    const fix = hash && !item && asked.first(`PUT /v4/commodity/${hash}/payback`, parts)
+    return { hash, descriptor, seller, payback: false, item: item?.id, fix }
   },
-
   async sold_by_item(asked) {
     const { commodity, item } = await soldCommodity(asked)
     if (!commodity) return {}
     const { id: hash, descriptor, twin_id, dq, owner: as } = commodity
     const body = { descriptor: 'READER.REWARD', dq, cost: 0.1, twin_id, payback: true }
-    const fix = asked.first('POST /v4/commodity', { as, body, next: null })
+    const fix = asked.instead('POST /v4/commodity', { as, body })
     return { hash, descriptor, twin_id, item: item?.id, fix }
   },
-
   async payback_taken(asked) {
     const { id: hash, descriptor } = (await commodityIn(asked)) ?? {}
     const user = asked.callerOwner()
-    const taken = hash && user && (await asked.tx.get(paybacks, `${hash}:${user}`))
-    const payment = taken ? await asked.tx.get(payments, taken.payment_id) : undefined
-    const fix = payment && asked.first(`GET /v4/payments/${payment.id}`, { as: user, next: null })
-    return { hash, descriptor, user, payment: payment?.id, paid_at: payment?.created_at, fix }
+    const taken = user ? await asked.get(paybacks, `${hash}:${user}`) : undefined
+    const { id, created_at } = (await asked.get(payments, taken?.payment_id)) ?? {}
+    const fix = id && asked.instead(`GET /v4/payments/${id}`, { as: user })
+    return { hash, descriptor, user, payment: id, paid_at: created_at, fix }
   },
-
   async delegate_required(asked) {
     const found = await delegatesFor(asked)
-    const fix = found.length > 0 ? withDelegate(asked) : undefined
-    return { delegates: found.map(({ persona, issue, persona_owner: owner }) => ({ persona, issue, owner })), fix }
+    const shown = found.map(({ persona, issue, persona_owner: owner }) => ({ persona, issue, owner }))
+    return { delegates: shown, fix: found.length > 0 && withDelegate(asked) }
   },
-
   async delegate_refused(asked) {
     const row = await asked.tx.get(delegates, asked.sentDelegate() ?? '')
     if (!row?.spend) {
@@ -147,40 +134,31 @@ export const paymentExplainers = {
       fix: asked.first(`POST /v4/persona/${persona}/delegate`, { as: owner, body, next }),
     }
   },
-
   async nonce_unknown(asked) {
     const { commodity, found, payment } = await paymentsOf(asked)
     const elsewhere = await paymentAt(asked)
     const isElsewhere = elsewhere !== undefined && elsewhere.hash !== commodity?.id
     const path = asked.entry.path.replace(asked.params.hash ?? '', elsewhere?.hash ?? '')
+    const { fix: pay, hash } = payAgain(asked, commodity, payment)
     return {
-      ...{ hash: commodity?.id, descriptor: commodity?.descriptor, timestamp: asked.sentNumber('timestamp') },
+      ...{ hash, descriptor: commodity?.descriptor, timestamp: asked.sentNumber('timestamp') },
       ...{ payments: found.map(paymentFacts), elsewhere: isElsewhere ? paymentFacts(elsewhere) : null },
-      fix: isElsewhere ? asked.corrected({ path }) : commodity && payAgain(asked, commodity.id, payment),
+      fix: isElsewhere ? asked.corrected({ path }) : pay,
     }
   },
-
   async nonce_used(asked) {
     const { commodity, payment } = await paymentsOf(asked, ({ nonce_used_at }) => nonce_used_at !== null)
     const [path] = asked.entry.path.split('?')
     const earlier = await asked.findEarlier(
       (each) => each.operation_id === 'validatePayment' && each.status === 200 && each.path.split('?')[0] === path,
     )
-    return {
-      ...{ hash: commodity?.id, payment: payment && paymentFacts(payment), used_by: earlier?.id },
-      ...{ used_at: payment?.nonce_used_at, fix: commodity && payAgain(asked, commodity.id, payment) },
-    }
+    return { ...payAgain(asked, commodity, payment), used_by: earlier?.id, used_at: payment?.nonce_used_at }
   },
-
   async nonce_expired(asked) {
     const { commodity, payment } = await paymentsOf(asked, ({ nonce_used_at }) => nonce_used_at === null)
-    return {
-      ...{ hash: commodity?.id, payment: payment && paymentFacts(payment), expires_at: payment?.nonce_expires_at },
-      nonce_seconds: asked.service.limits.nonceSeconds,
-      fix: commodity && payAgain(asked, commodity.id, payment),
-    }
+    const { nonceSeconds: nonce_seconds } = asked.service.limits
+    return { ...payAgain(asked, commodity, payment), expires_at: payment?.nonce_expires_at, nonce_seconds }
   },
-
   async twin_nonce_refused(asked) {
     const hostname = asked.sentText('hostname') ?? ''
     const { id = 0, owner = '' } = (await twinByHostname(asked.tx, hostname)) ?? {}
@@ -188,68 +166,57 @@ export const paymentExplainers = {
     const generation = await generationOf(asked.tx, owner)
     const current = open.filter((nonce) => nonce.expires_at > asked.at && nonce.generation === generation)
     const renew = { as: owner, body: { hostname }, next: asked.again({ body: { nonce: '{nonce}' } }) }
-    const fix = owner === '' ? undefined : asked.first('POST /v2/twin/nonce', renew)
+    const fix = owner && asked.first('POST /v2/twin/nonce', renew)
     return { hostname, owner: owner || null, unused: current.length, fix }
   },
-
   async not_invited(asked) {
     const { transfer, facts } = await transferIn(asked)
-    const body = { email: transfer?.address }
-    return { ...facts, fix: transfer && asked.first('POST /_sandbox/sign-in', { body, next: null }) }
+    const parts = { as: null, body: { email: transfer?.address } }
+    return { ...facts, fix: transfer && asked.instead('POST /_sandbox/sign-in', parts) }
   },
-
   async transfer_settled(asked) {
     const { transfer, facts, sendAgain } = await transferIn(asked)
     const is_claim = asked.entry.operation_id === 'claimTransfer'
     return { ...facts, is_claim, completed: transfer?.status === 'completed', fix: is_claim ? sendAgain : undefined }
   },
-
   async transfer_expired(asked) {
     const { facts, sendAgain: fix } = await transferIn(asked)
     return { ...facts, fix }
   },
-
   async binder_refused(asked) {
     const { tx } = asked
     const { hostname = '' } = asked.params
-    const { id = 0, owner, dq: of } = (await twinByHostname(tx, hostname)) ?? {}
+    const { id = 0, owner = '', dq: of } = (await twinByHostname(tx, hostname)) ?? {}
     const rows = await asked.rows(balances, 'byTwin', [id], 20)
     const full = rows.filter(({ amount, held }) => amount !== '0' || held !== '0')
+    const holds = await Promise.all(full.map(({ dq, amount }) => money(tx, dq, amount)))
+    const amounts = await Promise.all(full.map(({ dq, amount }) => shownAmount(tx, dq, amount)))
     const next = asked.again({ path: asked.entry.path.replace(hostname, '{hostname}') })
-    const isOfCaller = /^(account|user):/.test(owner ?? '')
+    const fix = /^(account|user):/.test(owner) && asked.first('POST /v4/twin', { as: owner, body: { dq: of }, next })
     return {
-      ...{ hostname: asked.params.hostname, owner },
-      holds: await Promise.all(full.map(({ dq, amount }) => money(tx, dq, amount))),
-      balances: await Promise.all(
-        full.map(async ({ dq, amount }) => ({ dq, amount: await shownAmount(tx, dq, amount) })),
-      ),
-      fix: isOfCaller ? asked.first('POST /v4/twin', { as: owner, body: { dq: of }, next }) : undefined,
+      hostname,
+      owner: owner || null,
+      holds,
+      balances: full.map(({ dq }, i) => ({ dq, amount: amounts[i] })),
+      fix,
     }
   },
-
-  async import_in_progress(asked) {
-    return { ...(await importFacts(asked)), fix: asked.corrected() }
-  },
-
+  import_in_progress: async (asked) => ({ ...(await importFacts(asked)), fix: asked.corrected() }),
   async import_ended(asked) {
     const { owner: as, ...facts } = await importFacts(asked)
     return { ...facts, fix: asked.first(`GET /v4/twin/${facts.hostname}/binder`, { as }) }
   },
-
   async card_declined(asked) {
     const method = asked.sentText('payment_method_id') ?? (await subscriptionIn(asked)).card?.payment_method_id
     const known = testMethods.find(({ value }) => value === method)
     return { ...cardFacts(asked, method), test_value: known?.does, fix: withWorkingCard(asked) }
   },
-
   processor_failed(asked) {
     const pending = asked.textFact('outcome') === 'unknown'
     const payment_method_id = asked.sentText('payment_method_id')
-    return {
-      ...{ ...cardFacts(asked, payment_method_id), processor: asked.service.cards !== undefined, pending },
-      method: payment_method_id ?? 'the card on file',
-      fix: pending ? asked.later(60) : withWorkingCard(asked),
-    }
+    const facts = { ...cardFacts(asked, payment_method_id), processor: asked.service.cards !== undefined, pending }
+    const fix = pending ? asked.later(60) : withWorkingCard(asked)
+    return { ...facts, method: payment_method_id ?? 'the card on file', fix }
   },
 } satisfies Explainers
 
@@ -258,13 +225,9 @@ const cardFacts = (asked: RefusedRequest, payment_method_id: string | undefined)
   ...{ payment: asked.numberFact('payment_id'), invoice: asked.numberFact('invoice_id') },
 })
 
-const withWorkingCard = (asked: RefusedRequest): Fix => asked.corrected({ body: { payment_method_id: 'pm_card_visa' } })
-
-/** The commodity that a request names, and the item that sells it. */
 async function soldCommodity(asked: RefusedRequest) {
   const commodity = await commodityIn(asked)
-  const [item] = await asked.rows(catalogItems, 'byCommodity', [commodity?.id ?? ''], 1)
-  return { commodity, item }
+  return { commodity, item: await itemSelling(asked, commodity) }
 }
 
 /** The first digital quantity of which the payer has too little, and how much is missing. */
@@ -282,9 +245,9 @@ async function withoutTwin(asked: RefusedRequest): Promise<Finding> {
   const twin = owner === null ? undefined : await primaryTwin(asked.tx, owner)
   const [quantity] = await asked.rows(digitalQuantities, 'byNumber', [], 1)
   if (!twin) return { owner, fix: quantity && asked.first('POST /v4/twin', { as: owner, body: { dq: quantity.id } }) }
-  const body = { hostname: twin.hostname, amount: 100 }
   const payer = quantity && (await holdings(asked.tx, twin, quantity.id))
-  return { payer, owner, fix: asked.first('POST /_sandbox/fund', { body }) }
+  const fix = asked.first('POST /_sandbox/fund', { body: { hostname: twin.hostname, amount: 100 } })
+  return { payer, owner, fix }
 }
 
 /** The field of a payee with a twin of someone else, for calls that name one. */
@@ -295,7 +258,6 @@ async function anotherPayee(asked: RefusedRequest, owner: string | undefined) {
   return name === undefined || !other ? undefined : { [name]: other.hostname }
 }
 
-/** Delegates that let the calling account spend, the newest first. */
 async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
   const account = asked.callerId('account')
   const found = await asked.rows(twins, 'byOwner', [`account:${account}`], 20)
@@ -307,7 +269,7 @@ async function delegatesFor(asked: RefusedRequest): Promise<DelegateRow[]> {
 }
 
 /** The request again, with a delegate whose hash the list of its persona shows to its owner. */
-const withDelegate = (asked: RefusedRequest): Fix => asked.corrected({ body: { persona_delegate: REDACTED } })
+const withDelegate = (asked: RefusedRequest): Fix => asked.withFields({ persona_delegate: REDACTED })
 
 const isAtTime = (asked: RefusedRequest, { created_at }: PaymentRow): boolean =>
   [created_at, Math.floor(created_at / 1000)].includes(asked.sentNumber('timestamp') ?? -1)
@@ -326,19 +288,18 @@ async function paymentAt(asked: RefusedRequest): Promise<PaymentRow | undefined>
   return found.find((payment) => isAtTime(asked, payment))
 }
 
-/** A payment without its proof. */
 const paymentFacts = ({ id, hash, created_at: timestamp, payer_owner: payer, status }: PaymentRow) => ({
   ...{ id, hash, payer, status, timestamp },
 })
 
-/** Pays again, and then validates the new nonce. */
-const payAgain = (asked: RefusedRequest, hash: string, last: PaymentRow | undefined): Fix =>
-  asked.first(`POST /v4/payment/${hash}`, {
-    ...{ as: last?.payer_owner, body: {} },
-    next: asked.again({ body: { nonce: '{nonce}', timestamp: '{timestamp}' } }),
-  })
+/** A payment for a commodity. Pays again, and then validates the new nonce. */
+function payAgain(asked: RefusedRequest, commodity: CommodityRow | undefined, last: PaymentRow | undefined) {
+  const next = asked.again({ body: { nonce: '{nonce}', timestamp: '{timestamp}' } })
+  const hash = commodity?.id
+  const fix = hash && asked.first(`POST /v4/payment/${hash}`, { as: last?.payer_owner, body: {}, next })
+  return { hash, payment: last && paymentFacts(last), fix }
+}
 
-/** The transfer that a request names. Its sender can send the amount again. */
 async function transferIn(asked: RefusedRequest) {
   const { tx, at } = asked
   const transfer = await tx.get(transfers, Number(asked.params.id))
@@ -348,7 +309,7 @@ async function transferIn(asked: RefusedRequest) {
   const end = isOver ? `. The invitation ${endText(expires_at, at)}` : ''
   const about = `Transfer ${id} of ${await money(tx, dq, amount)} from ${await ownerText(tx, sender)} to ${address} was \`${status}\`${end}.`
   const body = { address, amount: await shownAmount(tx, dq, amount), dq }
-  const sendAgain = asked.first('POST /v4/transfer', { as: sender, body, next: null })
+  const sendAgain = asked.instead('POST /v4/transfer', { as: sender, body })
   return { transfer, facts: { about, transfer: id, status, address, sender, recipient, expires_at }, sendAgain }
 }
 

@@ -14,6 +14,7 @@ import {
   type Operation,
   REDACTED,
   type RefusedRequest,
+  withNewKey,
 } from '../facts/refused-request.js'
 
 /** Requests that cannot be read, and a service that cannot answer. */
@@ -23,18 +24,15 @@ export const requestExplainers = {
     const text = body ?? ''
     const repaired = repair(text)
     return {
-      content_type: headers['content-type'],
-      ...{ characters: text.length, begins: text.slice(0, 80), is_list: text.trimStart().startsWith('[') },
-      slip: repaired ? undefined : slipIn(text),
+      ...{ content_type: headers['content-type'], characters: text.length, begins: text.slice(0, 80) },
+      ...{ is_list: text.trimStart().startsWith('['), slip: repaired ? undefined : slipIn(text) },
       fix: repaired && asked.corrected({ whole: { body: repaired } }),
     }
   },
-
   path_malformed({ entry }) {
     const path = entry.path.replace(/%(?![0-9a-f]{2})/gi, '%25')
     return { path: entry.path, encoded: decoded(path) === undefined ? path.replace(/%(?!25)/g, '%25') : path }
   },
-
   header_malformed(asked) {
     const header = asked.textFact('header') ?? 'Host'
     const { host } = new URL(asked.service.baseUrl)
@@ -42,18 +40,13 @@ export const requestExplainers = {
     const fix = asked.corrected(is_fault ? {} : { headers: { host } })
     return { header, value: asked.entry.request.headers[header.toLowerCase()], is_fault, host, fix }
   },
-
   field_invalid(asked) {
     const field = asked.textFact('field')
-    const value = field === undefined ? undefined : valueAt(asked, field)
+    const value = field && valueAt(asked, field)
     const { body, query } = asked.operation ?? {}
-    return {
-      ...{ field, value, missing: value === undefined },
-      fields: Object.keys(body?.shape ?? query?.shape ?? {}),
-      fix: field === undefined ? undefined : correctedField(asked, field, value),
-    }
+    const fields = Object.keys(body?.shape ?? query?.shape ?? {})
+    return { field, value, missing: value === undefined, fields, fix: field && correctedField(asked, field, value) }
   },
-
   async amount_invalid(asked) {
     const field = ['amount', 'cost', 'price', 'limit', 'price_per_call'].find(
       (name) => typeof asked.sent(name) === 'number',
@@ -61,38 +54,31 @@ export const requestExplainers = {
     const amount = field === undefined ? undefined : Number(asked.sent(field))
     const decimals = asked.numberFact('decimals') ?? (await decimalsOf(asked))
     const smallest = 10 ** -decimals
-    const body = field && amount && amount > 0 && { [field]: Math.max(Number(amount.toFixed(decimals)), smallest) }
-    return { field, amount, decimals, smallest, fix: body ? asked.corrected({ body }) : undefined }
+    const right = (given: number) => Math.max(Number(given.toFixed(decimals)), smallest)
+    const fix = field && amount && amount > 0 && asked.withFields({ [field]: right(amount) })
+    return { field, amount, decimals, smallest, fix }
   },
-
   card_data_refused(asked) {
     const looksLikeCard = ([name, value]: readonly [string, unknown]) =>
       value === REDACTED || /card|number|cvc|cvv|exp/i.test(name) || /(?:\d[ -]?){13,19}/.test(String(value))
     const fields = Object.entries(asked.body).flatMap((each) => (looksLikeCard(each) ? each[0] : []))
     const without = Object.fromEntries(fields.map((name) => [name, undefined]))
-    const test_payment_method = 'pm_card_visa'
-    const fix = asked.corrected({ body: { ...without, payment_method_id: test_payment_method } })
-    return { fields, test_payment_method, fix }
+    const fix = asked.withFields({ ...without, payment_method_id: 'pm_card_visa' })
+    return { fields, test_payment_method: 'pm_card_visa', fix }
   },
-
   body_too_large({ operation, service, entry }) {
     const limit = operation?.text?.limit ?? operation?.bodyLimit ?? 'bodyBytes'
     const bytes = Number(entry.request.headers['content-length'] ?? 0) || null
     return { limit: `limits.${limit}`, most_bytes: service.limits[limit], content_length: bytes }
   },
-
   content_type_refused(asked) {
     const text = asked.operation?.text
     const wanted = text?.type ?? 'application/json'
-    return {
-      content_type: asked.entry.request.headers['content-type'],
-      accepted: text ? [wanted] : [wanted, 'application/x-www-form-urlencoded'],
-      fix: asked.corrected({ headers: { 'content-type': wanted } }),
-    }
+    const accepted = text ? [wanted] : [wanted, 'application/x-www-form-urlencoded']
+    const { 'content-type': content_type } = asked.entry.request.headers
+    return { content_type, accepted, fix: asked.corrected({ headers: { 'content-type': wanted } }) }
   },
-
   cursor_invalid: (asked) => ({ after: asked.sent('after'), fix: asked.corrected({ query: { after: undefined } }) }),
-
   no_such_path(asked) {
     const { entry, service, operations } = asked
     const [path = '/', query] = entry.path.split('?')
@@ -103,61 +89,48 @@ export const requestExplainers = {
       fix: near && sentAs(asked, entry.method, query ? `${near}?${query}` : near),
     }
   },
-
   method_not_allowed(asked) {
     const { method, path, response } = asked.entry
     const allowed = (response.headers.allow ?? '').split(', ').filter((each) => each !== '')
     const usable = allowed.find((each) => each !== 'HEAD' && each !== 'OPTIONS')
     return { method, allowed, fix: usable && sentAs(asked, usable, path) }
   },
-
-  idempotency_key_invalid: (asked) => ({
-    ...{ characters: keyOf(asked)?.length ?? 0, most: 255, fix: asked.corrected(withNewKey(asked)) },
-  }),
-
+  idempotency_key_invalid(asked) {
+    return { characters: keyOf(asked)?.length ?? 0, most: 255, fix: asked.corrected(withNewKey(asked)) }
+  },
   async idempotency_in_progress(asked) {
     const { method, path } = asked.entry
     // A request that runs shows no headers yet.
-    const running = await asked.findEarlier(
-      (each) => each.status === null && each.method === method && each.path === path,
-    )
-    const { key, other } = await sameKey(asked, running)
+    const isRunning = (each: Entry) => each.status === null && each.method === method && each.path === path
+    const { key, other } = await sameKey(asked, await asked.findEarlier(isRunning))
     return { key, other: other && { ...other, status: null, body: null }, fix: asked.corrected() }
   },
-
   async idempotency_mismatch(asked) {
     const found = await sameKey(asked)
     const changed = found.other ? changedFields(asked.body, found.other.body) : []
     return { ...found, changed, fix: asked.corrected(withNewKey(asked)) }
   },
-
   async idempotency_unreadable(asked) {
     const next = asked.again(withNewKey(asked))
     return { ...(await sameKey(asked)), fix: asked.first('GET /v4/events', { as: asked.entry.principal, next }) }
   },
-
   too_many_hops: (asked) => ({ via: asked.entry.request.headers.via, fix: asked.corrected() }),
-
   cross_site(asked) {
     const { origin } = asked.entry.request.headers
     const fix = asked.corrected({ headers: { 'x-session-id': REDACTED, cookie: '' } })
     return { origin, base_url: asked.service.baseUrl, fix }
   },
-
   session_conflict: (asked) => ({ fix: asked.corrected({ headers: { cookie: '' } }) }),
-
   origin_refused(asked) {
     const { origin = 'ORIGIN' } = asked.entry.request.headers
     const fix = asked.corrected({ headers: { origin: new URL(asked.service.baseUrl).origin } })
     return { origin, allowed: accessOf(asked)?.allowOrigins ?? [], flag: `--allow-origin ${origin}`, fix }
   },
-
   host_refused(asked) {
     const host = asked.entry.request.headers.host ?? asked.textFact('host')
     const fix = asked.corrected({ headers: { host: new URL(asked.service.baseUrl).host } })
     return { host, allowed: accessOf(asked)?.allowHosts ?? [], flag: `--allow-host ${host ?? 'HOST'}`, fix }
   },
-
   sandbox_refused(asked) {
     const { headers } = asked.entry.request
     return {
@@ -166,37 +139,31 @@ export const requestExplainers = {
       fix: asked.corrected({ headers: { 'x-control-token': REDACTED } }),
     }
   },
-
   evidence_refused(asked) {
     const refused = asked.textFact('refused')
     const facts = { mode: asked.service.evidence, option: 'evidence', flag: '--evidence' }
     if (refused === undefined || refused === asked.entry.operation_id) return { ...facts, fix: undefined }
-    if (refused !== 'Idempotency-Key')
-      return { ...facts, fix: asked.corrected(asked.withParameter(refused, undefined)) }
-    const { example, ...fix } = asked.corrected()
-    const { headers: _, ...withoutKey } = example
-    return { ...facts, fix: { ...fix, example: withoutKey } }
+    const { headers, ...withoutKey } = asked.again()
+    const withoutIt = asked.corrected(asked.withParameter(refused, undefined))
+    return { ...facts, fix: refused === 'Idempotency-Key' ? { ...withoutIt, example: withoutKey } : withoutIt }
   },
-
   overloaded(asked) {
     const option = asked.facts.body_bytes === undefined ? 'limits.queue' : 'limits.bodiesBytes'
     return { option, fix: asked.corrected() }
   },
-
   internal_error: undone,
   account_creation_failed: undone,
   provisioning_failed: undone,
   not_loaded: undone,
   storage_unavailable: undone,
   storage_full: (asked) => ({ ...undone(asked), fix: asked.first('GET /_sandbox/snapshot') }),
-
   async outcome_unknown(asked) {
-    const { caused, principal: as } = asked.entry
+    const { caused } = asked.entry
     const { sentences, facts } = await describeEffects(asked.tx, caused)
     // What is no longer there has no more facts than its kind and its id.
     const happened = sentences.filter((_, i) => Object.keys(facts[i] ?? {}).length > 2)
     const key = keyOf(asked)
-    const fix = key === undefined ? asked.first('GET /v4/events', { as, next: null }) : asked.corrected()
+    const fix = key === undefined ? asked.instead('GET /v4/events') : asked.corrected()
     return { ...undone(asked), key, happened, fix }
   },
 } satisfies Explainers
@@ -208,9 +175,7 @@ function undone(asked: RefusedRequest) {
 }
 
 const keyOf = ({ entry }: RefusedRequest): string | undefined => entry.request.headers['idempotency-key']
-const withNewKey = ({ entry }: RefusedRequest) => ({ headers: { 'idempotency-key': `key-${entry.id}` } })
 
-/** Why a text is no JSON. */
 function slipIn(text: string): string {
   try {
     JSON.parse(text)
@@ -242,12 +207,11 @@ function correctedField(asked: RefusedRequest, field: string, value: unknown): F
   const isInQuery = field in asked.query
   if (meant !== undefined && isInQuery)
     return asked.corrected({ query: { [field]: undefined, [meant]: String(value) } })
-  if (meant !== undefined) return asked.corrected({ body: { [field]: undefined, [meant]: value } })
+  if (meant !== undefined) return asked.withFields({ [field]: undefined, [meant]: value })
   const right = otherType(value, asked.textFact('type'))
-  return right === undefined || isInQuery ? undefined : asked.corrected({ body: { [field]: right } })
+  return right === undefined || isInQuery ? undefined : asked.withFields({ [field]: right })
 }
 
-/** The same value as another type. */
 function otherType(value: unknown, type: string | undefined): unknown {
   if (typeof value === 'number' && type === 'string') return String(value)
   const isNumber = typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))
@@ -260,7 +224,6 @@ async function decimalsOf(asked: RefusedRequest): Promise<number> {
   return (named ?? (await asked.rows(digitalQuantities, 'byNumber', [], 1))[0])?.decimals ?? 0
 }
 
-/** The same request at another path or with another method, under the operation that it then calls. */
 const sentAs = (asked: RefusedRequest, method: string, path: string): Fix => ({
   ...{ ...asked.called(asked.again({ path, whole: { method } })), next: null },
 })
@@ -279,7 +242,6 @@ function nearPath(path: string, method: string, operations: readonly Operation[]
   )
 }
 
-/** The key, and the first request of this caller with it. */
 async function sameKey(asked: RefusedRequest, running?: Entry) {
   const { method, path, principal, code } = asked.entry
   const key = keyOf(asked)

@@ -22,25 +22,21 @@ const CALLERS: Readonly<Record<string, string>> = {
 
 /** The user that a request is about, or else the newest one. */
 export async function likelyUser(asked: RefusedRequest): Promise<UserRow | undefined> {
-  const email = asked.sentText('email')
-  const named = email === undefined ? undefined : await userByEmail(asked.tx, email)
+  const named = await userByEmail(asked.tx, asked.sentText('email') ?? '')
   return named ?? (await asked.newest(users, 'id', [], 1))[0]
 }
 
 /** The account that a request is likely about: of the calling user, or the newest one with credentials. */
 export async function likelyAccount(asked: RefusedRequest): Promise<number | undefined> {
-  const user = asked.callerId('user')
-  const [member] = user === undefined ? [] : await asked.rows(memberships, 'byUser', [user], 1)
+  const [member] = await asked.rows(memberships, 'byUser', [asked.callerId('user') ?? 0], 1)
   return member?.account_id ?? (await asked.newest(clients, 'byOwner', ['account'], 1))[0]?.owner_id
 }
 
 /** Signs a user in, and then makes the request in that session. */
 export async function signInFirst(asked: RefusedRequest, user?: Pick<UserRow, 'id' | 'email'>): Promise<Fix> {
-  const signed = user ?? (await likelyUser(asked))
-  return asked.first('POST /_sandbox/sign-in', {
-    body: { email: signed?.email ?? 'reader@example.test' },
-    next: asked.again({ headers: { 'x-session-id': '{session_id}' }, as: signed && `user:${signed.id}` }),
-  })
+  const { id, email = 'reader@example.test' } = user ?? (await likelyUser(asked)) ?? {}
+  const next = asked.again({ headers: { 'x-session-id': '{session_id}' }, as: id ? `user:${id}` : undefined })
+  return asked.first('POST /_sandbox/sign-in', { body: { email }, next })
 }
 
 export const createAccountFirst = (asked: RefusedRequest): Fix => asked.first('POST /v4/account', { body: {} })
@@ -52,9 +48,8 @@ export function tokenFirst(
   id: number | undefined,
   next: Fix['next'] = asked.again({ as: `${kind}:${id}`, headers: { authorization: 'Bearer {access_token}' } }),
 ): Fix {
-  return id === undefined
-    ? createAccountFirst(asked)
-    : asked.first(`POST /v4/${kind}/oauth/token`, { as: `${kind}:${id}`, next })
+  if (id === undefined) return createAccountFirst(asked)
+  return asked.first(`POST /v4/${kind}/oauth/token`, { as: `${kind}:${id}`, next })
 }
 
 /** Gets a credential that the operation takes, and then makes the request with it. */

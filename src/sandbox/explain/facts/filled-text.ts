@@ -9,23 +9,18 @@ import { endText, listText, ownerText, plural } from './words.js'
  * `[…]` encloses what only is there if its facts are.
  */
 export async function filledTexts(texts: readonly string[], facts: FactsByName, tx: Reader): Promise<string[]> {
-  const filled = await Promise.all(texts.map((text) => filledText(text, facts, tx)))
-  return filled.flatMap((text) => text || [])
-}
-
-async function filledText(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
-  const parts = text.split(/\[([^[\]]*)\]/).map(async (part, i) => {
+  const filled = texts.map(async (text) => {
+    const parts = await Promise.all(text.split(/\[([^[\]]*)\]/).map((part) => filledPart(part, facts, tx)))
     // What is optional is at the odd places.
-    return (await filledPart(part, facts, tx)) ?? (i % 2 === 1 ? '' : undefined)
+    return parts.some((part, i) => part === undefined && i % 2 === 0) ? '' : parts.join('').trim()
   })
-  const filled = await Promise.all(parts)
-  return filled.includes(undefined) ? undefined : filled.join('').trim()
+  return (await Promise.all(filled)).filter((text) => text !== '')
 }
 
 async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise<string | undefined> {
   let filled = ''
   for (const [i, part] of text.split(/\{([^{}]*)\}/).entries()) {
-    const shown = i % 2 === 0 ? part : await factText(part, facts, { tx, tick: filled.endsWith('`') ? '`' : '' })
+    const shown = i % 2 === 0 ? part : await factText(part, facts, tx, filled.endsWith('`') ? '`' : '')
     if (shown === undefined) return undefined
     filled += shown
   }
@@ -33,11 +28,7 @@ async function filledPart(text: string, facts: FactsByName, tx: Reader): Promise
 }
 
 /** `tick`: what encloses each part of a list. */
-async function factText(
-  place: string,
-  facts: FactsByName,
-  { tx, tick }: { readonly tx: Reader; readonly tick: string },
-) {
+async function factText(place: string, facts: FactsByName, tx: Reader, tick: string) {
   const [, sign, name = '', noun] = /^([?!=@#]?)([\w.]+)(?: (.+))?$/.exec(place) ?? []
   const fact = name
     .split('.')

@@ -26,22 +26,22 @@ export interface Price {
 
 /** The commodity that a request names, itself or by its item. */
 export async function commodityIn(asked: RefusedRequest): Promise<CommodityRow | undefined> {
-  const hash = asked.params.hash ?? asked.sentText('hash') ?? (await itemIn(asked))?.hash
-  return hash === undefined ? undefined : asked.tx.get(commodities, hash)
+  return asked.get(commodities, asked.params.hash ?? asked.sentText('hash') ?? (await itemIn(asked))?.hash)
 }
 
 /** The catalog item that a request names, in its path or its fields. */
 export async function itemIn(asked: RefusedRequest): Promise<CatalogItemRow | undefined> {
   const id = asked.idIn('items') ?? asked.idIn('tools') ?? asked.sentNumber('catalog_item_id')
-  return id === undefined ? undefined : asked.tx.get(catalogItems, Number(id))
+  return asked.get(catalogItems, id === undefined ? undefined : Number(id))
 }
 
+/** The catalog item that sells a commodity. */
+export const itemSelling = async (asked: RefusedRequest, commodity: CommodityRow | undefined) =>
+  (await asked.rows(catalogItems, 'byCommodity', [commodity?.id ?? ''], 1))[0]
+
 /** The checkout whose token is in the path of a request. */
-export async function checkoutIn(asked: RefusedRequest): Promise<CheckoutRow | undefined> {
-  const { tokenDigest } = asked.entry
-  if (tokenDigest === undefined) return undefined
-  return (await asked.rows(checkouts, 'byToken', [tokenDigest], 1))[0]
-}
+export const checkoutIn = async (asked: RefusedRequest): Promise<CheckoutRow | undefined> =>
+  (await asked.rows(checkouts, 'byToken', [asked.entry.tokenDigest ?? ''], 1))[0]
 
 /** The connection of the agent that called. */
 export async function callingConnection(asked: RefusedRequest): Promise<ConnectionRow | undefined> {
@@ -59,15 +59,11 @@ export async function payerIn(asked: RefusedRequest, commodity?: CommodityRow): 
   const { tx } = asked
   const delegate = asked.sentDelegate()
   if (delegate !== undefined) {
-    const row = await tx.get(delegates, delegate)
-    const persona = row && (await tx.get(personas, row.persona))
-    return persona && tx.get(twins, persona.twin_id)
+    const persona = await asked.get(personas, (await tx.get(delegates, delegate))?.persona)
+    return asked.get(twins, persona?.twin_id)
   }
   const connection = await callingConnection(asked)
-  if (connection) {
-    const row = await tx.get(agentTwins, connection.user_id)
-    return row && tx.get(twins, row.twin_id)
-  }
+  if (connection) return asked.get(twins, (await tx.get(agentTwins, connection.user_id))?.twin_id)
   const hostname = asked.sentText('hostname')
   if (hostname !== undefined && hostname !== commodity?.hostname) return twinByHostname(tx, hostname)
   const owner = asked.callerOwner()
@@ -110,10 +106,9 @@ async function cartPrice(asked: RefusedRequest): Promise<Price> {
 async function amountPrice(asked: RefusedRequest): Promise<Price | undefined> {
   const { tx } = asked
   const payer = await payerIn(asked)
-  const delegate = asked.sentDelegate()
-  const limit = delegate === undefined ? undefined : (await tx.get(delegates, delegate))?.spend
+  const limit = (await asked.get(delegates, asked.sentDelegate()))?.spend
   const dq = asked.sentText('dq') ?? asked.sentText('paymentTypeHash') ?? limit?.dq ?? payer?.dq
-  const quantity = dq === undefined ? undefined : await tx.get(digitalQuantities, dq)
+  const quantity = await asked.get(digitalQuantities, dq)
   if (!quantity) return undefined
   const to = asked.sentText('destination') ?? asked.sentText('address') ?? asked.sentText('destinationUrl')
   const payee = to === undefined ? undefined : await twinByHostname(tx, to.replace(/^https?:\/\//, ''))

@@ -18,9 +18,7 @@ export type Operation = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
 export interface WholeEntry extends Entry {
   /** The digest of the token in its path. */
   readonly tokenDigest?: string
-  /** The delegate that its path or a field names. */
   readonly delegate?: string | undefined
-  /** What was thrown. */
   readonly facts?: FactsByName
 }
 
@@ -42,7 +40,6 @@ export class RefusedRequest {
   readonly at: number
   /** The operation. Undefined for an unknown path. */
   readonly operation: Operation | undefined
-  /** The values of the path's parameters. */
   readonly params: Texts
   readonly query: Texts
   /** The fields of the body. Undefined if it has none, is another text, or if the journal has cut it. */
@@ -98,7 +95,11 @@ export class RefusedRequest {
     return this.operation?.path.includes(`/${list}/:id`) ? this.params.id : undefined
   }
 
-  /** A fact of the refusal that is a text. */
+  /** A row. Undefined if there is none, and without an id. */
+  async get<R extends Row>(of: Collection<R>, id: R['id'] | undefined): Promise<R | undefined> {
+    return id === undefined ? undefined : this.tx.get(of, id)
+  }
+
   textFact(name: string): string | undefined {
     const fact = this.facts[name]
     return typeof fact === 'string' ? fact : undefined
@@ -121,19 +122,12 @@ export class RefusedRequest {
     return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
   }
 
-  rows<R extends Row, I extends string>(
-    of: Collection<R, I>,
-    index: I | 'id',
-    prefix: Key[],
-    limit = 50,
-    reverse = false,
-  ) {
-    return this.tx.find(of, { index, prefix, limit, reverse })
+  rows<R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) {
+    return this.tx.find(of, { index, prefix, limit })
   }
 
-  /** The newest rows first. */
   newest<R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) {
-    return this.rows(of, index, prefix, limit, true)
+    return this.tx.find(of, { index, prefix, limit, reverse: true })
   }
 
   /** The header with a device's token, for requests that had it. The developer fills it in. */
@@ -147,11 +141,10 @@ export class RefusedRequest {
     const fields = withoutUndefined({ ...this.#meantFields(), ...body })
     // The journal keeps JSON and forms.
     const type = this.operation?.text && request.body === null ? request.headers['content-type'] : undefined
-    const key = request.headers['idempotency-key']
+    const { 'idempotency-key': key } = request.headers
+    const sameKey = key?.startsWith(HIDDEN_KEY) ? REDACTED : key
     const kept = {
-      ...(key !== undefined && { 'idempotency-key': key.startsWith(HIDDEN_KEY) ? REDACTED : key }),
-      ...this.deviceToken(),
-      ...(type !== undefined && { 'content-type': type }),
+      ...withoutUndefined({ 'idempotency-key': sameKey, ...this.deviceToken(), 'content-type': type }),
       ...headers,
     }
     return {
@@ -176,6 +169,9 @@ export class RefusedRequest {
     return { operation_id: this.entry.operation_id ?? '', example: this.again(change), next: null }
   }
 
+  /** The same request with other fields in its body. One that is undefined is left out. */
+  withFields = (body: FactsByName): Fix => this.corrected({ body })
+
   /** The same request with another parameter, which is in the query or else in the body. */
   withParameter(name: string, value: string | undefined): Partial<Again> {
     return { [name in this.query ? 'query' : 'body']: { [name]: value } }
@@ -191,6 +187,10 @@ export class RefusedRequest {
   ): Fix {
     return { ...this.called(exampleCall(line, parts)), ...(between && { between }), next }
   }
+
+  /** A call by the caller of the request, which replaces it. */
+  instead = (line: string, parts: CallParts = {}): Fix =>
+    this.first(line, { as: this.entry.principal, ...parts, next: null })
 
   /** A call, under the operation that it calls. */
   called(example: ExampleCall): Omit<Fix, 'next'> {
@@ -223,6 +223,10 @@ export function exampleCall(line: string, { as, ...parts }: CallParts = {}): Exa
 export const advance = (seconds: number) =>
   ['POST /_sandbox/clock', { body: { advance: `${Math.ceil(seconds)}s` } }] as const
 
+/** The same request with an Idempotency-Key of its own. */
+export const withNewKey = ({ entry }: RefusedRequest) => ({ headers: { 'idempotency-key': `key-${entry.id}` } })
+export const withWorkingCard = (asked: RefusedRequest): Fix => asked.withFields({ payment_method_id: 'pm_card_visa' })
+
 /** What the journal shows in place of a secret. */
 export const REDACTED = '[redacted]'
 
@@ -235,10 +239,10 @@ const patternOf = ({ path, versions }: Pick<Operation, 'path' | 'versions'>): Re
 /** Whether a path is one of the operation's. */
 export const isPathOf = (operation: Operation, path: string): boolean => patternOf(operation).test(path)
 
-const paramsOf = (operation: Operation, path: string): Texts =>
-  Object.fromEntries(
-    Object.entries(patternOf(operation).exec(path)?.groups ?? {}).map(([name, part]) => [name, decoded(part) ?? part]),
-  )
+function paramsOf(operation: Operation, path: string): Texts {
+  const { groups = {} } = patternOf(operation).exec(path) ?? {}
+  return Object.fromEntries(Object.entries(groups).map(([name, part]) => [name, decoded(part) ?? part]))
+}
 
 /** Undefined if an escape is not valid. */
 export function decoded(part: string): string | undefined {
@@ -262,7 +266,6 @@ export const answered = ({ response }: Entry): FactsByName => fieldsOf(response.
 interface Again {
   readonly path: string
   readonly query: Readonly<Record<string, string | undefined>>
-  /** Fields of the body that change. */
   readonly body: FactsByName
   readonly as: string | undefined
   readonly headers: Texts

@@ -24,16 +24,10 @@ export const timeText = (ms: number): string => `${new Date(ms).toISOString().sl
 /** A span of time for people: `2 minutes`. */
 export function spanText(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000)
-  for (const [unit, length] of SPANS)
+  for (const [unit, length] of Object.entries({ day: 86_400, hour: 3600, minute: 60 }))
     if (seconds >= 2 * length || seconds === length) return plural(Math.floor(seconds / length), unit)
   return plural(seconds, 'second')
 }
-
-const SPANS = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-] as const
 
 export const plural = (count: number, noun: string): string =>
   `${count} ${count === 1 ? noun : noun.replace(/([^aeiou])y$/, '$1ie')}${count === 1 ? '' : 's'}`
@@ -46,27 +40,19 @@ export const endText = (endsAt: number, at: number): string =>
 
 /** An owner with its name: `account:1 (Shop)`, `user:2 (ada@example.test)`. */
 export async function ownerText(tx: Reader, owner: string): Promise<string> {
-  const name = await ownerName(tx, owner)
-  return name ? `${owner} (${name})` : owner
-}
-
-async function ownerName(tx: Reader, owner: string): Promise<string | null | undefined> {
   const [account, user] = [accountIdOf(owner), userIdOf(owner)]
-  if (account !== undefined) return (await tx.get(accounts, account))?.name
-  return user === undefined ? undefined : (await tx.get(users, user))?.email
+  const ofUser = user === undefined ? undefined : (await tx.get(users, user))?.email
+  const name = account === undefined ? ofUser : (await tx.get(accounts, account))?.name
+  return name ? `${owner} (${name})` : owner
 }
 
 /** What a twin had of a digital quantity, as data. Amounts are in the digital quantity. */
 export async function holdings(tx: Reader, twin: TwinRow, dq: string) {
+  const { hostname, owner } = twin
   const row = await balanceOf(tx, twin.id, dq)
-  return {
-    hostname: twin.hostname,
-    owner: twin.owner,
-    dq,
-    balance: await shownAmount(tx, dq, row.amount),
-    held: await shownAmount(tx, dq, row.held),
-    spendable: await shownAmount(tx, dq, spendable(row)),
-  }
+  const shown = (units: bigint | string) => shownAmount(tx, dq, units)
+  const [balance, held] = [await shown(row.amount), await shown(row.held)]
+  return { hostname, owner, dq, balance, held, spendable: await shown(spendable(row)) }
 }
 
 /** A list for a sentence: `a, b and c`. `nothing` if it is empty. `tick` stands before and after the list. */

@@ -81,10 +81,8 @@ const ANY_NUMBER = 'expect.any(Number)'
 const ANYTHING = 'expect.anything()'
 /** Stands for a secret while the shape of the text around it is made. */
 const MARK = '\uE000'
-
 const matching = (shape: string): Source => new Source(`expect.stringMatching(${patternSource(shape)})`)
 
-/** Whether the caller sent this text. */
 const isSent = (text: string, { path, request }: Entry): boolean =>
   text.length >= 8 && (`${path} ${request.body ?? ''}`.includes(text) || path.includes(encodeURIComponent(text)))
 

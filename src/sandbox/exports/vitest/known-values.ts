@@ -5,7 +5,6 @@ import { fieldSource, Source } from './source.js'
 
 /** A part of an earlier answer. */
 interface Answered {
-  /** The code that reads it. */
   readonly code: string
   /** The name of its field. For an item of a list, that of the list. */
   readonly name: string

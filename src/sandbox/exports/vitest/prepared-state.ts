@@ -43,7 +43,6 @@ export class PreparedState {
     return new PreparedState(storage, keyring(key, service.random), text, service)
   }
 
-  /** Whether the state holds this text as a value. */
   isStored(text: string): boolean {
     return this.text.includes(JSON.stringify(text))
   }
@@ -84,7 +83,6 @@ export class PreparedState {
   }
 }
 
-/** The highest number that the rows of a collection have. */
 const lastNumber = (rows: readonly Row[]): number =>
   rows.reduce((last, row) => Math.max(last, Number('number' in row ? row.number : row.id) || 0), 0)
 

@@ -96,7 +96,6 @@ class RequestWriter {
 
   #next = (): Source => this.secrets.shift() ?? new Source("''")
 
-  /** A query or a form. */
   #parameters = (text: string): (string | Source)[] =>
     text.split(/(?<=[?&])|(?=[?&])/).flatMap((part) => {
       const [, name, value] = /^([^=]*)=(.*)$/s.exec(part) ?? []
@@ -110,7 +109,6 @@ class RequestWriter {
     return [(/^\d+$/.test(word) ? this.known.number(Number(word), field) : this.known.text(word)) ?? word]
   }
 
-  /** A value of JSON with code in place of what earlier answers told. */
   #value(value: unknown, name: string): unknown {
     if (Array.isArray(value)) return value.map((each) => this.#value(each, name))
     if (typeof value === 'object' && value !== null)

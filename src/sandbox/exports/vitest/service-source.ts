@@ -48,7 +48,6 @@ const differing = <T extends object>(given: T, defaults: Partial<T>): object =>
     }),
   )
 
-/** What a seller's endpoint answered, and to which call. */
 interface UpstreamAnswer {
   readonly call: string
   readonly status: number
@@ -68,7 +67,6 @@ function upstreamAnswers(entry: Entry): UpstreamAnswer[] {
   )
 }
 
-/** What a receipt in an answer shows of the endpoint's answer. */
 function shownResponse(value: unknown): Omit<UpstreamAnswer, 'call'> | undefined {
   if (!isObject(value)) return undefined
   const { response } = value

@@ -55,7 +55,6 @@ export async function vitestExport(entries: readonly KeptEntry[], service: Servi
   }
 }
 
-/** A row on a line. */
 function stateSource({ rows, ...head }: State): string {
   const parts = Object.entries(head).map(([name, value]) => `  ${name}: ${lineSource(value)},`)
   const lists = Object.entries(rows).flatMap(([name, list]) => [
@@ -74,7 +73,6 @@ function testTitle([first, ...others]: readonly Entry[]): string {
 
 /** A pause between two requests that the clock of a test repeats. */
 const PAUSE_MS = 1000
-
 const LOCATION = { name: 'url', schemas: [] }
 
 /** Operations that need more than the state: what the sandbox keeps beside it. */

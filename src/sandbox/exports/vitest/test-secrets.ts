@@ -6,11 +6,9 @@ import { fieldSource, Source, templateSource, textSource } from './source.js'
 
 /** The headers that identify a caller in a test. */
 export interface CallerSource {
-  /** Lines that must come before. */
   readonly before?: readonly string[]
   /** Code whose value is an object of headers, to be spread into others. */
   readonly spread?: Source
-  /** Headers by their names. */
   readonly headers?: Readonly<Record<string, string | Source>>
 }
 
