@@ -116,15 +116,15 @@ export function useWallet(path: string, isLookedAt: boolean, version: string): W
 
 export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) {
   if ('error' in purse) return <p class="muted small">{purse.error}</p>
-  const { balance, unit, entries } = purse
+  const { balance, entries } = purse
   return (
     <>
       <p class="balance">
-        <span class="muted small">Balance</span> {balance.toFixed(2)} {unit}
+        <span class="muted small">Balance</span> {balance}
       </p>
       <ul class="records" aria-label="Payments">
         {entries.map((entry) => (
-          <Record entry={entry} unit={unit} />
+          <Record entry={entry} />
         ))}
         {entries.length === 0 && <li class="muted small">No payments yet.</li>}
       </ul>
@@ -132,14 +132,14 @@ export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) 
   )
 }
 
-const Record = ({ entry: { at, action, amount, other }, unit }: { entry: WalletRecord; unit: string }) => (
+const Record = ({ entry: { at, action, amount, other } }: { entry: WalletRecord }) => (
   <li>
     <span class="what">
       {action === 'send' ? 'Sent to' : 'Received from'} <span class="who">{shortName(other)}</span>
     </span>
     <span class="amount">
       {action === 'send' ? '−' : '+'}
-      {amount.toFixed(2)} <span class="unseen">{unit}</span>
+      {amount}
     </span>
     <time class="muted small" dateTime={at}>
       {new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}

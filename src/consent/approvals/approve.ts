@@ -2,7 +2,7 @@ import { Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { PriceQuote } from '../../money/commodities/price-quote.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import { appFields, clientById, type ShownApp, shownApp } from '../oidc/clients/client.js'
 import { awaitSecondFactor, spendAwaited, type UserSession } from '../second-factor/await-second-factor.js'
@@ -17,7 +17,7 @@ import {
   decideApproval,
   showToUser,
 } from './approval.js'
-import { approvalAmountText, checkApprovedPrice } from './price-detail.js'
+import { checkApprovedPrice } from './price-detail.js'
 import { isRaised, type NewThresholds, setThresholds } from './settings.js'
 
 /** With a session it first waits for the second factor. Throws `not_found`, `not_pending`, `price_changed`, and like `awaitSecondFactor`. */
@@ -116,12 +116,12 @@ function describeChange({ account, item, new_price, change }: ChangeDetail): Det
   }
 }
 
-/** What the second factor shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
+/** What the second factor shows of thresholds: `1.00 USD`. Throws `dq_unknown`, `amount_invalid`. */
 async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Promise<Detail> {
   const prices: string[] = []
   for (const [dq, amount] of Object.entries(thresholds)) {
     const quantity = await quantityOf(tx, dq)
-    prices.push(approvalAmountText(quantity, toUnits(amount, quantity.decimals)))
+    prices.push(moneyText(toUnits(amount, quantity.decimals), quantity))
   }
   return { without_approval: prices.join(', ') }
 }

@@ -8,7 +8,7 @@ import { responsibleFor } from '../../identity/users/responsible.js'
 import { generationOf } from '../../identity/users/user.js'
 import { addDaily, waitOfDaily } from '../../jobs/rates/rate.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { type TwinRow, twinByHostname } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -121,10 +121,10 @@ async function secondFactorOrder(tx: Reader, { persona, twin, spend }: DelegateP
 }
 
 async function authorityDetail(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
-  const { decimals, shortcode } = await quantityOf(tx, dq)
+  const shown = moneyText(limit, await quantityOf(tx, dq))
   return {
     spender: 'client_id' in party ? party.client_id : party.public_secret,
-    limit: `${formatAmount(limit, decimals)} ${shortcode}${period === null ? '' : ` a ${period}`}`,
+    limit: `${shown}${period === null ? '' : ` a ${period}`}`,
     ...(expires_at !== null && { until: new Date(expires_at).toISOString() }),
   }
 }

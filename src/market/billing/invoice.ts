@@ -1,7 +1,7 @@
 import type { ChargedCard } from '../../base/ports.js'
 import { required } from '../../base/required.js'
 import { seconds } from '../../base/time.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { getOrNotFound } from '../../storage/existing.js'
 import { newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -87,7 +87,7 @@ export const invoiceName = ({ id, account_id, number }: InvoiceRow): string =>
 export const cardName = ({ brand, last4 }: ChargedCard): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`
 
-export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
+export const formatDollars = (cents: bigint | string): string => moneyText(cents, { decimals: 2, shortcode: 'USD' })
 
 export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
   getOrNotFound(tx, invoices, id, { account_id: accountId })

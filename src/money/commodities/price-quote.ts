@@ -1,7 +1,7 @@
 import { problem } from '../../base/problem.js'
 import type { ProblemFields } from '../../base/problem-fields.js'
 import type { DigitalQuantityRow } from '../digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount } from '../ledger/amount.js'
+import { moneyText, toAmount } from '../ledger/amount.js'
 
 /** The price that the payer saw, and its digital quantity. Absent fields are not compared. */
 export interface PriceQuote {
@@ -27,6 +27,6 @@ export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: Prob
   const isSame =
     (seen.price === undefined || Number(seen.price) === price) && [undefined, quantity.id].includes(seen.dq)
   if (isSame) return
-  const detail = `It now costs ${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}.`
+  const detail = `It now costs ${moneyText(amount, quantity)}.`
   throw problem('price_changed', { detail, fields: { ...fields, price, dq: quantity.id } })
 }

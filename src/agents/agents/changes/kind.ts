@@ -1,8 +1,7 @@
-import { approvalAmountText } from '../../../consent/approvals/price-detail.js'
 import type { ServiceContext } from '../../../http/context.js'
 import type { z } from '../../../http/fields/schema.js'
 import type { DigitalQuantityRow } from '../../../money/digital-quantities/digital-quantity.js'
-import { toUnits } from '../../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 
 /** A change as the user approved it. */
@@ -78,4 +77,4 @@ export function listed(fields: readonly string[]): string {
 
 /** Writes a price for people: a string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
-  approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))
+  moneyText(typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals), quantity)
