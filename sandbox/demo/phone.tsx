@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Coin } from '../../src/http/pages/parts.js'
 import { Code, CopyButton, type Mail, Mails } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
 import type { Wallet, WalletRecord } from './back-end.js'
@@ -14,6 +15,7 @@ export function Phone({ mails, version }: { mails: readonly Mail[]; version: str
   return (
     <aside class="phone" aria-labelledby="phone-title">
       <header>
+        <Coin />
         <h2 id="phone-title">{reader.name}'s phone</h2>
         <p class="small">
           <code>{reader.email}</code> <CopyButton text={reader.email} what="address" />

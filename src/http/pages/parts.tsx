@@ -1,4 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact'
+import { coinSvg } from './coin.js'
+
+/** The mark of farthing. */
+export const Coin = () => <span class="coin" aria-hidden="true" dangerouslySetInnerHTML={{ __html: coinSvg }} />
 
 /** The service checks what was filled in, and says what is wrong in its own words. */
 export const Form = ({ children }: { children: ComponentChildren }) => (
