@@ -56,6 +56,10 @@ button { font: inherit; color: inherit; cursor: pointer; }
 .actions button:hover { background: color-mix(in oklab, var(--card), var(--text) 7%); }
 .actions .go { order: -1; border-color: transparent; background: var(--primary); color: var(--on-primary); }
 .actions .go:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
+.at-hand { position: sticky; bottom: 0; margin-inline: -28px; padding: 4px 28px 16px; background: var(--card); }
+html:has(.at-hand) { scroll-padding-bottom: 96px; }
+details { margin-top: 8px; }
+summary { min-height: 32px; padding: 4px 0; font-size: 14px; cursor: pointer; }
 .more { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 20px; margin-top: 16px; }
 .more a { font-size: 14px; }
 .more button { min-height: 28px; padding: 0; border: 0; background: none; font-size: 14px; text-decoration: underline; text-underline-offset: 3px; }
