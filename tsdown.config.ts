@@ -3,7 +3,6 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type UserConfig } from 'tsdown'
 import { demoCss } from './sandbox/demo/style.js'
-import { coinSvg } from './sandbox/workbench/coin.js'
 import { workbenchCss } from './sandbox/workbench/style.js'
 import { browserScript } from './scripts/browser-script.js'
 import { chunkAtOnce } from './scripts/chunk-at-once.js'
@@ -13,6 +12,7 @@ import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
 import { thirdPartyNotices } from './scripts/third-party.js'
 import { zodOfMcpSdk } from './scripts/zod-of-mcp-sdk.js'
+import { coinSvg } from './src/http/pages/coin.js'
 
 const common = {
   format: 'esm',
@@ -192,6 +192,7 @@ export default defineConfig([
     plugins: [
       ...common.plugins,
       emitFile('style.css', demoCss),
+      emitFile('coin.svg', coinSvg),
       emitFile('workbench.html', workbenchOfDemo),
       thirdPartyNotices('page.licenses.txt'),
     ],

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Coin } from '../../src/http/pages/parts.js'
 import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { Phone, Toast } from './phone.js'
@@ -51,6 +52,7 @@ export function App({ payments, first }: { payments: MicroPayments; first: DemoV
 
 export const Notice = ({ title, text, children }: { title: string; text: string; children?: ComponentChildren }) => (
   <main class="notice">
+    <Coin />
     <p class="name">{demo.account.name}</p>
     <h1>{title}</h1>
     <p role="status">{text}</p>

@@ -1,5 +1,6 @@
 import type { Service } from '../../src/core.js'
 import * as z from '../../src/http/fields/zod.js'
+import { moneyOf } from '../../src/market/embeds/browser/price.js'
 import { restOfArticle, type Tune, tune } from '../shop/article.js'
 import { bearerHeader, type ClientCredentials, callService, type Seller, validatePayment } from '../shop/seller.js'
 
@@ -7,15 +8,15 @@ export type Content = { readonly paragraphs: readonly string[] } | { readonly tu
 
 export interface Wallet {
   readonly hostname: string
-  readonly balance: number
-  readonly unit: string
+  /** With its unit. */
+  readonly balance: string
   readonly entries: readonly WalletRecord[]
 }
 
 export interface WalletRecord {
   readonly at: string
   readonly action: string
-  readonly amount: number
+  readonly amount: string
   readonly other: string
 }
 
@@ -47,6 +48,7 @@ const Balances = z.object({ balances: z.record(z.string(), z.number()) })
 const Payment = z.object({
   created_at: z.number(),
   amount: z.number(),
+  dq: z.string(),
   hostname: z.string(),
   payee_hostname: z.string(),
 })
@@ -54,7 +56,9 @@ const Payment = z.object({
 type Payment = z.output<typeof Payment>
 
 const Payments = z.object({ payments: z.array(Payment) })
-const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
+const Quantities = z.object({
+  metadata: z.record(z.string(), z.object({ shortcode: z.string(), decimals: z.number() })),
+})
 
 type Owner = ClientCredentials & { readonly hostname: string }
 
@@ -68,19 +72,22 @@ async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner):
   ])
   const [[dq, balance] = ['', 0]] = Object.entries(Balances.parse(twin.body).balances)
   const { metadata } = Quantities.parse(quantities.body)
+  const shown = (dq: string, amount: number) => moneyOf(amount, metadata[dq] ?? { decimals: 2, shortcode: '' })
   const value: Wallet = {
     hostname: owner.hostname,
-    balance,
-    unit: metadata[dq]?.shortcode ?? '',
-    entries: Payments.parse(made.body).payments.map((payment) => recordOf(payment, owner.hostname)),
+    balance: shown(dq, balance),
+    entries: Payments.parse(made.body).payments.map((payment) => ({
+      ...recordOf(payment, owner.hostname),
+      amount: shown(payment.dq, payment.amount),
+    })),
   }
   return Response.json(value)
 }
 
-function recordOf({ created_at, amount, hostname, payee_hostname }: Payment, own: string): WalletRecord {
+function recordOf({ created_at, hostname, payee_hostname }: Payment, own: string): Omit<WalletRecord, 'amount'> {
   const sent = hostname === own
   const at = new Date(created_at * 1000).toISOString()
-  return { at, action: sent ? 'send' : 'receive', amount, other: sent ? payee_hostname : hostname }
+  return { at, action: sent ? 'send' : 'receive', other: sent ? payee_hostname : hostname }
 }
 
 const notFound = () =>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Coin } from '../../src/http/pages/parts.js'
 import { Code, CopyButton, type Mail, Mails } from '../phone/mails.js'
 import { demo } from '../seed/demo.js'
 import type { Wallet, WalletRecord } from './back-end.js'
@@ -14,6 +15,7 @@ export function Phone({ mails, version }: { mails: readonly Mail[]; version: str
   return (
     <aside class="phone" aria-labelledby="phone-title">
       <header>
+        <Coin />
         <h2 id="phone-title">{reader.name}'s phone</h2>
         <p class="small">
           <code>{reader.email}</code> <CopyButton text={reader.email} what="address" />
@@ -116,15 +118,15 @@ export function useWallet(path: string, isLookedAt: boolean, version: string): W
 
 export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) {
   if ('error' in purse) return <p class="muted small">{purse.error}</p>
-  const { balance, unit, entries } = purse
+  const { balance, entries } = purse
   return (
     <>
       <p class="balance">
-        <span class="muted small">Balance</span> {balance.toFixed(2)} {unit}
+        <span class="muted small">Balance</span> {balance}
       </p>
       <ul class="records" aria-label="Payments">
         {entries.map((entry) => (
-          <Record entry={entry} unit={unit} />
+          <Record entry={entry} />
         ))}
         {entries.length === 0 && <li class="muted small">No payments yet.</li>}
       </ul>
@@ -132,14 +134,14 @@ export function WalletRecords({ purse }: { purse: Wallet | { error: string } }) 
   )
 }
 
-const Record = ({ entry: { at, action, amount, other }, unit }: { entry: WalletRecord; unit: string }) => (
+const Record = ({ entry: { at, action, amount, other } }: { entry: WalletRecord }) => (
   <li>
     <span class="what">
       {action === 'send' ? 'Sent to' : 'Received from'} <span class="who">{shortName(other)}</span>
     </span>
     <span class="amount">
       {action === 'send' ? '−' : '+'}
-      {amount.toFixed(2)} <span class="unseen">{unit}</span>
+      {amount}
     </span>
     <time class="muted small" dateTime={at}>
       {new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Coin } from '../../src/http/pages/parts.js'
 import type { MicroPayments } from '../../src/market/embeds/browser/element.client.js'
 import { demo } from '../seed/demo.js'
 import { article, song, type Tune } from '../shop/article.js'
@@ -24,6 +25,7 @@ export const Shop = ({ payments, bought, refused, version }: ShopProps) => {
   return (
     <main class="paper">
       <header class="masthead">
+        <Coin />
         <p>{demo.account.name}</p>
         <nav aria-label="Sections">
           <a href="#article">Article</a>
@@ -153,26 +155,29 @@ function Till({ version }: { version: string }) {
 
 const Disc = () => (
   <svg class="picture" viewBox="0 0 96 96" aria-hidden="true">
-    <circle cx="48" cy="48" r="46" fill="#23272e" />
-    <g fill="none" stroke="#fff" stroke-opacity=".14">
+    <circle cx="48" cy="48" r="46" fill="var(--bezel)" />
+    <g fill="none" stroke="var(--on-coin)" stroke-opacity=".14">
       <circle cx="48" cy="48" r="40" />
       <circle cx="48" cy="48" r="34" />
       <circle cx="48" cy="48" r="28" />
     </g>
-    <circle cx="48" cy="48" r="19" fill="#a4552a" />
-    <path d="M41 52c3 5 11 5 14-1 1-3 4-4 7-4-3-1-5-4-9-4-2-3-7-2-8 2-4-1-8 1-10 4 3-1 5 0 6 3Z" fill="#f6e3cf" />
-    <circle cx="48" cy="48" r="2" fill="#1d2026" />
+    <circle cx="48" cy="48" r="19" fill="var(--coin)" />
+    <path
+      d="M41 52c3 5 11 5 14-1 1-3 4-4 7-4-3-1-5-4-9-4-2-3-7-2-8 2-4-1-8 1-10 4 3-1 5 0 6 3Z"
+      fill="var(--on-coin)"
+    />
+    <circle cx="48" cy="48" r="2" fill="var(--bezel)" />
   </svg>
 )
 
 const Press = () => (
   <svg class="picture" viewBox="0 0 96 96" aria-hidden="true">
-    <path d="M14 40h68v34a6 6 0 0 1-6 6H20a6 6 0 0 1-6-6Z" fill="#0b6159" />
-    <path d="M26 14h44v34H26Z" fill="#faf8f4" stroke="#c9c2b4" />
-    <path d="M32 22h32M32 29h32M32 36h20" stroke="#5d6068" stroke-width="3" />
-    <path d="M22 48h52" stroke="#083f3a" stroke-width="5" stroke-linecap="round" />
-    <circle cx="68" cy="64" r="5" fill="#f6e3cf" />
-    <path d="M26 64h26" stroke="#fff" stroke-opacity=".35" stroke-width="4" stroke-linecap="round" />
+    <path d="M14 40h68v34a6 6 0 0 1-6 6H20a6 6 0 0 1-6-6Z" fill="var(--primary)" />
+    <path d="M26 14h44v34H26Z" fill="var(--card)" stroke="var(--line)" />
+    <path d="M32 22h32M32 29h32M32 36h20" stroke="var(--muted)" stroke-width="3" />
+    <path d="M22 48h52" stroke="var(--bezel)" stroke-width="5" stroke-linecap="round" />
+    <circle cx="68" cy="64" r="5" fill="var(--on-coin)" />
+    <path d="M26 64h26" stroke="var(--on-primary)" stroke-opacity=".35" stroke-width="4" stroke-linecap="round" />
   </svg>
 )
 

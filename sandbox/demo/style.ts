@@ -51,7 +51,7 @@ main { width: auto; margin: 0; padding: 0; }
 
 .toast {
   inset: 20px max(20px, 50vw - 540px) auto auto; width: 308px; padding: 14px 18px; border: 1px solid var(--line); border-radius: 18px;
-  background: var(--card); color: var(--ink); box-shadow: 0 16px 40px -12px #0008;
+  background: var(--card); color: var(--ink); box-shadow: 0 16px 40px -12px var(--shadow);
 }
 
 .bar {
@@ -69,7 +69,7 @@ main { width: auto; margin: 0; padding: 0; }
 dialog {
   width: min(100% - 40px, 420px); margin: auto; padding: 24px; border: 1px solid var(--line); border-radius: 16px; background: var(--card); color: var(--ink);
 }
-dialog::backdrop { background: rgb(12 16 22 / .55); }
+dialog::backdrop { background: var(--shade); }
 dialog h2 { font-size: 19px; font-weight: 650; }
 dialog p { margin-top: 8px; }
 dialog .acts, .notice .acts { margin-top: 20px; }

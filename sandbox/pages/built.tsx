@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { page } from '../../src/http/pages/html.js'
+import { Coin } from '../../src/http/pages/parts.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import { pagesStyle } from './pages-style.js'
 
 /** What the build made for browsers, in the folder of the offline demo. It can be put on any server. */
 const types: Readonly<Record<string, string>> = {
+  'coin.svg': 'image/svg+xml',
   'index.html': 'text/html',
   'page.js': 'text/javascript',
   'style.css': 'text/css',
@@ -50,6 +52,7 @@ const notBuilt = page({
   styles: [pagesStyle],
   body: (
     <main>
+      <Coin />
       <h1>This page is not built</h1>
       <p>
         Run <code>npm run build</code>, or start the sandbox with <code>npm start</code>, which builds it.

@@ -1,4 +1,5 @@
 import { inline, page } from '../../src/http/pages/html.js'
+import { Coin } from '../../src/http/pages/parts.js'
 import type { Reply } from '../../src/http/reply.js'
 import type { Key } from '../../src/storage/storage.js'
 import script from '../phone/page.tsx?script'
@@ -28,6 +29,7 @@ const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
   <main>
     <div class="phone">
       <header>
+        <Coin />
         <h1>The payer's phone</h1>
         <p class="small">
           <code>{email}</code>

@@ -1,6 +1,7 @@
 import { readFields } from '../../src/http/fields/body.js'
 import * as z from '../../src/http/fields/zod.js'
 import { inline, page } from '../../src/http/pages/html.js'
+import { Coin } from '../../src/http/pages/parts.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import type { Demo } from '../seed/demo.js'
 import { article, restOfArticle } from '../shop/article.js'
@@ -25,6 +26,7 @@ export const shopPage = (demo: Demo): Reply =>
 const ShopPage = ({ demo }: { demo: Demo }) => (
   <main data-public-secret={demo.account.public_secret} data-hash={demo.commodities.article}>
     <header class="masthead">
+      <Coin />
       <p>{demo.account.name}</p>
     </header>
     <article class="locked">

@@ -1,17 +1,12 @@
-const dark = `
-  --paper: #15181d; --card: #1d2128; --ink: #eceae5; --muted: #a9a8a4; --line: #333842; --accent: #5cc4b8; --focus: #8ab4ff;
-  --error: #ff8a80; --code: #242932;`
+import { paletteCss } from '../../src/http/pages/palette.js'
 
-export const commonCss = `
+export const commonCss = `${paletteCss}
 :root {
-  color-scheme: light dark;
-  --paper: #faf8f4; --card: #ffffff; --ink: #1d2026; --muted: #5d6068; --line: #e2ddd3; --accent: #0b6159; --focus: #2563eb;
-  --error: #b3261e; --code: #f3f0ea;
+  --paper: var(--ground); --ink: var(--text); --accent: var(--primary); --error: var(--bad);
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   --serif: "Iowan Old Style", "Palatino Linotype", Palatino, Georgia, "Times New Roman", serif;
   --mono: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace;
 }
-@media (prefers-color-scheme: dark) { :root {${dark} } }
 * { box-sizing: border-box; margin: 0; }
 [hidden] { display: none !important; }
 body { background: var(--paper); color: var(--ink); font: 16px/1.6 var(--sans); -webkit-text-size-adjust: 100%; }
@@ -24,6 +19,7 @@ a:hover { text-decoration-thickness: 2px; }
 h1 + p { margin-top: 12px; }
 code, pre { font-family: var(--mono); font-size: .875em; }
 .muted { color: var(--muted); }
+.coin svg { display: block; width: 28px; height: 28px; }
 .small { font-size: 14px; }
 [role=alert] {
   padding: 12px 16px; border-left: 4px solid var(--error); border-radius: 4px;
@@ -34,6 +30,7 @@ code, pre { font-family: var(--mono); font-size: .875em; }
 
 export const paperCss = `
 .masthead { padding-bottom: 18px; border-bottom: 3px double var(--line); text-align: center; }
+.masthead .coin svg { width: 36px; height: 36px; margin: 0 auto 8px; }
 .masthead p { font: 700 clamp(26px, 6vw, 34px)/1.1 var(--serif); letter-spacing: -.01em; }
 article { margin-top: clamp(32px, 7vw, 56px); }
 .kicker { color: var(--accent); font-size: 13px; font-weight: 650; letter-spacing: .08em; text-transform: uppercase; }
@@ -41,7 +38,7 @@ h1 { margin-top: 8px; font: 700 clamp(30px, 7vw, 44px)/1.12 var(--serif); }
 .standfirst { margin-top: 16px; font: 400 20px/1.45 var(--serif); color: var(--muted); }
 .text { margin-top: 28px; font: 400 19px/1.65 var(--serif); }
 .text p + p { margin-top: 1em; }
-.locked .text p:last-of-type { mask-image: linear-gradient(#000, rgb(0 0 0 / .18)); }
+.locked .text p:last-of-type { mask-image: linear-gradient(var(--text), color-mix(in srgb, var(--text), transparent 82%)); }
 .offer { margin-top: 32px; padding: 24px; border: 1px solid var(--line); border-radius: 14px; background: var(--card); }
 .offer h2 { font-size: 19px; font-weight: 650; }
 .offer p { margin-top: 6px; }
@@ -52,24 +49,23 @@ h1 { margin-top: 8px; font: 700 clamp(30px, 7vw, 44px)/1.12 var(--serif); }
 
 /** The drawn phone, its buttons included; where it stands on a page is the page's. */
 export const phoneCss = `
-:root { --bezel: #22262d; }
-@media (prefers-color-scheme: dark) { :root { --bezel: #434a55; } }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 button, .button {
   padding: 8px 16px; border: 1px solid var(--line); border-radius: 999px; background: var(--card); color: var(--ink);
   font: 550 14px/1.4 var(--sans); cursor: pointer;
 }
 button:hover, .button:hover { border-color: var(--ink); }
-.primary { background: var(--accent); border-color: var(--accent); color: var(--paper); }
+.primary { background: var(--accent); border-color: var(--accent); color: var(--on-primary); }
 
 .phone {
   display: flex; flex-direction: column; min-height: 420px;
-  border: 9px solid var(--bezel); border-radius: 44px; background: var(--card); box-shadow: 0 0 0 1px #0003, 0 18px 44px -18px #0006; overflow: hidden;
+  border: 9px solid var(--bezel); border-radius: 44px; background: var(--card); box-shadow: 0 0 0 1px var(--line), 0 18px 44px -18px var(--shadow); overflow: hidden;
 }
 .phone::before {
   content: ''; flex: none; width: 84px; height: 18px; margin: 8px auto 0; border-radius: 999px; background: var(--bezel);
 }
 .phone header { padding: 14px 20px 12px; border-bottom: 1px solid var(--line); }
+.phone header .coin { float: right; }
 .phone :is(h1, h2) { font-size: 17px; font-weight: 650; }
 .phone header p { display: flex; flex-wrap: wrap; align-items: center; gap: 2px 10px; margin: 0; }
 .phone code { overflow-wrap: anywhere; }

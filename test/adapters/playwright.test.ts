@@ -62,7 +62,7 @@ test('a test that fails has its journal and the explanation of its last refusal 
     requests: [{ operation_id: 'createAccountToken' }, { operation_id: 'createPayment', status: 402 }],
     explanation: { facts: { missing: 0.15 } },
   })
-  expect(printed).toContain('0.150 USD is missing.')
+  expect(printed).toContain('0.15 USD is missing.')
 })
 
 test('nothing is attached to a test that passes, and the worker after a failure begins with the seed', () => {

@@ -100,7 +100,7 @@ test('no charge reserves so much that it stops the cards of others', async () =>
   for (const amount of [9e12, 4e12, 10_000.01]) {
     const refused = await topUp(running, attacker, GOOD, amount)
     expectProblem(refused, 400, 'amount_invalid')
-    expect(refused.body.error).toContain('at most 10000 USD')
+    expect(refused.body.error).toContain('at most 10000.00 USD')
   }
   expect(asked).toHaveLength(0)
   const largest = topUp(running, attacker, GOOD, 10_000)

@@ -155,7 +155,7 @@ test('a settlement that throws stops neither the clock nor other work, and final
   expect(asked).toHaveLength(1)
   const { dead_letters: letters } = (await call('GET', '/_sandbox/dead-letters')).body
   expect(letters).toMatchObject([
-    { id: expect.stringMatching(/^message:\d+$/), kind: 'card', subject: 'Charge 5.000 USD' },
+    { id: expect.stringMatching(/^message:\d+$/), kind: 'card', subject: 'Charge 5.00 USD' },
   ])
   expect(await service.deadLetters.list()).toHaveLength(1)
   const { token } = await again(call, payer)

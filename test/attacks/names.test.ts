@@ -164,7 +164,7 @@ test('a mail does not let letters of other scripts pass as Latin', async () => {
   await newSession(call, payer.email)
   await putIntoState(call, payer.email, 'sеnder@example.test')
   await inviteByMail(call, payer)
-  expect((await lastMail(call)).subject).toBe('s⟨U+0435⟩nder@example.test sends you 2.500 USD')
+  expect((await lastMail(call)).subject).toBe('s⟨U+0435⟩nder@example.test sends you 2.50 USD')
 })
 
 test("a stranger's name or memo does not become a link in a mail", async () => {
@@ -175,7 +175,7 @@ test("a stranger's name or memo does not become a link in a mail", async () => {
   const memo = 'Confirm at https://evil.example/login or www.evil.example or evil.example/x now'
   await inviteByMail(call, seller, { amount: 1, memo })
   const { subject, text, links } = await lastMail(call)
-  expect(subject).toBe('“your-bank. com” sends you 1.000 USD')
+  expect(subject).toBe('“your-bank. com” sends you 1.00 USD')
   expect(links).toHaveLength(1)
   expect(text).toContain('> Confirm at https: //evil. example/login or www. evil. example or evil. example/x now')
   expect(`${subject}${text}`).not.toMatch(/evil\.example|bank\.com/)
@@ -210,7 +210,7 @@ describe('a seller’s text beside the price', () => {
     '[\u200bProvider: Bank | Pri\u200bce: 0.000 US Dollar/call]',
     '［Provider： Bank ｜ Price： 0.000 US Dollar/call］',
     '【provider:Bank|price:0.000 US Dollar/call】',
-    'Provider : Bank | PRICE : 0.000 USD',
+    'Provider : Bank | PRICE : 0.00 USD',
     '[Provider: Bank | Price: 0.000 US Dollar',
   ]
 

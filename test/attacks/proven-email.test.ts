@@ -120,7 +120,7 @@ describe("whoever creates a user for another person's address", () => {
     await fund(call, fake.hostname, 5)
     await send(call, fake, { address: 'clerk@example.test', amount: 1 })
     const { subject, text } = await lastMail(call, 'clerk@example.test')
-    expect(subject).toBe(`${fake.hostname} sends you 1.000 USD`)
+    expect(subject).toBe(`${fake.hostname} sends you 1.00 USD`)
     expect(subject + text).not.toContain('chief@example.test')
   })
 

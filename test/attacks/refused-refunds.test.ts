@@ -55,7 +55,7 @@ test('a refused refund of a guest is reported to the seller, by event and mail, 
     ...{ checkout_id: link.id, name: 'A story', amount: 2, status: 'refused', reason: 'too long ago' },
     ...{ payer: 'guest', email: 'ada@example.test' },
   })
-  expect(await mails('ada@example.test')).toMatchObject([{ subject: 'Refund of 2.000 USD failed' }])
+  expect(await mails('ada@example.test')).toMatchObject([{ subject: 'Refund of 2.00 USD failed' }])
   expect((await service.sandbox.outbox({ kind: 'refund' })).messages).toMatchObject([{ status: 'failed' }])
   const [toSeller] = await mails(SELLER)
   expect(toSeller?.text).toContain(`/v4/checkout/refunds/${waiting.id}/settle`)

@@ -21,7 +21,7 @@ async function invited(body: object = { memo: 'For the concert on Friday' }) {
 
 /** What people go by on the page: roles and names. */
 const parts = (page: Page) => ({
-  offer: page.getByRole('heading', { name: '2.500 USD for you' }),
+  offer: page.getByRole('heading', { name: '2.50 USD for you' }),
   continue: page.getByRole('button', { name: 'Continue', exact: true }),
   code: page.getByRole('textbox', { name: 'Code' }),
   verify: page.getByRole('button', { name: 'Verify', exact: true }),
@@ -49,13 +49,13 @@ for (const javaScriptEnabled of [true, false])
     await page.keyboard.type(await newestCode(call))
     await page.keyboard.press('Enter')
     await shown.balance.waitFor()
-    expect(await shown.balance.innerText()).toBe('BALANCE 2.500 USD')
+    expect(await shown.balance.innerText()).toBe('BALANCE 2.50 USD')
     expect(await walletOf(call, payer)).toBe(7.5)
     const session = (await page.context().cookies(url)).find(({ name }) => name === 'session_id')
     expect(session).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
     expect((await call('GET', '/v4/session', { session: session?.value as string })).body.user.email).toBe(INVITED)
     await page.reload()
-    expect(await shown.balance.innerText()).toBe('BALANCE 2.500 USD')
+    expect(await shown.balance.innerText()).toBe('BALANCE 2.50 USD')
   })
 
 test('an alert reports a wrong code, and the guest can request a new one', async () => {
@@ -85,7 +85,7 @@ test('a link that the sender cancels says so and hides the amount', async () => 
   await parts(page).continue.click()
   expect(await parts(page).alert.innerText()).toContain('The sender took the amount back.')
   expect(await page.getByRole('button').count()).toBe(0)
-  expect(await page.locator('body').innerText()).not.toContain('2.500')
+  expect(await page.locator('body').innerText()).not.toContain('2.50')
 })
 
 test('another site cannot frame the page', async () => {

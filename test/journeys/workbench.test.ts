@@ -51,7 +51,7 @@ test('a reader who is short of funds pays after one click on the explanation', a
   await visit(page, 'Live')
   await page.getByRole('link', { name: 'tried to pay insufficient_funds' }).click()
   const detail = page.getByRole('region', { name: 'Request' })
-  await detail.getByText('0.250 USD is missing.').waitFor()
+  await detail.getByText('0.25 USD is missing.').waitFor()
   await detail.getByRole('button', { name: 'Fix it' }).click()
   await said(page, 'Fixed, and the request went through.')
   await page.getByText('balanced, 1.25 USD issued').waitFor()

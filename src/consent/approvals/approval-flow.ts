@@ -6,7 +6,7 @@ import { findSession, type SessionRow } from '../../identity/sessions/session.js
 import { emailOf } from '../../identity/users/user.js'
 import type { PriceQuote } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { toAmount, toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { hasDevice } from '../devices/device.js'
 import { appFields, clientById, type ShownApp, shownApp } from '../oidc/clients/client.js'
@@ -33,7 +33,7 @@ import {
   showToUser,
 } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
-import { approvalAmountText, approvedPrice, checkApprovedPrice } from './price-detail.js'
+import { approvedPrice, checkApprovedPrice } from './price-detail.js'
 import { isRaised, type NewThresholds, setThresholds } from './settings.js'
 
 /** What an agent wants to do, as the page shows it. `now`: the current values that a change of an account replaces. */
@@ -234,12 +234,12 @@ function describeChange({ account, item, new_price, change }: ChangeDetail): Det
   }
 }
 
-/** What the second factor shows of thresholds: `1.000 USD`. Throws `dq_unknown`, `amount_invalid`. */
+/** What the second factor shows of thresholds: `1.00 USD`. Throws `dq_unknown`, `amount_invalid`. */
 async function thresholdDetail(tx: Reader, thresholds: NewThresholds): Promise<Detail> {
   const prices: string[] = []
   for (const [dq, amount] of Object.entries(thresholds)) {
     const quantity = await quantityOf(tx, dq)
-    prices.push(approvalAmountText(quantity, toUnits(amount, quantity.decimals)))
+    prices.push(moneyText(toUnits(amount, quantity.decimals), quantity))
   }
   return { without_approval: prices.join(', ') }
 }

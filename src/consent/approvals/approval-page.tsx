@@ -43,33 +43,83 @@ const signInPage = (shown: At<ApprovalStep, 'email' | 'code' | 'device'>, { poll
   body: <SignInForms at={shown} {...view} />,
 })
 
-const head = ({ app, summary }: AskedApproval) => ({
-  kicker: (
+const appAsks = ({ app }: AskedApproval) => (
+  <>
+    <AppTitle {...app} /> asks you
+  </>
+)
+
+/** What it is about, in short: the price and the names. */
+const brief = (asked: AskedApproval) => {
+  const { named } = partsOf(asked)
+  const short = Object.fromEntries(Object.entries(named).filter(([, value]) => !isNested(value)))
+  return { kicker: appAsks(asked), about: <Subject asked={asked} fields={short} /> }
+}
+
+/** The price once, then what it is paid for. A change has its prices among what changes. */
+const Subject = ({ asked, fields }: { asked: AskedApproval; fields: Readonly<Record<string, unknown>> }) => {
+  const { price, total } = asked.detail
+  const sum = asked.kind === 'account_change' ? undefined : (price ?? total)
+  const what = changeTitles[String(changeOf(asked).kind)]
+  return (
     <>
-      <AppTitle {...app} /> asks you
+      {what !== undefined && <p>{what}</p>}
+      {typeof sum === 'string' && <AmountText>{revealInvisible(sum)}</AmountText>}
+      <AllFields of={fields} />
     </>
-  ),
-  about: <p dir="auto">{revealInvisible(summary)}</p>,
-})
+  )
+}
+
+const changeTitles: Readonly<Record<string, string>> = {
+  update_item: 'Change an item that you sell.',
+  create_item: 'Sell a new item, with a wallet of its own.',
+  rename_wallet: 'Rename a wallet.',
+  update_account: 'Change your business account.',
+}
+
+const changeOf = ({ detail: { change } }: AskedApproval): Readonly<Record<string, unknown>> =>
+  isObject(change) ? change : {}
+
+/** Numbers and hashes for programs, and what the price or a name shows already. */
+const TECHNICAL = new Set(['catalog_item_id', 'cart_id', 'amount', 'dq', 'from', 'line'])
+const SHOWN_APART = new Set(['price', 'total', 'change', 'new_price'])
+
+/** Divides a request into what people read, by names, and what only programs need. */
+function partsOf({ kind, detail }: AskedApproval) {
+  const named: Record<string, unknown> = {}
+  const technical: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(detail)) {
+    if (SHOWN_APART.has(field)) continue
+    // A seller has a name. Of a transfer, the payee is what the user must check.
+    if (TECHNICAL.has(field) || (field === 'payee' && 'seller' in detail)) technical[field] = value
+    else if (field === 'lines' && Array.isArray(value)) {
+      named.lines = value.map(({ name, quantity, price, seller, arguments: args }) => ({
+        ...{ name, quantity, price, seller: shortName(seller), arguments: args },
+      }))
+      technical.lines = value.map(({ catalog_item_id, payee }) => ({ catalog_item_id, payee }))
+    } else if (kind === 'account_change' && isObject(value) && 'id' in value) {
+      named[field] = value.name ?? `${labelOf(field)} ${value.id}`
+      technical[field] = value.id
+    } else named[field] = field === 'seller' ? shortName(value) : value
+  }
+  return { named, technical }
+}
+
+/** Sellers without a name have the hostname of their wallet, which is a long number. */
+const shortName = (name: unknown): unknown =>
+  typeof name === 'string' && /^[0-9a-f]{24,}/.test(name) ? `Wallet ${name.slice(0, 8)}…` : name
 
 function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
-  const { price, total } = asked.detail
-  const sum = price ?? total
-  const { kicker, about } = head(asked)
+  const { named, technical } = partsOf(asked)
   return {
     title: kindTitles[asked.kind],
-    kicker,
-    about: (
-      <>
-        {about}
-        {typeof sum === 'string' && <AmountText>{revealInvisible(sum)}</AmountText>}
-      </>
-    ),
+    kicker: appAsks(asked),
+    about: <Subject asked={asked} fields={named} />,
     body: (
       <>
-        <Detail asked={asked} />
+        <NewValues asked={asked} />
         <p class="muted">Answer by {asked.until}. If you approve, the app can do exactly this, once, within an hour.</p>
-        <Form>
+        <Form isAtHand>
           {asked.quote && <QuoteFields {...asked.quote} />}
           <Actions>
             <Button answer="approve" go>
@@ -78,23 +128,24 @@ function askedPage({ asked }: At<ApprovalStep, 'asked'>): FormPage {
             <Button answer="reject">Reject</Button>
           </Actions>
         </Form>
+        {Object.keys(technical).length > 0 && (
+          <details>
+            <summary>All details</summary>
+            <AllFields of={technical} />
+          </details>
+        )}
         <SignedInAs email={asked.email} />
       </>
     ),
   }
 }
 
-function Detail({ asked: { kind, detail, now } }: { asked: AskedApproval }): VNode {
-  if (kind !== 'account_change') return <AllFields of={detail} />
-  const { change, new_price, ...about } = detail
-  // The summary above already names the item, and a price reads better with its shortcode.
-  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = isObject(change) ? change : {}
-  return (
-    <>
-      <AllFields of={about} />
-      <Change change={new_price === undefined ? fields : { ...fields, price: new_price }} now={now ?? {}} />
-    </>
-  )
+function NewValues({ asked }: { asked: AskedApproval }): VNode | null {
+  if (asked.kind !== 'account_change') return null
+  const { new_price } = asked.detail
+  // The item is named above, and a price reads better with its shortcode.
+  const { kind: _, catalog_item_id: __, hostname: ___, ...fields } = changeOf(asked)
+  return <Change change={new_price === undefined ? fields : { ...fields, price: new_price }} now={asked.now ?? {}} />
 }
 
 const ends: Record<At<ApprovalStep, 'over'>['status'], readonly [title: string, what: string]> = {
@@ -112,7 +163,7 @@ export const approvalPages: Pages<ApprovalStep> = {
   asked: askedPage,
   wait: ({ asked, by }, { poll }) => ({
     title: by === 'device' ? 'Approve on your device' : 'Approve by mail',
-    ...head(asked),
+    ...brief(asked),
     refresh: poll,
     body: (
       <>
@@ -134,7 +185,7 @@ export const approvalPages: Pages<ApprovalStep> = {
   }),
   over: ({ asked, status }) => ({
     title: ends[status][0],
-    ...head(asked),
+    ...brief(asked),
     tone: status === 'approved' || status === 'spent' ? 'good' : undefined,
     body: <p role="status">{ends[status][1]}</p>,
   }),
@@ -142,7 +193,7 @@ export const approvalPages: Pages<ApprovalStep> = {
 
 /** All fields of an object. Values that others wrote are shown as plain text. */
 const AllFields = ({ of: fields }: { of: Readonly<Record<string, unknown>> }) => (
-  <dl>
+  <dl class="lines">
     {Object.entries(fields).map(([name, value]) => (
       <div>
         <dt dir="auto">{labelOf(revealInvisible(name))}</dt>

@@ -1,18 +1,15 @@
 import { checkQuote, type PriceQuote } from '../../money/commodities/commodity.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount, toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toAmount, toUnits } from '../../money/ledger/amount.js'
 import type { Reader } from '../../storage/storage.js'
 import type { ApprovalRow } from './approval.js'
 
 /** An amount in the detail of an approval, as text for people and as numbers for programs. Takes smallest units. */
 export const priceDetail = (quantity: DigitalQuantityRow, amount: bigint) => ({
-  price: approvalAmountText(quantity, amount),
+  price: moneyText(amount, quantity),
   amount: toAmount(amount, quantity.decimals),
   dq: quantity.id,
 })
-
-export const approvalAmountText = ({ decimals, shortcode }: DigitalQuantityRow, amount: bigint): string =>
-  `${formatAmount(amount, decimals)} ${shortcode}`
 
 type PaidPart = { readonly amount: number; readonly dq: string; readonly quantity?: number }
 

@@ -7,7 +7,7 @@ import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { generationOf, responsibleFor } from '../../identity/users/user.js'
 import { addDaily, waitOfDaily } from '../../jobs/rates/rate.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { twinByHostname } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { actApproved, type UserSession } from '../second-factor/await-second-factor.js'
@@ -96,10 +96,10 @@ async function giveDelegate(tx: Writer, { owner, persona, twin, at, ...given }: 
 }
 
 async function authorityDetail(tx: Reader, { party, dq, limit, period, expires_at }: delegate.SpendingAuthority) {
-  const { decimals, shortcode } = await quantityOf(tx, dq)
+  const shown = moneyText(limit, await quantityOf(tx, dq))
   return {
     spender: 'client_id' in party ? party.client_id : party.public_secret,
-    limit: `${formatAmount(limit, decimals)} ${shortcode}${period === null ? '' : ` a ${period}`}`,
+    limit: `${shown}${period === null ? '' : ` a ${period}`}`,
     ...(expires_at !== null && { until: new Date(expires_at).toISOString() }),
   }
 }

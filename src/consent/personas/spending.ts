@@ -3,7 +3,7 @@ import { problem } from '../../base/problem.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import { clients } from '../../identity/tokens/token.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { toAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
@@ -93,9 +93,9 @@ export async function countSpending(tx: Writer, granted: GrantedAuthority, { dq,
   const counter = await counterAt(tx, granted)
   const left = BigInt(spend.limit) - BigInt(counter.spent)
   if (amount > left) {
-    const { decimals, shortcode } = await quantityOf(tx, spend.dq)
+    const shown = moneyText(left, await quantityOf(tx, spend.dq))
     const until = spend.period === null ? '' : ` for this ${spend.period}`
-    throw delegateRefused(`The spending authority has ${toAmount(left, decimals)} ${shortcode} left${until}.`)
+    throw delegateRefused(`The spending authority has ${shown} left${until}.`)
   }
   putSpent(tx, counter, BigInt(counter.spent) + amount)
 }

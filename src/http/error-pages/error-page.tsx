@@ -2,6 +2,7 @@ import type { VNode } from 'preact'
 import { docsOf, type Problem } from '../../base/problem.js'
 import { cardStyle } from '../pages/card-style.js'
 import { inline, page } from '../pages/html.js'
+import { Coin } from '../pages/parts.js'
 import type { Reply } from '../reply.js'
 import type { ExplainedError, ListedError } from './read-errors.js'
 
@@ -14,6 +15,7 @@ export function errorPage(explained: ExplainedError, service: { readonly baseUrl
   return documentReply(
     `${code} · farthing`,
     <main>
+      <Coin />
       <p class="kicker">
         HTTP {status} {statusNames[status]}
       </p>
@@ -62,6 +64,7 @@ export function errorListPage(errors: readonly ListedError[]): Reply<never> {
   return documentReply(
     'Errors · farthing',
     <main>
+      <Coin />
       <h1 class="words">Errors</h1>
       <p>
         Every error has a stable <code>code</code>. Each has a page that says what it means, its usual causes, and how
@@ -96,6 +99,7 @@ export const unknownErrorPage = ({ message, status }: Problem, service: { readon
   documentReply(
     'No such error · farthing',
     <main>
+      <Coin />
       <h1 class="words">No such error</h1>
       <p role="alert">{message}</p>
       <nav>
@@ -187,6 +191,7 @@ h1 { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font
 h1.words { font-family: inherit; }
 .kicker { color: var(--muted); font-size: 14px; }
 .kicker + h1 { margin-top: 4px; }
+main > .coin + * { margin-top: 12px; }
 h1 ~ p, h1 ~ ul { margin-top: 12px; }
 .lead { font-size: 18px; }
 h2 { margin-top: 32px; font-size: 16px; font-weight: 650; }

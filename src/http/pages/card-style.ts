@@ -1,18 +1,8 @@
 import { inline } from './html.js'
+import { paletteCss } from './palette.js'
 
 /** What pages that ask people something alone look like: a card in the middle. Each adds its own style. */
-export const cardStyle = inline(`
-:root {
-  color-scheme: light dark;
-  --ground: #eef1f3; --card: #ffffff; --text: #1c2430; --muted: #55606e; --line: #d5dbe1; --edge: #8792a0;
-  --primary: #0f766e; --on-primary: #ffffff; --focus: #2563eb; --good: #0f766e; --bad: #b3261e;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #12161c; --card: #1c2129; --text: #eceef2; --muted: #a9b2bf; --line: #343c48; --edge: #7a8594;
-    --primary: #0d7d74; --on-primary: #ffffff; --focus: #8ab4ff; --good: #6fd6b4; --bad: #ff8a80;
-  }
-}
+export const cardStyle = inline(`${paletteCss}
 * { box-sizing: border-box; margin: 0; }
 body {
   display: grid; place-items: center; min-height: 100vh; padding: 24px 16px; background: var(--ground); color: var(--text);
@@ -22,6 +12,7 @@ main {
   width: min(440px, 100%); padding: 28px; border: 1px solid var(--line); border-radius: 14px; background: var(--card);
   overflow-wrap: anywhere;
 }
+.coin svg { display: block; width: 28px; height: 28px; }
 h1 { font-size: 24px; font-weight: 650; line-height: 1.25; letter-spacing: -.01em; }
 .muted { color: var(--muted); font-size: 14px; }
 :focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
@@ -29,6 +20,7 @@ h1 { font-size: 24px; font-weight: 650; line-height: 1.25; letter-spacing: -.01e
 
 /** The looks of forms, and of all other parts of a page, beside `cardStyle`. */
 export const formStyle = inline(`
+main > .coin + * { margin-top: 12px; }
 h1 ~ p, form { margin-top: 16px; }
 h1 + .muted { margin-top: 4px; }
 .kicker { color: var(--muted); font-size: 14px; }
@@ -64,6 +56,10 @@ button { font: inherit; color: inherit; cursor: pointer; }
 .actions button:hover { background: color-mix(in oklab, var(--card), var(--text) 7%); }
 .actions .go { order: -1; border-color: transparent; background: var(--primary); color: var(--on-primary); }
 .actions .go:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
+.at-hand { position: sticky; bottom: 0; margin-inline: -28px; padding: 4px 28px 16px; background: var(--card); }
+html:has(.at-hand) { scroll-padding-bottom: 96px; }
+details { margin-top: 8px; }
+summary { min-height: 32px; padding: 4px 0; font-size: 14px; cursor: pointer; }
 .more { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 20px; margin-top: 16px; }
 .more a { font-size: 14px; }
 .more button { min-height: 28px; padding: 0; border: 0; background: none; font-size: 14px; text-decoration: underline; text-underline-offset: 3px; }

@@ -3,6 +3,7 @@ import type { Problem } from '../../base/problem.js'
 import type { Reply } from '../reply.js'
 import { cardStyle, formStyle } from './card-style.js'
 import { page } from './html.js'
+import { Coin } from './parts.js'
 
 /** For forms whose answers redirect to any other site. */
 export const ANY_SITE = ['https:', 'http:'] as const
@@ -39,6 +40,7 @@ export const formPage = ({ title, heading, refused, status = refused?.status, se
     title,
     body: (
       <main class={parts.tone}>
+        <Coin />
         {parts.kicker && (
           <p class="kicker" dir="auto">
             {parts.kicker}

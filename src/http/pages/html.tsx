@@ -5,6 +5,7 @@ import { renderToString } from 'preact-render-to-string'
 import type { Problem } from '../../base/problem.js'
 import { revealInvisible } from '../../base/text/invisible-characters.js'
 import { type Refusal, type Reply, reply } from '../reply.js'
+import { coinIcon } from './coin.js'
 
 /** A style sheet or script that stands in a page, and the hash by which the page's policy lets it. */
 export interface Inline {
@@ -51,7 +52,7 @@ export function page(given: HtmlPage): Reply {
         <title>{revealInvisible(title)}</title>
         {formsNameOrigin && <meta name="referrer" content="strict-origin" />}
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <link rel="icon" href={ICON} />
+        <link rel="icon" href={coinIcon} />
         {styles.map(({ text }) => (
           <style dangerouslySetInnerHTML={{ __html: text }} />
         ))}
@@ -90,9 +91,6 @@ const policyText = (directives: Record<string, string>): string =>
   Object.entries(directives)
     .map(([name, value]) => `${name} ${value}`)
     .join('; ')
-
-const ICON =
-  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Ccircle cx=%228%22 cy=%228%22 r=%227.5%22 fill=%22%23a4552a%22/%3E%3Ccircle cx=%228%22 cy=%228%22 r=%225.5%22 fill=%22none%22 stroke=%22%23fff%22 stroke-opacity=%22.6%22/%3E%3Cpath d=%22M6.6 11V5h3.2M6.6 8h2.6%22 fill=%22none%22 stroke=%22%23fff%22 stroke-width=%221.4%22/%3E%3C/svg%3E'
 
 /** Programs that ask for JSON get a refusal as every other; everybody else gets a page. */
 export function wantsJson(headers: Pick<Headers, 'get'>): boolean {

@@ -1,8 +1,15 @@
 import type { ComponentChildren, VNode } from 'preact'
+import { coinSvg } from './coin.js'
 
-/** The service checks what was filled in, and says what is wrong in its own words. */
-export const Form = ({ children }: { children: ComponentChildren }) => (
-  <form method="post" novalidate>
+/** The mark of farthing. */
+export const Coin = () => <span class="coin" aria-hidden="true" dangerouslySetInnerHTML={{ __html: coinSvg }} />
+
+/**
+ * The service checks what was filled in, and says what is wrong in its own words. `isAtHand`: its buttons stay in sight at the
+ * bottom of the window, however long the page is.
+ */
+export const Form = ({ isAtHand, children }: { isAtHand?: boolean; children: ComponentChildren }) => (
+  <form method="post" novalidate class={isAtHand ? 'at-hand' : undefined}>
     {children}
   </form>
 )

@@ -1,5 +1,7 @@
 import { cardStyle } from '../../http/pages/card-style.js'
 import { inline, page } from '../../http/pages/html.js'
+import { colorsOf } from '../../http/pages/palette.js'
+import { Coin } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
 import { invoiceText } from './invoice.js'
 import type { InvoiceRow } from './invoice-row.js'
@@ -11,6 +13,7 @@ export function invoicePage(invoice: InvoiceRow, issuer: string): Reply {
     styles: [cardStyle, invoiceStyle],
     body: (
       <main>
+        <Coin />
         <header>
           <h1>{title}</h1>
           <p class={isSettled ? 'status settled' : 'status'}>{status}</p>
@@ -70,6 +73,7 @@ const Party = ({ heading, lines }: { heading: string; lines: readonly string[] }
 
 export const invoiceStyle = inline(`
 main { width: min(720px, 100%); padding: 40px; }
+.coin + header { margin-top: 16px; }
 header { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: 4px 24px; }
 .status { font-weight: 600; }
 .settled { color: var(--good); }
@@ -86,10 +90,8 @@ td .muted { display: block; }
 tfoot th, tfoot td { border-bottom: 0; font-size: 20px; font-weight: 650; }
 @media (max-width: 480px) { body { padding: 0; place-items: stretch; } main { padding: 24px 20px; border: 0; border-radius: 0; } }
 @media print {
-  :root {
-    color-scheme: light;
-    --ground: #ffffff; --card: #ffffff; --text: #000000; --muted: #444444; --line: #bbbbbb; --good: #000000;
-  }
+  :root { color-scheme: light; ${colorsOf('print')} }
+  .coin { display: none; }
   body { display: block; min-height: 0; padding: 0; font-size: 12pt; }
   main { width: 100%; padding: 0; border: 0; border-radius: 0; }
   tr, section { break-inside: avoid; }

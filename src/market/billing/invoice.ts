@@ -4,7 +4,7 @@ import { normalEmail } from '../../base/text/email.js'
 import { seconds } from '../../base/time.js'
 import { accountOf, memberships, updateAccount } from '../../identity/accounts/account.js'
 import { users } from '../../identity/users/user.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { getOrNotFound, newestFirst, type PageBounds } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
@@ -98,7 +98,7 @@ export const invoiceName = ({ id, account_id, number }: InvoiceRow): string =>
 export const cardName = ({ brand, last4 }: ChargedCard): string =>
   `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`
 
-export const formatDollars = (cents: bigint | string): string => `${formatAmount(cents, 2)} USD`
+export const formatDollars = (cents: bigint | string): string => moneyText(cents, { decimals: 2, shortcode: 'USD' })
 
 export const ownInvoice = (tx: Reader, accountId: number, id: number): Promise<InvoiceRow> =>
   getOrNotFound(tx, invoices, id, { account_id: accountId })

@@ -9,7 +9,7 @@ import { type ServiceContext, type StoreAnswer, storeNothing } from '../../http/
 import { checkStored } from '../../identity/users/user.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount } from '../../money/ledger/amount.js'
+import { moneyText, toAmount } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
 import { isPaymentHeld, reversePayment } from '../../payments/payments/held-payment.js'
@@ -286,8 +286,8 @@ async function fundedTwin(
   const { twin, cost } = await spendPayer(tx, payer, at, () => ({ sums: sumsOf(lines), approval }))
   for (const [dq, sum] of cost.sums)
     if (spendable(await balanceOf(tx, twin.id, dq)) < sum) {
-      const { decimals, shortcode } = await quantityOf(tx, dq)
-      throw problem('insufficient_funds', { detail: `The cart costs ${formatAmount(sum, decimals)} ${shortcode}.` })
+      const detail = `The cart costs ${moneyText(sum, await quantityOf(tx, dq))}.`
+      throw problem('insufficient_funds', { detail })
     }
   return twin
 }

@@ -7,7 +7,7 @@ import type { FlowClaims } from '../../jobs/flows/flow.js'
 import { setTimer, type TimerJob } from '../../jobs/schedule/timer.js'
 import { checkProcessor, type GiveUpCharge, isChargeable, type SettleCharge } from '../../money/cards/charge.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import { heldCalls, reversePayment } from '../../payments/payments/held-payment.js'
 import { type ChargeOrder, createPendingPayment, loseTopup, settleTopup } from '../../payments/topups/topup.js'
@@ -122,9 +122,8 @@ export async function beginCharge(
 ): Promise<CardRow> {
   checkProcessor(service)
   const { quantity, units } = order
-  const { decimals, shortcode } = quantity
   if (!isChargeable(units, quantity))
-    throw problem('card_minimum', { detail: `The price is ${formatAmount(units, decimals)} ${shortcode}.` })
+    throw problem('card_minimum', { detail: `The price is ${moneyText(units, quantity)}.` })
   const at = service.clock.now()
   const sellerId = await sellerIdOf(tx, checkout)
   const guests = `guests:account:${sellerId}` as const

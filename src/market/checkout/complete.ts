@@ -7,7 +7,7 @@ import { type FlowRun, runExclusively, runFlow } from '../../jobs/flows/flow.js'
 import { chargeNow, unchargedProblem } from '../../money/cards/charge.js'
 import type { PriceQuote } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { payingTwin, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -155,11 +155,9 @@ export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote 
   try {
     const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
     if (quote.quantity.id === dq && String(quote.amount) === price) return quote
-    const { decimals, shortcode } = quote.quantity
-    const now = `${formatAmount(quote.amount, decimals)} ${shortcode}`
     const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
-    const { decimals: places, shortcode: unit } = await quantityOf(tx, dq)
-    const detail = `The price is now ${now}, but this link is for ${formatAmount(price, places)} ${unit}. Ask for a new link.`
+    const [now, agreed] = [moneyText(quote.amount, quote.quantity), moneyText(price, await quantityOf(tx, dq))]
+    const detail = `The price is now ${now}, but this link is for ${agreed}. Ask for a new link.`
     return problem('price_changed', { detail, fields })
   } catch (error) {
     if (error instanceof Problem) return error

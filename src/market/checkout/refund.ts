@@ -9,7 +9,7 @@ import { emailOf } from '../../identity/users/user.js'
 import { postRefund } from '../../jobs/outbox/outbox.js'
 import type { GiveUpRefund, SettleRefund } from '../../money/cards/charge.js'
 import { amountText, quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount } from '../../money/ledger/amount.js'
+import { moneyText, toAmount } from '../../money/ledger/amount.js'
 import { hold, post, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { primaryTwin } from '../../money/twins/twin.js'
 import { allRows, getExisting, type PageBounds, ReadOnce } from '../../storage/page.js'
@@ -57,9 +57,10 @@ async function requestRefund(
   checkout: CheckoutRow,
   at: number,
 ): Promise<void> {
-  const { decimals, shortcode: currency } = await quantityOf(tx, checkout.dq)
+  const quantity = await quantityOf(tx, checkout.dq)
+  const { decimals, shortcode: currency } = quantity
   putCharge(tx, { ...charge, status: 'refunding' })
-  const shown = `${formatAmount(charge.amount, decimals)} ${currency}`
+  const shown = moneyText(charge.amount, quantity)
   const charge_id = required(charge.charge_id, `the processor's name for charge ${charge.id}`)
   await postRefund(tx, {
     to: charge.to,

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { type Inline, inline, page } from '../../http/pages/html.js'
+import { Coin } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
 import paybackSource from './browser/payback.client.ts?script'
 import paymentSource from './browser/payment.client.ts?script'
@@ -257,7 +258,10 @@ const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: Em
       <p class="notice">{needsScript}</p>
     </noscript>
     <dialog id="dialog" aria-labelledby="about">
-      <header>{header}</header>
+      <header>
+        <Coin />
+        {header}
+      </header>
       <p id="alert" role="alert" />
       <EmailStep why={signIn.why} />
       <CodeStep outbox={signIn.outbox} />

@@ -1,10 +1,11 @@
 import { inline } from '../../http/pages/html.js'
+import { colorsOf, palette } from '../../http/pages/palette.js'
 import { isObject } from '../../storage/unknown.js'
 
 export type Theme = 'light' | 'dark'
 
-/** The backgrounds in embed-style.ts. */
-const backgrounds: Record<Theme, Color> = { light: [255, 255, 255], dark: [28, 33, 41] }
+const cardOf = (theme: Theme): Color => fromHex(palette[theme].card.slice(1))
+const backgrounds: Record<Theme, Color> = { light: cardOf('light'), dark: cardOf('dark') }
 
 /** Turns a page's style values into custom properties. Each is parsed and written again, so that no CSS gets in. */
 export function styleDeclarations(style: string | undefined, theme: Theme | undefined): string {
@@ -195,16 +196,14 @@ const names = new Map(
     }),
 )
 
-const dark = `
-  --text: #eceef2; --background: #1c2129; --primary: #0d7d74; --on-primary: #ffffff;
-  --error: #ff8a80; --success: #8fe3b5; --warning: #f2b45c; --scheme: dark; --focus: #8ab4ff;`
+const dark = `${colorsOf('dark')} --scheme: dark;`
 
 /** Style of all embeds. Custom properties that a page sets come after it (style.ts). */
 export const embedStyle = inline(`
 @layer defaults {
   :root {
-    --text: #1c2430; --background: #ffffff; --primary: #0f766e; --on-primary: #ffffff;
-    --error: #b3261e; --success: #8fe3b5; --warning: #9a5b00; --scheme: light; --focus: #2563eb;
+    ${colorsOf('light')} --scheme: light;
+    --background: var(--card); --error: var(--bad); --success: var(--good);
     --radius: 10px; --border: 0 solid transparent; --padding: 6px 12px; --unit: 4px;
     --font: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
   }
@@ -241,10 +240,12 @@ dialog {
   color-scheme: var(--scheme); width: min(400px, 100% - 32px); max-width: none; max-height: calc(100dvh - 32px);
   margin: auto; padding: calc(var(--unit) * 6) calc(var(--unit) * 7) calc(var(--unit) * 7);
   border: 1px solid color-mix(in oklab, var(--background), var(--text) 12%); border-radius: max(var(--radius), 10px);
-  background: var(--background); color: var(--text); box-shadow: 0 24px 64px rgb(10 14 20 / .35); overflow: auto;
+  background: var(--background); color: var(--text); box-shadow: 0 24px 64px var(--shadow); overflow: auto;
 }
-dialog::backdrop { background: rgb(12 16 22 / .55); }
+dialog::backdrop { background: var(--shade); }
 header { padding-bottom: calc(var(--unit) * 5); border-bottom: 1px solid color-mix(in oklab, var(--background), var(--text) 12%); }
+.coin { float: right; margin-left: 12px; }
+.coin svg { display: block; width: 24px; height: 24px; }
 h1 { font-size: 17px; font-weight: 650; line-height: 1.3; letter-spacing: -.005em; }
 .muted { color: color-mix(in oklab, var(--text), var(--background) 28%); font-size: 13px; }
 .receipt { margin-top: 2px; letter-spacing: .03em; }
@@ -305,6 +306,7 @@ input[aria-invalid=true] { border-color: var(--error); }
   /* So low that the price and the button that agrees to it fit at once. */
   dialog { max-height: 100dvh; padding-block: 0 12px; scroll-padding-top: 56px; }
   header { position: sticky; top: 0; display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 12px; padding-block: 10px 8px; background: var(--background); }
+  .coin { display: none; }
   .price { margin: 0 0 0 auto; font-size: 22px; }
   form { gap: 8px; margin-top: 8px; }
   .balance { padding-block: 6px; }

@@ -12,7 +12,7 @@ import {
 import type { StandingTerms } from '../../consent/second-factor/wording.js'
 import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { sellerOf } from '../../identity/accounts/account.js'
-import { formatAmount } from '../../money/ledger/amount.js'
+import { moneyText } from '../../money/ledger/amount.js'
 import { primaryTwin, type TwinRow, twinNamed, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -102,7 +102,7 @@ const standingTerms = ({ payee, quantity, amount }: PaywallQuote): StandingTerms
 /** What the user is asked to approve. Exactly this is paid. */
 function secondFactorRequest({ userId, sessionId, page, merchantName }: MerchantOrder, quote: MerchantQuote) {
   const { merchant, merchantUrl, payee, quantity, amount } = quote
-  const price = `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`
+  const price = moneyText(amount, quantity)
   const detail = {
     merchant_name: merchant,
     merchant_url: merchantUrl,

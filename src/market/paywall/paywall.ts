@@ -13,7 +13,7 @@ import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
 import { checkUpstreamUrl, queryText } from '../../jobs/upstream/policy.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../money/ledger/movement.js'
 import { payingTwin, primaryTwin, type TwinRow, twinByHostname, twins } from '../../money/twins/twin.js'
 import {
@@ -316,7 +316,7 @@ export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { paye
     ...(merchant_url !== undefined && { merchant_url }),
     ...(url && { service: `${url.origin}${url.pathname}` }),
     payee: payee.hostname,
-    amount: `${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}`,
+    amount: moneyText(amount, quantity),
     dq: quantity.id,
   }
 }

@@ -8,7 +8,7 @@ import { countedDaily } from '../../storage/growth.js'
 import { getOrNotFound, newestFirst, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount, toUnits } from '../ledger/amount.js'
+import { moneyText, toAmount, toUnits } from '../ledger/amount.js'
 import { twins } from '../twins/twin.js'
 
 /** Something that a seller sells. The id is its hash. */
@@ -175,6 +175,6 @@ export function checkQuote(seen: PriceQuote, present: CurrentPrice, fields: Prob
   const isSame =
     (seen.price === undefined || Number(seen.price) === price) && [undefined, quantity.id].includes(seen.dq)
   if (isSame) return
-  const detail = `It now costs ${formatAmount(amount, quantity.decimals)} ${quantity.shortcode}.`
+  const detail = `It now costs ${moneyText(amount, quantity)}.`
   throw problem('price_changed', { detail, fields: { ...fields, price, dq: quantity.id } })
 }

@@ -2,7 +2,7 @@ import { problem } from '../../base/problem.js'
 import { contentHash } from '../../base/secrets.js'
 import type { ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
-import { formatAmount } from '../ledger/amount.js'
+import { moneyText } from '../ledger/amount.js'
 
 /** A unit of value. Its id is the hash of its defining schema. */
 export interface DigitalQuantityRow {
@@ -60,10 +60,9 @@ export async function quantityOf(tx: Reader, hash: string): Promise<DigitalQuant
   return row
 }
 
-/** An amount in text for people: `2.500 USD`. */
+/** An amount in text for people: `2.50 USD`. */
 export async function amountText(tx: Reader, { dq, amount }: { dq: string; amount: string | bigint }): Promise<string> {
-  const { decimals, shortcode } = await quantityOf(tx, dq)
-  return `${formatAmount(amount, decimals)} ${shortcode}`
+  return moneyText(amount, await quantityOf(tx, dq))
 }
 
 /** Reads the digital quantities of rows in one call. By their hashes. */

@@ -32,7 +32,16 @@ export function toAmount(units: bigint | string, decimals: number): number {
   return Number(`${text}e-${decimals}`)
 }
 
-/** An amount as text for people, with every decimal of the digital quantity, such as `0.010`. */
+/** An amount as people read it everywhere, with its unit: `0.25 USD`. */
+export const moneyText = (
+  units: bigint | string,
+  { decimals, shortcode }: { readonly decimals: number; readonly shortcode: string },
+): string => `${trimmed(formatAmount(units, decimals))} ${shortcode}`
+
+/** Removes zeros at the end of an amount, but leaves two decimals if it has two. */
+export const trimmed = (amount: string): string => amount.replace(/(\.\d\d\d*?)0+$/, '$1')
+
+/** An amount as text, with every decimal of the digital quantity, such as `0.010`. */
 export const formatAmount = (units: bigint | string, decimals: number): string => {
   const text = BigInt(units).toString()
   const [sign, digits] = text.startsWith('-') ? ['-', text.slice(1)] : ['', text]

@@ -18,7 +18,7 @@ import {
   unchargedProblem,
 } from '../../money/cards/charge.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../money/ledger/amount.js'
 import { post, releaseSupply, reserveSupply } from '../../money/ledger/movement.js'
 import { type BalanceUnit, ownTwin, showTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { getExisting } from '../../storage/page.js'
@@ -99,7 +99,7 @@ export async function createPendingPayment(
   const { cardAmount } = service.limits
   if (!isWithinCardMost(units, quantity, service.limits))
     throw problem('amount_invalid', {
-      detail: `One charge of a card may be at most ${cardAmount} ${currency}. Use a smaller amount.`,
+      detail: `One charge of a card may be at most ${moneyText(toUnits(cardAmount, decimals), quantity)}. Use a smaller amount.`,
     })
   await beginCardTry(tx, { subjects, at })
   const payment = await recordPayment(tx, {
@@ -116,7 +116,7 @@ export async function createPendingPayment(
     ...{ payee_owner: twin.owner, payee_twin_id: twin.id },
   })
   await reserveSupply(tx, { paymentId: payment.id, dq, issuerTwinId: issuer_twin_id, amount: units, maker })
-  const shown = `${formatAmount(units, decimals)} ${currency}`
+  const shown = moneyText(units, quantity)
   const id = `${purpose}_${randomHex(service.random, 16)}`
   const wanted = { id, payment_method_id: paymentMethodId, on_file: false, amount: String(units), decimals }
   const message = await postCharge(tx, {

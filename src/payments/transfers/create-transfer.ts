@@ -16,7 +16,7 @@ import { Email, z } from '../../http/fields/schema.js'
 import { checkMail } from '../../identity/mail/send-mail.js'
 import { emailOf, provenUserByEmail } from '../../identity/users/user.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toUnits } from '../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../money/ledger/amount.js'
 import { balanceOf, post, spendable } from '../../money/ledger/movement.js'
 import { primaryTwin, type TwinRow, twinNamed, twinNameIn } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -52,7 +52,7 @@ export async function awaitTransferApproval(
 }
 
 const secondFactorOrder = ({ address, amount, quantity, memo }: TransferPlan, { userId, sessionId }: UserSession) => {
-  const value = { amount: formatAmount(amount, quantity.decimals), dq: quantity.shortcode }
+  const value = { amount: moneyText(amount, quantity) }
   return { userId, sessionId, action: 'transfer', detail: { payee: address, ...value, ...(memo !== null && { memo }) } }
 }
 

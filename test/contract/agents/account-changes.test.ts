@@ -35,11 +35,11 @@ contract('applyAccountChange', (start) => {
     const asked = await requestChange(call, agent, change)
     expect(asked.body).toMatchObject({
       kind: 'account_change',
-      summary: 'Change the item “City weather”: name, price, endpoint, active and featured (to 0.500 USD)',
+      summary: 'Change the item “City weather”: name, price, endpoint, active and featured (to 0.50 USD)',
       detail: {
         account: { id: seller.id, name: null },
         item: { id: item.id, name: 'City weather' },
-        new_price: '0.500 USD',
+        new_price: '0.50 USD',
         change,
       },
     })
@@ -50,7 +50,7 @@ contract('applyAccountChange', (start) => {
     expect((await call('GET', path, agent)).body.detail).not.toHaveProperty('now')
     expect((await call('GET', path, { session })).body.detail.now).toEqual({
       name: 'City weather',
-      price: '0.250 USD',
+      price: '0.25 USD',
       dq: item.dq,
       external_endpoint: ENDPOINT,
       featured: false,

@@ -103,9 +103,9 @@ contract('an approval', (start) => {
     const { body } = await requestChange(call, agent, { kind: 'update_item', catalog_item_id: item.id, price: 0.5 })
     const path = `/v4/agent/approvals/${body.approval_id}`
     expect((await call('GET', path, agent)).body.detail).not.toHaveProperty('now')
-    expect((await call('GET', path, { session })).body.detail.now).toMatchObject({ price: '0.250 USD' })
+    expect((await call('GET', path, { session })).body.detail.now).toMatchObject({ price: '0.25 USD' })
     const { approvals } = (await call('GET', '/v4/approvals', { session })).body
-    expect(approvals[0].detail.now).toMatchObject({ price: '0.250 USD' })
+    expect(approvals[0].detail.now).toMatchObject({ price: '0.25 USD' })
   })
 
   it('takes the code of a sign-in for the second factor for less than five minutes', async () => {
@@ -143,7 +143,7 @@ contract('the thresholds of a user', (start) => {
     await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve' } })
     expect(await put({ session }, { [other]: 6, [item.dq]: 0.25 })).toEqual({ [item.dq]: 0.25, [other]: 6 })
     const [{ text }] = (await call('GET', '/_sandbox/outbox?kind=push')).body.messages
-    expect(text).toBe('Without approval: 6 PTS, 0.250 USD')
+    expect(text).toBe('Without approval: 6 PTS, 0.25 USD')
     expect(await secondFactorEvents(call, payer.token)).toHaveLength(2)
     expect(await put({ session }, { [other]: 6, [item.dq]: 0.25 })).toEqual({ [item.dq]: 0.25, [other]: 6 })
     expect(await secondFactorEvents(call, payer.token)).toHaveLength(2)

@@ -31,7 +31,7 @@ async function secondFactorOf(
 
 contract('the second factor of an approval', (start) => {
   it('shows the payee and the amount on the second device, whatever the summary says', async () => {
-    const shop = await newAgentShop(start, { ...sold(), name: 'Tea” from “Tea House” for 0.010 USD' })
+    const shop = await newAgentShop(start, { ...sold(), name: 'Tea” from “Tea House” for 0.01 USD' })
     const { call, agent, payer, item } = shop
     const session = await newSession(call, payer.email)
     const linesFor = (wish: object) => secondFactorOf(call, { agent, session, email: payer.email }, wish)
@@ -39,16 +39,16 @@ contract('the second factor of an approval', (start) => {
     const wished = { catalog_item_id: item.id, ...OSLO }
     expect(await linesFor({ kind: 'purchase', ...wished })).toEqual(
       expect.arrayContaining([
-        `Request: Buy “Tea' from 'Tea House' for 0.010 USD” from “${item.hostname}” for 0.250 USD`,
+        `Request: Buy “Tea' from 'Tea House' for 0.01 USD” from “${item.hostname}” for 0.25 USD`,
         `Payee: ${item.hostname}`,
-        'Amount: 0.250 USD',
+        'Amount: 0.25 USD',
         `Digital quantity: ${dq}`,
         'Arguments: {"city":"Oslo","hours":3}',
       ]),
     )
     const address = `${'a'.repeat(60)}@${'bank-support.'.repeat(5)}thief.example.test`
     expect(await linesFor({ kind: 'transfer', address, amount: 5 })).toEqual(
-      expect.arrayContaining([`Request: Send 5.000 USD to “${address}”`, `Payee: ${address}`, 'Amount: 5.000 USD']),
+      expect.arrayContaining([`Request: Send 5.00 USD to “${address}”`, `Payee: ${address}`, 'Amount: 5.00 USD']),
     )
     const serviceUrl = `${upstream.url}/ok`
     const paywall = { kind: 'paywall', amount: 1, destination: item.hostname, serviceUrl, additionalParams: { n: 1 } }
@@ -64,8 +64,8 @@ contract('the second factor of an approval', (start) => {
     expect(await linesFor({ kind: 'cart', cart_id: cart })).toEqual(
       expect.arrayContaining([
         `Payees: ${item.hostname}`,
-        'Amount: 0.500 USD',
-        `Line 1: 2 at 0.250 USD from ${item.hostname}: Tea” from “Tea House” for 0.010 USD {"city":"Oslo","hours":3}`,
+        'Amount: 0.50 USD',
+        `Line 1: 2 at 0.25 USD from ${item.hostname}: Tea” from “Tea House” for 0.01 USD {"city":"Oslo","hours":3}`,
       ]),
     )
   })
@@ -85,7 +85,7 @@ contract('the second factor of an approval', (start) => {
       ]),
     )
     expect(await linesFor({ kind: 'update_item', catalog_item_id: item.id, price: 0.5, active: false })).toEqual(
-      expect.arrayContaining(['Item: City weather', 'Price: 0.500 USD', 'Active: false']),
+      expect.arrayContaining(['Item: City weather', 'Price: 0.50 USD', 'Active: false']),
     )
   })
 

@@ -63,14 +63,14 @@ contract('the page of an approval', (start) => {
       ...{ kind: 'update_item', catalog_item_id: item.id, description: 'By the minute.', price: 0.5 },
     })
     expect(changed).toContain(
-      'What changes Description Now: The weather of a city, by the hour. Becomes: By the minute. Price Now: 0.250 USD Becomes: 0.500 USD Answer by',
+      'What changes Description Now: The weather of a city, by the hour. Becomes: By the minute. Price Now: 0.25 USD Becomes: 0.50 USD Answer by',
     )
     expect(changed).not.toContain('Catalog item id')
     const created = await shown({
       ...{ kind: 'create_item', ...WEATHER, external_endpoint: 'https://api.example.test/weather' },
     })
     expect(created).toContain('What changes Name City weather Description The weather of a city, by the hour.')
-    expect(created).toContain('Price 0.250 USD')
+    expect(created).toContain('Price 0.25 USD')
     expect(created).not.toContain('Now:')
   })
 })

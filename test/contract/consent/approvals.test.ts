@@ -36,12 +36,12 @@ contract('createApproval', (start) => {
         name: 'City weather',
         seller: item.hostname,
         payee: item.hostname,
-        price: '0.250 USD',
+        price: '0.25 USD',
         amount: 0.25,
         dq: item.dq,
         ...OSLO,
       },
-      summary: `Buy “City weather” from “${item.hostname}” for 0.250 USD`,
+      summary: `Buy “City weather” from “${item.hostname}” for 0.25 USD`,
       url: expect.stringMatching(/\/approvals\/apr_[0-9a-f]{32}$/),
       expires_at: at / 1000 + 900,
       created_at: at / 1000,
@@ -241,8 +241,8 @@ contract('an approval', (start) => {
     const wish = { kind: 'cart', cart_id: cart }
     const asked = await requestApproval(call, agent, wish)
     expect(asked.body).toMatchObject({
-      summary: 'Pay for a cart of 2 purchases: 1.000 USD',
-      detail: { cart_id: cart, total: '1.000 USD', lines: [{ line: 1, quantity: 2, amount: 0.5, ...OSLO }] },
+      summary: 'Pay for a cart of 2 purchases: 1.00 USD',
+      detail: { cart_id: cart, total: '1.00 USD', lines: [{ line: 1, quantity: 2, amount: 0.5, ...OSLO }] },
     })
     const pay = (approval_id: string) => call('POST', `/v4/carts/${cart}/pay`, { ...agent, body: { approval_id } })
     expectProblem(await pay(asked.body.approval_id), 403, 'approval_not_given')
@@ -370,7 +370,7 @@ contract('updateAgentSettings', (start) => {
     expect((await put(0.5)).body).toEqual({ approval_threshold: { [item.dq]: 0.5 } })
     const answer = put(2)
     const waiting = async () => (await call('GET', `/_sandbox/devices/${payer.id}`)).body.requests
-    await expect.poll(waiting).toMatchObject([{ detail: { without_approval: '2.000 USD' } }])
+    await expect.poll(waiting).toMatchObject([{ detail: { without_approval: '2.00 USD' } }])
     await advance(call, '2m')
     expectProblem(await answer, 408, 'approval_timeout')
     await advance(call, '15m')

@@ -40,7 +40,7 @@ contract('createDelegate by a session', (start) => {
     ])
     const push = (await call('GET', `/_sandbox/outbox?to=${encodeURIComponent(payer.email)}&kind=push`)).body
       .messages[0]
-    for (const text of [seller.clientId, '2.500', 'a day', persona.name, holder.hostname])
+    for (const text of [seller.clientId, '2.50 USD', 'a day', persona.name, holder.hostname])
       expect(push.text).toContain(text)
   })
 

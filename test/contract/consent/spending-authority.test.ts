@@ -162,7 +162,7 @@ contract('createPayment, by a spending authority', (start) => {
     const token = await tokenFor(call, spender.clientId, spender.clientSecret)
     const refused = await spend(delegate, { token })
     expectProblem(refused, 403, 'delegate_refused')
-    expect(detailOf(refused)).toBe('The spending authority has 0.1 USD left.')
+    expect(detailOf(refused)).toBe('The spending authority has 0.10 USD left.')
     expect((await state()).rows.delegate_spendings).toHaveLength(1)
   })
 
@@ -181,7 +181,7 @@ contract('createPayment, by a spending authority', (start) => {
       expect((await spendAt(until - 1)).status).toBe(202)
       const refused = await spendAt(until - 1)
       expectProblem(refused, 403, 'delegate_refused')
-      expect(detailOf(refused)).toBe(`The spending authority has 0 USD left for this ${period}.`)
+      expect(detailOf(refused)).toBe(`The spending authority has 0.00 USD left for this ${period}.`)
       expect((await spendAt(until)).status).toBe(202)
       expect((await spendAt(until)).status).toBe(202)
       expectProblem(await spendAt(until), 403, 'delegate_refused')

@@ -78,7 +78,7 @@ contract('createMerchantPayment', (start) => {
     })
     // The caller's words are quoted, and no link.
     expect(shown.metadata.the_caller_says).toBe("“Your bank' (link removed)”")
-    expect(shown.metadata.later_payments).toContain('2.000 USD')
+    expect(shown.metadata.later_payments).toContain('2.00 USD')
   })
 
   it('finds the payee by hostname, address, URL of the twin, or endpoint of an item, else 404', async () => {
@@ -382,7 +382,7 @@ contract('a standing approval', (start) => {
       call('PUT', PATH, { token: payer.token, body: { authorizationId, approved: true } })
     expectProblem(await put(id), 400, 'authorization_expired')
     // The session's own request in the words of a payment.
-    const detail = { payee: order.destinationUrl, amount: '2.000 USD', dq: order.paymentTypeHash }
+    const detail = { payee: order.destinationUrl, amount: '2.00 USD', dq: order.paymentTypeHash }
     const own = await call('POST', '/v4/authentication-requests', { session, body: { action: 'paywall', detail } })
     expect((await put(own.body.id)).status).toBe(200)
     await setPhone(call, payer, 'reject')

@@ -26,7 +26,7 @@ contract('callPaywall by a session', (start) => {
     expect(await settledBalances(call, market)).toEqual([9.5, 0.5])
     const [asked] = (await call('GET', '/v4/paywall/authorizations', { token: market.payer.token })).body.authorizations
     expect(asked).toMatchObject({ status: 'approved', merchant_url: ORIGIN, merchant_name: market.shop })
-    expect(asked.metadata).toMatchObject({ payee: market.shop, amount: expect.stringMatching(/^0\.500 /) })
+    expect(asked.metadata).toMatchObject({ payee: market.shop, amount: expect.stringMatching(/^0\.50 /) })
   })
 
   it('is refused if the user rejects, and moves nothing', async () => {

@@ -29,7 +29,7 @@ contract('openInvitation', (start) => {
     expect(page.status).toBe(200)
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const text = textOf(page)
-    expect(text).toContain(`For ${INVITED} 2.500 USD for you From sender@example.test ${payer.hostname}`)
+    expect(text).toContain(`For ${INVITED} 2.50 USD for you From sender@example.test ${payer.hostname}`)
     expect(text).toContain('Their message &lt;b>2&lt;/b> “for” you')
     expect(text).toContain('You can claim it until 2031-05-31 12:00 UTC.')
     expect(text).toContain('Continue')
@@ -72,7 +72,7 @@ contract('answerInvitation', (start) => {
     expect(signedIn).not.toBe(session)
     expect((await call('GET', '/v4/session', { session: signedIn })).body.user.email).toBe(INVITED)
     const done = await open(call, path, { session: signedIn })
-    expect([done.status, textOf(done)]).toEqual([200, expect.stringContaining('BALANCE 2.500 USD')])
+    expect([done.status, textOf(done)]).toEqual([200, expect.stringContaining('BALANCE 2.50 USD')])
     const { transfers } = (await call('GET', '/v4/transfers', { session: signedIn })).body
     expect(transfers).toMatchObject([{ id, status: 'completed' }])
   })

@@ -34,8 +34,8 @@ contract('createTransfer to an email that no user has proven', (start) => {
     expect(await walletOf(call, payer)).toBe(7.5)
     expect((await expectSoundLedger(call)).digital_quantities[0]).toMatchObject({ balances: 7.5, held: 2.5 })
     const { subject, text, links } = await lastMail(call)
-    expect(subject).toBe('sender@example.test sends you 2.500 USD')
-    expect(text).toContain(`sender@example.test sends you 2.500 USD from the wallet ${payer.hostname}.`)
+    expect(subject).toBe('sender@example.test sends you 2.50 USD')
+    expect(text).toContain(`sender@example.test sends you 2.50 USD from the wallet ${payer.hostname}.`)
     expect(text).toContain('You can claim it here until 2031-05-31 12:00 UTC:')
     expect(text).toContain('\n\nTheir message:\n> See you\n\n')
     expect(links).toEqual([expect.stringMatching(/\/transfers\/[\w-]{43}$/)])
@@ -54,10 +54,10 @@ contract('createTransfer to an email that no user has proven', (start) => {
       await inviteByMail(call, seller, { amount: 0.1 })
       return (await lastMail(call)).subject
     }
-    expect(await subjectFor('The Daily Farthing')).toBe('“The Daily Farthing” sends you 0.100 USD')
-    expect(await subjectFor('Ada” Pay “Bob')).toBe("“Ada' Pay 'Bob” sends you 0.100 USD")
-    expect(await subjectFor('x'.repeat(200))).toBe(`“${'x'.repeat(80)}” sends you 0.100 USD`)
-    expect(await subjectFor(null)).toBe(`${hostname} sends you 0.100 USD`)
+    expect(await subjectFor('The Daily Farthing')).toBe('“The Daily Farthing” sends you 0.10 USD')
+    expect(await subjectFor('Ada” Pay “Bob')).toBe("“Ada' Pay 'Bob” sends you 0.10 USD")
+    expect(await subjectFor('x'.repeat(200))).toBe(`“${'x'.repeat(80)}” sends you 0.10 USD`)
+    expect(await subjectFor(null)).toBe(`${hostname} sends you 0.10 USD`)
   })
 })
 
@@ -185,8 +185,8 @@ contract('an invitation', (start) => {
     expect(typesOf(events)).toEqual(['transfer.invited', 'transfer.expired'])
     expect([events[1].actor, events[1].created_at]).toEqual(['service', (at + 30 * DAY) / 1000])
     const mail = await lastMail(call, payer.email)
-    expect(mail.subject).toBe('2.500 USD came back to you')
-    expect(mail.text).toBe(`${INVITED} did not claim 2.500 USD in time. It is back in your wallet.`)
+    expect(mail.subject).toBe('2.50 USD came back to you')
+    expect(mail.text).toBe(`${INVITED} did not claim 2.50 USD in time. It is back in your wallet.`)
     await expectSoundLedger(call)
   })
 
@@ -200,7 +200,7 @@ contract('an invitation', (start) => {
     await inviteByMail(call, owner)
     await setClock(call, at + 30 * DAY)
     expect(await walletOf(call, await again(call, owner))).toBe(4)
-    expect((await lastMail(call, 'owner@example.test')).subject).toBe('2.500 USD came back to you')
+    expect((await lastMail(call, 'owner@example.test')).subject).toBe('2.50 USD came back to you')
   })
 
   it('is claimed by a sign-up with the email, together with all others', async () => {

@@ -102,7 +102,7 @@ contract('createTopup', (start) => {
         id: expect.any(Number),
         kind: 'card',
         to: payer.email,
-        subject: 'Charge 10000.000 USD',
+        subject: 'Charge 10000.00 USD',
         text: expect.stringContaining('pm_card_visa'),
         status: 'sent',
         codes: [],
@@ -215,7 +215,7 @@ contract('createTopup', (start) => {
       [1.005, 'whole cents'],
       [0.0001, 'at most 3 decimals'],
       [1e300, 'at most'],
-      [10_000.01, 'may be at most 10000 USD'],
+      [10_000.01, 'may be at most 10000.00 USD'],
     ] as const) {
       const refused = await topUp(call, payer, { amount })
       expectProblem(refused, 400, 'amount_invalid')

@@ -33,7 +33,7 @@ contract("a session's transfer", (start) => {
     expect(await walletOf(call, payee)).toBe(2.5)
     const { messages } = (await call('GET', `/_sandbox/outbox?kind=push`)).body
     expect(messages).toHaveLength(1)
-    expect(messages[0].text).toBe(`Payee: ${payee.hostname}\nAmount: 2.500\nDigital quantity: USD\nMemo: For lunch`)
+    expect(messages[0].text).toBe(`Payee: ${payee.hostname}\nAmount: 2.50 USD\nMemo: For lunch`)
     expect(messages[0].data.action).toBe('transfer')
     expect(await requestsOf(call, payer.token)).toEqual(['requested', 'approved'])
     await expectSoundLedger(call)
@@ -45,7 +45,7 @@ contract("a session's transfer", (start) => {
     expect([sent.status, sent.body.status, sent.body.memo]).toEqual([201, 'invited', null])
     expect((await lastMail(call)).text).not.toContain('message')
     const [{ text }] = (await call('GET', `/_sandbox/outbox?kind=push`)).body.messages
-    expect(text).toBe(`Payee: ${INVITED}\nAmount: 2.500\nDigital quantity: USD`)
+    expect(text).toBe(`Payee: ${INVITED}\nAmount: 2.50 USD`)
   })
 
   it('is 403 if the user rejects it, and moves nothing', async () => {

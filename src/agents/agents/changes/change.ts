@@ -2,7 +2,6 @@ import { problem } from '../../../base/problem.js'
 import { required } from '../../../base/required.js'
 import { quoted } from '../../../base/text/quotation.js'
 import type { Agent, ApprovalTerms } from '../../../consent/approvals/approval.js'
-import { approvalAmountText } from '../../../consent/approvals/price-detail.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { checkNoCardData } from '../../../http/fields/card-data.js'
 import { fieldProblem, fieldRefused } from '../../../http/fields/field.js'
@@ -16,7 +15,7 @@ import {
   firstQuantity,
   quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
-import { toUnits } from '../../../money/ledger/amount.js'
+import { moneyText, toUnits } from '../../../money/ledger/amount.js'
 import { createTwin, nameTwin, ownTwin, readTwin, TWIN_NAME, twinName } from '../../../money/twins/twin.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { Transaction } from '../../../storage/transaction.js'
@@ -94,7 +93,7 @@ export function listed(fields: readonly string[]): string {
 
 /** Writes a price for people: a string is in smallest units, a number in the digital quantity. Throws `amount_invalid`. */
 export const priceWords = (quantity: DigitalQuantityRow, price: string | number): string =>
-  approvalAmountText(quantity, typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals))
+  moneyText(typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals), quantity)
 
 const { business_name: _, ...addressFields } = profileFields
 const emptyChange = () => fieldRefused('change', 'needs at least one field to change')

@@ -1,7 +1,8 @@
+import { moneyText } from '../../../money/ledger/amount.js'
 import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import { pageOrigin, sendMessage } from './parent.client.js'
-import { trimmed } from './price.js'
+import { moneyOf } from './price.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
 import { isKnown, signInFlow } from './sign-in.client.js'
 
@@ -64,7 +65,7 @@ const pay = (): Promise<string> =>
     const { amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
     const session = await pageSession()
     sendMessage('_TQMSuccess', { hostname, nonce, timestamp, ...(session !== undefined && { session: { session } }) })
-    return amount === 0 ? 'Signed in.' : `Paid ${trimmed(decimal(amount))} ${offer.shortcode}.`
+    return amount === 0 ? 'Signed in.' : `Paid ${moneyOf(amount, quantity())}.`
   })
 
 /** Creates a session for the page. Returns undefined on failure, because the payment counts without it. */
@@ -82,20 +83,11 @@ async function pageSession(): Promise<string | undefined> {
 async function showBalance(): Promise<void> {
   let first: { hostname: string; balances: Record<string, number> } = { hostname: '', balances: {} }
   for await (const twin of ownTwins()) first = twin
-  byId('balance').textContent = `BALANCE ${trimmed(balanceText(first.balances[offer.dq] ?? 0))} ${offer.shortcode}`
+  const balance = first.balances[offer.dq] ?? 0
+  const shown = offer.balances === 'smallest' ? moneyText(String(balance), quantity()) : moneyOf(balance, quantity())
+  byId('balance').textContent = `BALANCE ${shown}`
   const payer = document.getElementById('hostname')
   if (payer) payer.textContent = first.hostname
 }
 
-function balanceText(balance: number): string {
-  if (offer.balances !== 'smallest') return decimal(balance)
-  const places = Number(offer.decimals)
-  const digits = String(balance).padStart(places + 1, '0')
-  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
-}
-
-function decimal(amount: number): string {
-  const places = Number(offer.decimals)
-  const [whole = '0', fraction = ''] = (amount < 1e-6 ? amount.toFixed(places) : String(amount)).split('.')
-  return places === 0 ? whole : `${whole}.${fraction.padEnd(places, '0')}`
-}
+const quantity = () => ({ decimals: Number(offer.decimals), shortcode: offer.shortcode })

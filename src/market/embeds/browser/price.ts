@@ -1,4 +1,8 @@
-import { formatAmount } from '../../../money/ledger/amount.js'
+import { formatAmount, moneyText, trimmed } from '../../../money/ledger/amount.js'
+
+/** An amount in a digital quantity, as pages read it, with its unit. */
+export const moneyOf = (amount: number, quantity: { readonly decimals: number; readonly shortcode: string }): string =>
+  moneyText(amount.toFixed(quantity.decimals).replace('.', ''), quantity)
 
 /** Formats the price on a closed button, with `points` decimals if the page requests that, rounded half up. */
 export function formatPrice(units: string, decimals: number, points?: number): string {
@@ -9,9 +13,6 @@ export function formatPrice(units: string, decimals: number, points?: number): s
   if (rounded === 0n && units !== '0') return exact
   return formatAmount(rounded, points)
 }
-
-/** Removes zeros at the end of an amount, but leaves two decimals if it has two. */
-export const trimmed = (amount: string): string => amount.replace(/(\.\d\d\d*?)0+$/, '$1')
 
 function roundedUnits(units: bigint, dropped: number): bigint {
   if (dropped <= 0) return units * 10n ** BigInt(-dropped)

@@ -2,15 +2,15 @@ import { accountIdOf, userIdOf } from '../../../base/owner.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { users } from '../../../identity/users/user.js'
 import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
-import { formatAmount, toAmount } from '../../../money/ledger/amount.js'
+import { moneyText, toAmount } from '../../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../../money/ledger/movement.js'
 import type { TwinRow } from '../../../money/twins/twin.js'
 import type { Reader } from '../../../storage/storage.js'
 
-/** An amount with its unit, for sentences: `0.250 USD`. */
+/** An amount with its unit, for sentences: `0.25 USD`. */
 export async function money(tx: Reader, dq: string, units: bigint | string): Promise<string> {
   const quantity = await tx.get(digitalQuantities, dq)
-  return quantity ? `${formatAmount(units, quantity.decimals)} ${quantity.shortcode}` : `${units} smallest units`
+  return quantity ? moneyText(units, quantity) : `${units} smallest units`
 }
 
 /** An amount as the interface shows it: a number in the digital quantity. */

@@ -53,7 +53,7 @@ contract('completeCheckout, by card', (start) => {
     expect(paid.body).toMatchObject({ status: 'paid', receipt: { amount: 2, status: 'paid', name: 'A story' } })
     expect(JSON.parse(paid.body.receipt.response.body)).toEqual({ story: 'The whole story.' })
     expect(await cardMessages(call, 'card')).toMatchObject([
-      { to: 'ada@example.test', subject: 'Charge 2.000 USD', text: expect.stringContaining('STORY'), status: 'sent' },
+      { to: 'ada@example.test', subject: 'Charge 2.00 USD', text: expect.stringContaining('STORY'), status: 'sent' },
     ])
     // What is issued is what was charged; the seller has all of it.
     expect(await settled(call, shop)).toEqual({ seller: 2, payer: 10, issued: 12 })
@@ -205,7 +205,7 @@ contract('completeCheckout, by card', (start) => {
     expectProblem(await withCard(call, link, reader), 410, 'checkout_expired')
     await expect
       .poll(async () => cardMessages(call, 'refund'))
-      .toMatchObject([{ to: 'ada@example.test', subject: 'Refund 2.000 USD', status: 'sent', codes: [] }])
+      .toMatchObject([{ to: 'ada@example.test', subject: 'Refund 2.00 USD', status: 'sent', codes: [] }])
     const seller = await again(call, shop.seller)
     expect(await settled(call, { ...shop, seller, payer: await again(call, shop.payer) })).toEqual({
       seller: 0,

@@ -86,7 +86,7 @@ contract('openCheckout', (start) => {
     const page = await open(call, link)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(textOf(page)).toContain(
-      'Sold by The Daily Farthing Birds &amp; &lt;b>bees&lt;/b> Told “once”. 2.000 USD On your receipt STORY topic birds',
+      'Sold by The Daily Farthing Birds &amp; &lt;b>bees&lt;/b> Told “once”. 2.00 USD On your receipt STORY topic birds',
     )
     expect(page.text).toContain('value="ada@example.test"')
     expect(buttonsIn(page)).toEqual(['Continue', 'Cancel'])
@@ -113,10 +113,10 @@ contract('openCheckout', (start) => {
     const { call, link, payer, shop } = await prepared(start)
     const page = await open(call, link, payer)
     expect(textOf(page)).toContain(`Signed in as ${shop.payer.email}`)
-    expect(textOf(page)).toContain('BALANCE 10.000 USD')
+    expect(textOf(page)).toContain('BALANCE 10.00 USD')
     expect(buttonsIn(page)).toEqual(['Pay', 'Cancel'])
     const poor = await open(call, link, { session: await newSession(call, 'poor@example.test') })
-    expect(textOf(poor)).toContain('BALANCE 0.000 USD Your wallet does not have enough for this yet.')
+    expect(textOf(poor)).toContain('BALANCE 0.00 USD Your wallet does not have enough for this yet.')
     expect(buttonsIn(await open(call, link, payer, 'email'))).toEqual(['Continue', 'Cancel'])
   })
 
@@ -140,7 +140,7 @@ contract('openCheckout', (start) => {
   it('offers no card for amounts that cards cannot pay', async () => {
     const { call, link, payer } = await prepared(start, { sold: { price: 0.499 } })
     for (const step of ['', 'card']) {
-      expect(textOf(await open(call, link, payer, step))).toContain('BALANCE 10.000 USD')
+      expect(textOf(await open(call, link, payer, step))).toContain('BALANCE 10.00 USD')
       expect(textOf(await open(call, link, {}, step))).not.toMatch(/card/)
     }
   })
@@ -154,7 +154,7 @@ contract('openCheckout', (start) => {
     await changeItem(call, shop, { price: 3 })
     const other = await open(call, changed)
     expect([other.status, buttonsIn(other)]).toEqual([200, ['Cancel']])
-    expect(alertIn(other)).toContain('The price is now 3.000 USD, but this link is for 2.000 USD. Ask for a new link.')
+    expect(alertIn(other)).toContain('The price is now 3.00 USD, but this link is for 2.00 USD. Ask for a new link.')
     const paid = await open(call, link, await guest(call))
     expect([paid.status, alertIn(paid)]).toEqual([409, expect.stringContaining('This is already paid. The payer')])
     expect(paid.text).not.toContain('The whole story.')
@@ -194,12 +194,12 @@ contract('answerCheckout', (start) => {
     expect([verified.status, verified.headers.get('location')]).toEqual([303, link.url])
     const signedIn = { session: verified.headers.get('x-session-id') as string }
     expect(signedIn.session).not.toBe(session)
-    expect(textOf(await open(call, link, signedIn))).toContain('BALANCE 10.000 USD')
+    expect(textOf(await open(call, link, signedIn))).toContain('BALANCE 10.00 USD')
     const paid = await press(call, link, signedIn, { answer: 'pay' })
     expect([paid.status, paid.headers.get('location')]).toEqual([303, link.url])
     const receipt = await open(call, link, signedIn)
     const text = textOf(receipt)
-    expect(text).toContain('Paid 2.000 USD Transaction')
+    expect(text).toContain('Paid 2.00 USD Transaction')
     expect(text).toContain('The whole story.')
     expect(text).toContain('Go on to shop.example.test')
     expect(receipt.text).toContain(`href="${DONE}"`)
@@ -262,7 +262,7 @@ contract('answerCheckout', (start) => {
       502,
       expect.stringContaining('your card is not charged a second time'),
     ])
-    expect(textOf(charged)).toContain('Your card was already charged 2.000 USD')
+    expect(textOf(charged)).toContain('Your card was already charged 2.00 USD')
     expect(charged.text).not.toContain('pm_card_visa')
     await deliverBy('ok')
     expect((await press(call, link, reader, { answer: 'card', payment_method_id: 'charged' })).status).toBe(303)

@@ -261,7 +261,7 @@ contract('completeCheckout, from a wallet', (start) => {
       await changeItem(call, shop, { price })
       const refused = await complete(call, link, shop.payer)
       expectProblem(refused, 409, 'price_changed')
-      expect(refused.body.error).toContain('this link is for 2.000 USD')
+      expect(refused.body.error).toContain('this link is for 2.00 USD')
       expect(await statusOf(call, link)).toBe('unpaid')
     }
     await changeItem(call, shop, { price: 2 })

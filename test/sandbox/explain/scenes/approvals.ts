@@ -35,8 +35,8 @@ export const approvalScenes = {
       const { ask, reader, item } = shop
       return {
         request: ask('POST', `/v4/catalog/items/${item.id}/purchases`, { ...agent, body: ROME }),
-        facts: { user: reader.id, amount: '0.250 USD', threshold: null, approval_id: expect.stringMatching(/^ap/) },
-        says: ['asked for 0.250 USD', reader.email, 'had set no threshold', 'waits for the user'],
+        facts: { user: reader.id, amount: '0.25 USD', threshold: null, approval_id: expect.stringMatching(/^ap/) },
+        says: ['asked for 0.25 USD', reader.email, 'had set no threshold', 'waits for the user'],
       }
     },
   },

@@ -84,8 +84,8 @@ export const cardScenes = {
           answer,
           sent: { token: shop.reader.token, body: { payment_method_id: VISA } },
         })),
-        facts: { price: '0.250 USD', least: 0.5 },
-        says: ['The price is 0.250 USD', 'at least 0.50'],
+        facts: { price: '0.25 USD', least: 0.5 },
+        says: ['The price is 0.25 USD', 'at least 0.50'],
         fill: { path: () => link.token },
       }
     },

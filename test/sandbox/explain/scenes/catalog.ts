@@ -105,7 +105,7 @@ export const catalogScenes = {
           ...{ item: item.id, endpoint: 'https://api.example.test/weather' },
           payment: { id: expect.any(Number), status: 'reversed', amount: 0.25 },
         },
-        says: ['GET https://api.example.test/weather', '0.250 USD is `reversed`', 'answered 503'],
+        says: ['GET https://api.example.test/weather', '0.25 USD is `reversed`', 'answered 503'],
         meanwhile: () => {
           upstream.fetch = fetch
         },

@@ -55,7 +55,7 @@ export const checkoutScenes = {
       return {
         request: ask('POST', path, { token: other.token, body: {} }),
         facts: { checkout: link.id, checkout_status: 'paid', payer: `user:${reader.id}`, receipt: expect.any(Number) },
-        says: [`Checkout ${link.id}`, '0.250 USD', `user:${reader.id} paid it`],
+        says: [`Checkout ${link.id}`, '0.25 USD', `user:${reader.id} paid it`],
       }
     },
   },
@@ -94,7 +94,7 @@ export const checkoutScenes = {
       return {
         request: shop.ask('POST', path, { ...user, body: { payment_method_id: 'pm_card_visa' } }),
         facts: { checkout: link.id, checkout_status: 'paying', retry_after: 5 },
-        says: [`Checkout ${link.id}`, '2.000 USD', 'has not said how its charge ended'],
+        says: [`Checkout ${link.id}`, '2.00 USD', 'has not said how its charge ended'],
         meanwhile: () => open(),
         fill: { path: () => link.token },
       }
@@ -109,7 +109,7 @@ export const checkoutScenes = {
       return {
         request: shop.ask('POST', path, sent),
         facts: { refund_status: expect.any(String), amount: 2 },
-        says: [`The refund ${ofGuest.id} of 2.000 USD`, 'GET /v4/checkout/refunds'],
+        says: [`The refund ${ofGuest.id} of 2.00 USD`, 'GET /v4/checkout/refunds'],
         fix: 'none',
       }
     },
@@ -123,7 +123,7 @@ export const checkoutScenes = {
           body: { outcome: 'wallet' },
         }),
         facts: { refund_status: 'unrefunded', payer: 'A guest', sent: 'wallet', amount: 2 },
-        says: [`The refund ${ofGuest.id} of 2.000 USD`, 'A guest', '"wallet"', 'too long ago'],
+        says: [`The refund ${ofGuest.id} of 2.00 USD`, 'A guest', '"wallet"', 'too long ago'],
       }
     },
   },

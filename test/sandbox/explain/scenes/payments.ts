@@ -21,7 +21,7 @@ export const paymentScenes = {
       return {
         request: shop.ask('POST', payFor(shop), { token, body: {} }),
         facts: { payer: { hostname, balance: 0.1, held: 0, spendable: 0.1 }, cost: 0.25, missing: 0.15, dq: shop.dq },
-        says: [hostname, 'could spend 0.1', '0.250 USD', '0.150 USD is missing'],
+        says: [hostname, 'could spend 0.1', '0.25 USD', '0.15 USD is missing'],
       }
     },
   },
@@ -59,7 +59,7 @@ export const paymentScenes = {
     provoke: (shop) => ({
       request: shop.ask('POST', payFor(shop), { token: shop.reader.token, body: { cost: 0.2 } }),
       facts: { seen: 0.2, price: 0.25, hash: shop.article.hash },
-      says: ['The payer saw 0.2', 'NEWS.ARTICLE costs 0.250 USD'],
+      says: ['The payer saw 0.2', 'NEWS.ARTICLE costs 0.25 USD'],
     }),
   },
   payback_only: {
@@ -70,7 +70,7 @@ export const paymentScenes = {
       return {
         request: ask('POST', payFor(shop), { token: reader.token, body: {} }),
         facts: { hash: article.hash, payback: true, seller: `account:${seller.id}` },
-        says: ['NEWS.ARTICLE pays its readers 0.250 USD'],
+        says: ['NEWS.ARTICLE pays its readers 0.25 USD'],
       }
     },
   },
@@ -121,7 +121,7 @@ export const paymentScenes = {
           ...{ persona, issue, owner: `user:${reader.id}`, limit: 0.3, spent: 0.25, left: 0.05, cost: 0.25 },
           period: 'day',
         },
-        says: ['spend 0.300 USD each day', '0.250 USD had been spent', 'NEWS.ARTICLE costs 0.250 USD'],
+        says: ['spend 0.30 USD each day', '0.25 USD had been spent', 'NEWS.ARTICLE costs 0.25 USD'],
       }
     },
   },

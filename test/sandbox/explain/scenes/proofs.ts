@@ -81,7 +81,7 @@ export const proofScenes = {
       return {
         request: ask('POST', `/v4/transfers/${id}/claim`, { token: reader.token }),
         facts: { transfer: id, address: FRIEND, sender: `user:${reader.id}`, status: 'invited' },
-        says: [`Transfer ${id} of 2.500 USD`, `to ${FRIEND}`, `user:${reader.id} sent it`, 'claims the transfer'],
+        says: [`Transfer ${id} of 2.50 USD`, `to ${FRIEND}`, `user:${reader.id} sent it`, 'claims the transfer'],
       }
     },
   },
@@ -92,7 +92,7 @@ export const proofScenes = {
       return {
         request: ask('POST', `/v4/transfers/${id}/claim`, { session }),
         facts: { transfer: id, status: 'cancelled', address: FRIEND, sender: `user:${reader.id}` },
-        says: [`Transfer ${id} of 2.500 USD`, `to ${FRIEND} was \`cancelled\``],
+        says: [`Transfer ${id} of 2.50 USD`, `to ${FRIEND} was \`cancelled\``],
       }
     },
   },
@@ -117,7 +117,7 @@ export const proofScenes = {
       return {
         request: ask('POST', `/v4/transfers/${id}/claim`, { session: body.session_id }),
         facts: { transfer: id, status: 'expired', address: FRIEND, sender: `user:${reader.id}` },
-        says: [`Transfer ${id} of 2.500 USD`, reader.email, 'was `expired`'],
+        says: [`Transfer ${id} of 2.50 USD`, reader.email, 'was `expired`'],
       }
     },
   },
@@ -125,7 +125,7 @@ export const proofScenes = {
     provoke: ({ ask, reader }) => ({
       request: ask('POST', `/_sandbox/twins/${reader.hostname}/binder`, { raw: binderCsv([]), headers: CSV }),
       facts: { hostname: reader.hostname, owner: `user:${reader.id}`, balances: [{ amount: 10 }] },
-      says: [reader.hostname, '10.000 USD'],
+      says: [reader.hostname, '10.00 USD'],
     }),
   },
 } satisfies Scenes

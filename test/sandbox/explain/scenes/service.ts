@@ -65,7 +65,7 @@ export const serviceScenes = {
         says: [
           `The fault ${id} of the sandbox changed this answer`,
           'It happened:',
-          'moved 0.250 USD',
+          'moved 0.25 USD',
           'Repeat it with the same Idempotency-Key',
         ],
       }
