@@ -26,6 +26,8 @@ export interface RunningSandbox {
   readonly isGuarded: boolean
   /** Whether the stored state lacks accounts or users of the seed: it began with another one. */
   readonly isOfOtherSeed: boolean
+  /** The service itself, which this process calls without a token. */
+  readonly service: Pick<Service, 'fetch' | 'sandbox'>
   /** The requests as they end, until it closes. Empty without a journal. */
   requests(): AsyncIterable<Entry>
   /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`, `StorageUnavailable`. */
@@ -62,6 +64,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
     controlToken,
     isGuarded,
     isOfOtherSeed: isOfOtherSeed(seed, credentials),
+    service,
     requests: () => (settings.journalEntries === 0 ? noEntries() : service.sandbox.requests.follow()),
     async close() {
       // What the service waits for may not keep the process alive.
