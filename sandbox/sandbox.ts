@@ -55,7 +55,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   const { baseUrl: url } = service
   const isGuarded = !isOnlyLocal({ baseUrl: url, sandbox: { controlToken, allowOrigins, allowHosts } })
   const address = reachableUrl(served.url)
-  const removeRunFile = isGuarded ? await writeRunFile({ url, address, controlToken }, process.env) : undefined
+  const removeRunFile = await writeRunFile({ url, address, controlToken, directory: process.cwd() }, process.env)
   // Closing ends it.
   if (data !== undefined || database !== undefined) auditOpened(service, warn).catch(() => {})
   return {
@@ -71,7 +71,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
       const staying = setInterval(() => {}, 60_000)
       const began = performance.now()
       try {
-        await removeRunFile?.()
+        await removeRunFile()
         await served.close()
         if (exportOnExit !== undefined) await writeState(exportOnExit, storage)
       } finally {

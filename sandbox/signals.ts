@@ -65,6 +65,7 @@ interface RunningProcess {
   readonly group: number
   /** The process group that its terminal listens to. */
   readonly foreground: number
+  readonly began?: number
   readonly hasEnded: boolean
 }
 
@@ -87,9 +88,11 @@ function processOf(pid: number): RunningProcess | undefined {
 function fromProc(pid: number): RunningProcess {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const end = stat.lastIndexOf(')')
-  const [state, parent, group, , , foreground] = stat.slice(end + 2).split(' ')
+  const fields = stat.slice(end + 2).split(' ')
+  const [state, parent, group, , , foreground] = fields
   const name = stat.slice(stat.indexOf('(') + 1, end)
-  const numbers = { parent: Number(parent), group: Number(group), foreground: Number(foreground) }
+  const began = Number(fields[19])
+  const numbers = { parent: Number(parent), group: Number(group), foreground: Number(foreground), began }
   return { name, ...numbers, hasEnded: state === 'Z' || state === 'X' }
 }
 
@@ -98,6 +101,11 @@ function fromPs(pid: number): RunningProcess {
   const [parent, group, foreground, state = '', name = ''] = shown.trim().split(/\s+/)
   const numbers = { parent: Number(parent), group: Number(group), foreground: Number(foreground) }
   return { name: posix.basename(name), ...numbers, hasEnded: state.startsWith('Z') }
+}
+
+/** When a process began, in the ticks of its system. Undefined where only a slow command tells, or for none. */
+export function processBegan(pid: number): number | undefined {
+  return process.platform === 'linux' ? processOf(pid)?.began : undefined
 }
 
 function isAlive(pid: number): boolean {
