@@ -116,7 +116,7 @@ function addExec(root: Command): void {
 function addInit(root: Command): void {
   const init = root
     .command('init')
-    .description('write farthing.config.json, or the files of a recipe; never overwrite a file')
+    .description('write farthing.config.json and a seed of your own, or the files of a recipe; never overwrite a file')
   for (const [flag, { help }] of Object.entries(recipes)) init.option(flag, help)
   init.action(async (flags: Flags) => {
     const [asked, another] = init.options.filter((option) => flags[option.attributeName()])

@@ -30,7 +30,7 @@ test('--version and --help list the version and the commands', async () => {
 test('init writes a config file that start accepts, and never overwrites one', async () => {
   expect(await run(['init'])).toMatchObject({ code: 0, stderr: '' })
   const written = await readFile(inDirectory('farthing.config.json'), 'utf8')
-  expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'demo' })
+  expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'farthing.seed.yaml' })
   await (await start()).stop()
   const again = await run(['init'])
   expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* already exists; .*\n$/) })
