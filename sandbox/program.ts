@@ -216,9 +216,12 @@ function addJournalCommands(root: Command): void {
       await requests(id, flags, outside(), flags.follow ? await untilStopped() : new AbortController().signal)
     })
   withSandbox(root.command('explain'))
-    .summary('say why a running sandbox answered a request as it did')
-    .description('Say why a running sandbox answered a request as it did, and print the call that fixes a refusal.')
-    .argument('[id]', 'an X-Request-ID, last or last-error', 'last-error')
+    .summary('say why a running sandbox answered a request as it did, or what an error code means')
+    .description(
+      'Say why a running sandbox answered a request as it did, and print the call that fixes a refusal. With an error code, ' +
+        'such as nonce_used, say what it means. That needs no sandbox.',
+    )
+    .argument('[id]', 'an X-Request-ID, last, last-error or an error code', 'last-error')
     .option('--json', 'print the explanation as one line of JSON')
     .action(async (id: string, flags: ExplainFlags) =>
       (await import('./commands/journal.js')).explain(id, flags, outside()),

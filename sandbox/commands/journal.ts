@@ -1,5 +1,7 @@
 import { refuseRedirect } from '../../adapters/client/request.js'
 import { withoutUndefined } from '../../src/base/json.js'
+import { isProblemCode, type ProblemCode, problemSentence, problemStatus } from '../../src/base/problem.js'
+import { errorText } from '../../src/http/error-pages/error-texts.js'
 import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
@@ -135,6 +137,25 @@ async function followEntries(
   }
 }
 
+/** Prints what an error code means, its causes and what fixes it. Needs no sandbox. */
+function printCode(code: ProblemCode, { print }: Outside): void {
+  const { meaning, causes, fixes } = errorText(code)
+  print(`${problemStatus(code)} ${code}: ${problemSentence(code)}`)
+  for (const line of [
+    '',
+    meaning,
+    '',
+    'Usual causes:',
+    ...causes.map(listed),
+    '',
+    'How to fix it:',
+    ...fixes.map(listed),
+  ])
+    print(line)
+}
+
+const listed = (line: string): string => `- ${line}`
+
 export type ExplainFlags = ServiceFlags & Switches<'json'>
 
 export async function explain(
@@ -142,6 +163,7 @@ export async function explain(
   { json = false, ...flags }: ExplainFlags,
   outside: Outside,
 ): Promise<void> {
+  if (isProblemCode(given)) return printCode(given, outside)
   const running = runningService(flags, outside)
   const id = await idOf(given, running)
   // JSON holds nothing undefined.

@@ -154,6 +154,7 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
   explain: async ({ url }) => [
     ['explain', 'last-error', '--url', url],
     ['explain', 'last', '--json', '--url', url],
+    ['explain', HOSTILE, '--url', url],
   ],
   replay: async ({ url }) => [
     ['replay', 'last', '--diff', '--url', url],

@@ -4,6 +4,7 @@ import type { Outside } from '../../sandbox/commands/running-service.js'
 import { program } from '../../sandbox/program.js'
 import { Refusal } from '../../sandbox/refusal.js'
 import { demo } from '../../sandbox/seed/demo.js'
+import { problemCodes } from '../../src/base/problem.js'
 import { createService, type ServiceOptions } from '../../src/index.js'
 import { until } from '../support/scenes/webhooks.js'
 
@@ -63,6 +64,17 @@ describe('farthing explain', () => {
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ entry: { id: refused }, fix: {} }])
   })
 })
+
+test.each(problemCodes.map((code) => [code]))(
+  'farthing explain %s says what the code means, without a sandbox',
+  async (code) => {
+    const lines: string[] = []
+    const nobody = { fetch: () => Promise.reject(new Error('no sandbox')), environment: {}, printText: () => {} }
+    await explain(code, {}, { ...nobody, print: (line) => void lines.push(line) })
+    expect(lines[0]).toMatch(new RegExp(`^\\d{3} ${code}: .+`))
+    expect(lines.filter((line) => line.startsWith('- ')).length).toBeGreaterThan(1)
+  },
+)
 
 describe('farthing replay', () => {
   test('sends a request again in a fork, and compares it if asked', async () => {
