@@ -239,8 +239,10 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
     return data as PartialSettings // The schemas say so.
   }
   const [issue] = error.issues
-  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0)
-    throw new Refusal(`unknown setting "${issue.keys[0]}" in ${place}.${suggestName(issue.keys[0] ?? '', names)}`)
+  if (issue?.code === 'unrecognized_keys' && issue.path.length === 0) {
+    const said = issue.keys.map((name) => `unknown setting "${name}" in ${place}.${suggestName(name, names)}`)
+    throw new Refusal(said.join(' '))
+  }
   const name = issue?.path[0]
   if (!isName(name)) throw new Refusal(`${place} must contain an object of settings`)
   const { schema, expects, isSecret } = settingOf(name)

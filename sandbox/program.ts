@@ -104,7 +104,8 @@ function addExec(root: Command): void {
     .usage('[options] -- <command> [arguments...]')
     .argument('<command...>')
     .passThroughOptions()
-  withSettings(exec, [...serviceSettings, ...stateSettings], {
+  withSettings(exec, [...serviceSettings, ...stateSettings, 'quiet'], {
+    quiet: 'do not say where the workbench is',
     port: 'port to listen on (default: a free one)',
     data: 'file to store the state in (default: in memory)',
   }).action(async (command: string[], flags: Flags) => {
@@ -115,7 +116,7 @@ function addExec(root: Command): void {
 function addInit(root: Command): void {
   const init = root
     .command('init')
-    .description('write farthing.config.json, or the files of a recipe; never overwrite a file')
+    .description('write farthing.config.json and a seed of your own, or the files of a recipe; never overwrite a file')
   for (const [flag, { help }] of Object.entries(recipes)) init.option(flag, help)
   init.action(async (flags: Flags) => {
     const [asked, another] = init.options.filter((option) => flags[option.attributeName()])
@@ -207,6 +208,7 @@ function addJournalCommands(root: Command): void {
     .addOption(new Option('--as <format>', 'write them for another tool').choices(['curl', 'http', 'har', 'vitest']))
     .option('--from <id>', 'first request to write (default: the oldest of the last ones)')
     .option('--to <id>', 'last request to write (default: the newest)')
+    .option('--all', 'also print repeated reads that were answered the same')
     .option('--follow', 'print new requests as they end, until stopped')
     .option('--json', 'print each request as one line of JSON')
     .action(async (id: string | undefined, flags: RequestsFlags) => {
@@ -214,9 +216,12 @@ function addJournalCommands(root: Command): void {
       await requests(id, flags, outside(), flags.follow ? await untilStopped() : new AbortController().signal)
     })
   withSandbox(root.command('explain'))
-    .summary('say why a running sandbox answered a request as it did')
-    .description('Say why a running sandbox answered a request as it did, and print the call that fixes a refusal.')
-    .argument('[id]', 'an X-Request-ID, last or last-error', 'last-error')
+    .summary('say why a running sandbox answered a request as it did, or what an error code means')
+    .description(
+      'Say why a running sandbox answered a request as it did, and print the call that fixes a refusal. With an error code, ' +
+        'such as nonce_used, say what it means. That needs no sandbox.',
+    )
+    .argument('[id]', 'an X-Request-ID, last, last-error or an error code', 'last-error')
     .option('--json', 'print the explanation as one line of JSON')
     .action(async (id: string, flags: ExplainFlags) =>
       (await import('./commands/journal.js')).explain(id, flags, outside()),
@@ -245,7 +250,10 @@ function addJournalCommands(root: Command): void {
 type TextFlags = Readonly<Record<string, string>>
 
 const withUrl = (command: Command): Command =>
-  command.option('--url <url>', 'address of the service (default: FARTHING_URL, or http://127.0.0.1:4242)')
+  command.option(
+    '--url <url>',
+    'address of the service (default: FARTHING_URL, a sandbox started in this folder, or http://127.0.0.1:4242)',
+  )
 const withSandbox = (command: Command): Command =>
   withUrl(command).option('--control-token <token>', 'token of a sandbox on another machine')
 
@@ -254,7 +262,10 @@ const withAccount = (command: Command): Command =>
     .option('--client-id <id>', 'client id of the account (default: FARTHING_CLIENT_ID, or the demo seed)')
     .option('--client-secret <secret>', 'client secret of the account (default: FARTHING_CLIENT_SECRET)')
 
-const outside = () => ({ fetch, environment: process.env, print: printLine, printText })
+const outside = () => ({
+  ...{ fetch, environment: process.env, directory: process.cwd() },
+  ...{ print: printLine, printText },
+})
 
 async function untilStopped(): Promise<AbortSignal> {
   const stopped = new AbortController()

@@ -26,6 +26,8 @@ export interface RunningSandbox {
   readonly isGuarded: boolean
   /** Whether the stored state lacks accounts or users of the seed: it began with another one. */
   readonly isOfOtherSeed: boolean
+  /** The service itself, which this process calls without a token. */
+  readonly service: Pick<Service, 'fetch' | 'sandbox'>
   /** The requests as they end, until it closes. Empty without a journal. */
   requests(): AsyncIterable<Entry>
   /** Finishes running requests, writes the export, and closes the storage. Throws `Refusal`, `StorageUnavailable`. */
@@ -53,7 +55,7 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
   const { baseUrl: url } = service
   const isGuarded = !isOnlyLocal({ baseUrl: url, sandbox: { controlToken, allowOrigins, allowHosts } })
   const address = reachableUrl(served.url)
-  const removeRunFile = isGuarded ? await writeRunFile({ url, address, controlToken }, process.env) : undefined
+  const removeRunFile = await writeRunFile({ url, address, controlToken, directory: process.cwd() }, process.env)
   // Closing ends it.
   if (data !== undefined || database !== undefined) auditOpened(service, warn).catch(() => {})
   return {
@@ -62,13 +64,14 @@ export async function startSandbox(settings: Settings, { warn }: StartOptions): 
     controlToken,
     isGuarded,
     isOfOtherSeed: isOfOtherSeed(seed, credentials),
+    service,
     requests: () => (settings.journalEntries === 0 ? noEntries() : service.sandbox.requests.follow()),
     async close() {
       // What the service waits for may not keep the process alive.
       const staying = setInterval(() => {}, 60_000)
       const began = performance.now()
       try {
-        await removeRunFile?.()
+        await removeRunFile()
         await served.close()
         if (exportOnExit !== undefined) await writeState(exportOnExit, storage)
       } finally {

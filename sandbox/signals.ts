@@ -63,7 +63,16 @@ interface RunningProcess {
   readonly name: string
   readonly parent: number
   readonly group: number
+  /** The process group that its terminal listens to. */
+  readonly foreground: number
+  readonly began?: number
   readonly hasEnded: boolean
+}
+
+/** Whether this process may read its terminal. True where nobody can tell. */
+export function isInForeground(): boolean {
+  const own = process.platform === 'win32' ? undefined : processOf(process.pid)
+  return own === undefined || own.group === own.foreground
 }
 
 /** Undefined if there is no such process, or nobody can tell. */
@@ -79,15 +88,24 @@ function processOf(pid: number): RunningProcess | undefined {
 function fromProc(pid: number): RunningProcess {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const end = stat.lastIndexOf(')')
-  const [state, parent, group] = stat.slice(end + 2).split(' ')
+  const fields = stat.slice(end + 2).split(' ')
+  const [state, parent, group, , , foreground] = fields
   const name = stat.slice(stat.indexOf('(') + 1, end)
-  return { name, parent: Number(parent), group: Number(group), hasEnded: state === 'Z' || state === 'X' }
+  const began = Number(fields[19])
+  const numbers = { parent: Number(parent), group: Number(group), foreground: Number(foreground), began }
+  return { name, ...numbers, hasEnded: state === 'Z' || state === 'X' }
 }
 
 function fromPs(pid: number): RunningProcess {
-  const shown = execFileSync('ps', ['-o', 'ppid=,pgid=,state=,comm=', '-p', String(pid)], { encoding: 'utf8' })
-  const [parent, group, state = '', name = ''] = shown.trim().split(/\s+/)
-  return { name: posix.basename(name), parent: Number(parent), group: Number(group), hasEnded: state.startsWith('Z') }
+  const shown = execFileSync('ps', ['-o', 'ppid=,pgid=,tpgid=,state=,comm=', '-p', String(pid)], { encoding: 'utf8' })
+  const [parent, group, foreground, state = '', name = ''] = shown.trim().split(/\s+/)
+  const numbers = { parent: Number(parent), group: Number(group), foreground: Number(foreground) }
+  return { name: posix.basename(name), ...numbers, hasEnded: state.startsWith('Z') }
+}
+
+/** When a process began, in the ticks of its system. Undefined where only a slow command tells, or for none. */
+export function processBegan(pid: number): number | undefined {
+  return process.platform === 'linux' ? processOf(pid)?.began : undefined
 }
 
 function isAlive(pid: number): boolean {

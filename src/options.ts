@@ -119,18 +119,21 @@ export const optionsOf = {
 } satisfies Record<OptionTaker, Readonly<Record<string, Option>>>
 
 /**
- * Checks the options of a function. Throws a TypeError that names the path of the first wrong one, and the nearest right
- * name for an unknown one. An undefined option counts as absent.
+ * Checks the options of a function. Throws a TypeError that names each unknown one with the nearest right name, or the path
+ * of the first wrong one. An undefined option counts as absent.
  */
 export function checkOptions(called: OptionTaker, given: unknown): void {
   if (!isObject(given)) throw new TypeError(`${called} takes its options as an object, not ${valueText(given)}.`)
   if (isPromise(given)) throw new TypeError(`The options of ${called} are a promise. Await it.`)
   const table: Readonly<Record<string, Option>> = optionsOf[called]
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(table, name)) continue
+  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(table, name))
+  for (const name of unknown)
     if (called === 'createService' && Object.hasOwn(SeedSchema.shape, name))
       throw new TypeError(`"${name}" belongs in the seed: createService({ sandbox: true, seed: { ${name} } }).`)
-    throw new TypeError(`"${name}" is not an option of ${called}.${suggestName(name, Object.keys(table))}`)
+  if (unknown.length > 0) {
+    const names = Object.keys(table)
+    const said = unknown.map((name) => `"${name}" is not an option of ${called}.${suggestName(name, names)}`)
+    throw new TypeError(said.join(' '))
   }
   for (const [name, option] of Object.entries(table)) checkOption(name, option, given[name])
 }

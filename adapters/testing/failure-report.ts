@@ -55,10 +55,30 @@ function explanationLines({ verdict, sentences, fix, docs }: Explanation): strin
   return [
     verdict,
     ...sentences,
-    ...(fix ? [`To fix it, send ${callOf(fix.example)}`] : []),
-    ...(fix?.next ? [`Then send ${callOf(fix.next)}`] : []),
-    `See ${docs}`,
+    ...(fix ? [`To fix it, ${stepOf(fix.example)}`] : []),
+    ...(fix?.next ? [`Then ${stepOf(fix.next)}`] : []),
+    `See ${readableOf(docs)}`,
   ].map(oneLine)
+}
+
+/** Nothing listens at the address of a test's service, and it is closed by now. The command line has the same pages. */
+function readableOf(docs: string): string {
+  const [, code] = /\/docs\/errors\/(\w+)$/.exec(docs) ?? []
+  return code === undefined ? 'npx farthing openapi' : `npx farthing explain ${code}`
+}
+
+/** The controls that explanations name, as a test calls them. */
+const methods: Readonly<Record<string, string>> = {
+  '/_sandbox/fund': 'fund',
+  '/_sandbox/sign-in': 'signIn',
+  '/_sandbox/clock': 'setClock',
+  '/_sandbox/reset': 'reset',
+}
+
+function stepOf(call: ExampleCall): string {
+  const method = methods[call.path]
+  if (call.method !== 'POST' || method === undefined) return `send ${callOf(call)}`
+  return `call sandbox.${method}(${call.body === undefined ? '' : JSON.stringify(call.body)})`
 }
 
 function callOf({ method, path, as, headers, body }: ExampleCall): string {

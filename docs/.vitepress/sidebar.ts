@@ -40,6 +40,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
   'People and agents': ['people', 'signing-in', 'agents-over-mcp'],
   'Run it': [
     'sandbox',
+    'your-own-seed',
     'workbench',
     'reach',
     'shared-sandbox',

@@ -5,13 +5,17 @@ import type { Settings } from '../config.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { codeOf, packageManagerEnded } from '../signals.js'
 import { printToStderr } from '../terminal.js'
+import { dashboardOf } from './start.js'
 
 const forwardedSignals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 /** Runs a command next to its own sandbox, and ends like it. Throws `StorageUnavailable` if only the disk fails. */
 export async function exec([command = '', ...args]: readonly string[], settings: Settings): Promise<void> {
   const sandbox = await startSandbox(settings, { warn: printToStderr })
-  const ended = await run(command, args, sandbox)
+  const ended = await run(command, args, sandbox, () => {
+    // The output is the command's.
+    if (!settings.quiet) printToStderr(`workbench: ${dashboardOf(sandbox, settings)}`)
+  })
   try {
     await sandbox.close()
   } catch (error) {
@@ -25,7 +29,7 @@ export async function exec([command = '', ...args]: readonly string[], settings:
 
 type Ended = { code: number } | { signal: NodeJS.Signals }
 
-function run(command: string, args: readonly string[], sandbox: RunningSandbox): Promise<Ended> {
+function run(command: string, args: readonly string[], sandbox: RunningSandbox, onSpawn: () => void): Promise<Ended> {
   const isWindows = process.platform === 'win32'
   const child = spawn(command, isWindows ? args.map(quotedArgument) : args, {
     stdio: 'inherit',
@@ -39,6 +43,7 @@ function run(command: string, args: readonly string[], sandbox: RunningSandbox):
   })
   for (const signal of forwardedSignals) process.on(signal, () => forwardSignal(signal, child))
   void packageManagerEnded().then(() => child.kill())
+  child.once('spawn', onSpawn)
   return new Promise((resolve) => {
     child.once('error', (error: NodeJS.ErrnoException) => {
       printToStderr(`cannot run ${command}: ${error.code === 'ENOENT' ? 'command not found' : error.message}`)

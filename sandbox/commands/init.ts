@@ -4,13 +4,15 @@ import * as z from 'zod/mini'
 import { exists } from '../../adapters/storage/file/disk.js'
 import { configFiles } from '../config.js'
 import { Refusal, readOptionalText, refuseFile } from '../refusal.js'
-import { printLine, printLines } from '../terminal.js'
+import { starterSeed } from '../seed/starter-seed.js'
+import { printLines } from '../terminal.js'
 import type { Recipe } from './recipes.js'
 
 /** A project has these already, and they are its own. */
 const kept = ['package.json', 'tsconfig.json']
 
 const Manifest = z.object({
+  type: z.optional(z.string()),
   scripts: z.optional(z.record(z.string(), z.string())),
   dependencies: z.optional(z.record(z.string(), z.string())),
   devDependencies: z.optional(z.record(z.string(), z.string())),
@@ -65,22 +67,33 @@ function nextCommands(given: Manifest, own: Manifest | undefined): string[] {
   const [needed, neededByTests] = [missing(given.dependencies), missing(given.devDependencies)]
   return [
     'Next:',
+    ...(given.type === own.type || given.type === undefined ? [] : [`  npm pkg set type=${given.type}`]),
     ...(needed.length > 0 ? [`  npm install ${needed.join(' ')}`] : []),
     ...(neededByTests.length > 0 ? [`  npm install --save-dev ${neededByTests.join(' ')}`] : []),
     'Your package.json is as it was. The files need these scripts:',
-    ...Object.entries(given.scripts ?? {}).map(([name, command]) => `  "${name}": "${command}"`),
+    ...Object.entries(given.scripts ?? {}).map(([name, command]) => `  npm pkg set scripts.${name}="${command}"`),
   ]
 }
 
 const commandOf = (script: string) => (['test', 'start'].includes(script) ? `  npm ${script}` : `  npm run ${script}`)
-const [fileName] = configFiles
+const [configName] = configFiles
+const SEED_NAME = 'farthing.seed.yaml'
 
+/** Writes a config file, and beside it a seed that the project changes to what it needs. Throws `Refusal`. */
 export async function writeConfig(directory: string): Promise<void> {
   for (const name of configFiles)
     if (await exists(join(directory, name))) throw new Refusal(`${name} already exists; it has not been changed`)
-  const given = { port: 4242, host: '127.0.0.1', data: '.farthing/data.json', seed: 'demo' }
-  await writeFile(join(directory, fileName), `${JSON.stringify(given, null, 2)}\n`, { flag: 'wx' }).catch((error) =>
-    refuseFile('write', fileName, error),
-  )
-  printLine(`Wrote ${fileName}. \`farthing\` reads it when it starts.`)
+  const given = { port: 4242, host: '127.0.0.1', data: '.farthing/data.json', seed: SEED_NAME }
+  const hasSeed = await isTaken(join(directory, SEED_NAME))
+  if (!hasSeed) await writeNew(directory, SEED_NAME, starterSeed)
+  await writeNew(directory, configName, `${JSON.stringify(given, null, 2)}\n`)
+  printLines([
+    hasSeed
+      ? `Kept ${SEED_NAME}`
+      : `Wrote ${SEED_NAME}: what an empty sandbox starts with. Change it to what you sell.`,
+    `Wrote ${configName}. \`farthing\` reads it when it starts.`,
+  ])
 }
+
+const writeNew = (directory: string, name: string, text: string): Promise<void> =>
+  writeFile(join(directory, name), text, { flag: 'wx' }).catch((error) => refuseFile('write', name, error))

@@ -1,5 +1,7 @@
 import { refuseRedirect } from '../../adapters/client/request.js'
 import { withoutUndefined } from '../../src/base/json.js'
+import { isProblemCode, type ProblemCode, problemSentence, problemStatus } from '../../src/base/problem.js'
+import { errorText } from '../../src/http/error-pages/error-texts.js'
 import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
@@ -22,7 +24,7 @@ type Switches<Names extends string> = { readonly [Name in Names]?: boolean | und
 /** `from` and `to` are ids, `last` or `last-error`. `status` and `limit` are numbers. */
 export type RequestsFlags = ServiceFlags &
   Texts<'operation' | 'status' | 'principal' | 'q' | 'from' | 'to' | 'limit'> &
-  Switches<'follow' | 'json'> & { readonly as?: (typeof exportFormats)[number] | undefined }
+  Switches<'follow' | 'json' | 'all'> & { readonly as?: (typeof exportFormats)[number] | undefined }
 
 /** Prints requests, the oldest first, or one. `as`: for another tool. `follow`: new ones until the signal. Throws `Refusal`. */
 export async function requests(
@@ -42,10 +44,37 @@ export async function requests(
     for (const line of linesOfEntry(entry)) outside.print(line)
     return
   }
-  const print = (entry: Entry) => outside.print(flags.json ? JSON.stringify(entry) : lineOfEntry(entry))
-  if (flags.follow) return followEntries(running, { query, print, signal })
-  const { limit = '20' } = flags
-  for (const entry of await lastEntries(running, query, wholeNumber('--limit', limit))) print(entry)
+  const polls = flags.all || flags.json ? undefined : new Polls()
+  const print = (entry: Entry) => outside.print(flags.json ? JSON.stringify(entry) : timedLine(entry))
+  if (flags.follow)
+    await followEntries(running, { query, signal, print: (entry) => polls?.leavesOut(entry) || print(entry) })
+  else {
+    const most = wholeNumber('--limit', flags.limit ?? '20')
+    for (const entry of await lastEntries(running, query, { most, polls })) print(entry)
+  }
+  if (polls?.count)
+    outside.print(`${polls.count} repeated ${polls.count === 1 ? 'read is' : 'reads are'} left out. --all shows them.`)
+}
+
+/** `12:03:04.512 req_… GET /v4/dq → 200, 3.1 ms`. */
+function timedLine(entry: Entry): string {
+  const took = entry.ms === null ? '' : `, ${entry.ms.toFixed(1)} ms`
+  return `${entry.at.slice(11, 23)} ${lineOfEntry(entry)}${took}`
+}
+
+/** Leaves out what a caller reads again and again while the answer stays the same. */
+class Polls {
+  readonly #answers = new Map<string, string>()
+  count = 0
+
+  leavesOut({ method, path, principal, status, code, response }: Entry): boolean {
+    if (method !== 'GET' && method !== 'HEAD') return false
+    const read = JSON.stringify([method, path, principal])
+    const answer = JSON.stringify([status, code, response.body])
+    if (this.#answers.get(read) === answer) return ++this.count > 0
+    this.#answers.set(read, answer)
+    return false
+  }
 }
 
 function refuseContradictions(given: string | undefined, flags: RequestsFlags): void {
@@ -71,7 +100,9 @@ async function printExport(
   const path = async (): Promise<string> => {
     if (given !== undefined) return `/${await idOf(given, running)}?as=${as}`
     const found =
-      from !== undefined && to !== undefined ? [] : await lastEntries(running, query, wholeNumber('--limit', limit))
+      from !== undefined && to !== undefined
+        ? []
+        : await lastEntries(running, query, { most: wholeNumber('--limit', limit) })
     const first = from === undefined ? found[0]?.id : await idOf(from, running)
     const last = to === undefined ? found.at(-1)?.id : await idOf(to, running)
     if (first === undefined || last === undefined)
@@ -94,7 +125,7 @@ async function printExport(
 
 async function followEntries(
   running: RunningService,
-  { query, print, signal }: { query: EntryQuery; print: (entry: Entry) => void; signal: AbortSignal },
+  { query, print, signal }: { query: EntryQuery; print: (entry: Entry) => unknown; signal: AbortSignal },
 ): Promise<void> {
   // Says at once if there is no sandbox.
   await callControls(running, () => running.service.requests.list({ limit: 1 }))
@@ -106,6 +137,25 @@ async function followEntries(
   }
 }
 
+/** Prints what an error code means, its causes and what fixes it. Needs no sandbox. */
+function printCode(code: ProblemCode, { print }: Outside): void {
+  const { meaning, causes, fixes } = errorText(code)
+  print(`${problemStatus(code)} ${code}: ${problemSentence(code)}`)
+  for (const line of [
+    '',
+    meaning,
+    '',
+    'Usual causes:',
+    ...causes.map(listed),
+    '',
+    'How to fix it:',
+    ...fixes.map(listed),
+  ])
+    print(line)
+}
+
+const listed = (line: string): string => `- ${line}`
+
 export type ExplainFlags = ServiceFlags & Switches<'json'>
 
 export async function explain(
@@ -113,6 +163,7 @@ export async function explain(
   { json = false, ...flags }: ExplainFlags,
   outside: Outside,
 ): Promise<void> {
+  if (isProblemCode(given)) return printCode(given, outside)
   const running = runningService(flags, outside)
   const id = await idOf(given, running)
   // JSON holds nothing undefined.
@@ -172,9 +223,16 @@ async function* newestEntries(running: RunningService, query: EntryQuery): Async
   }
 }
 
-export async function lastEntries(running: RunningService, query: EntryQuery, most: number): Promise<Entry[]> {
+async function lastEntries(
+  running: RunningService,
+  query: EntryQuery,
+  { most, polls }: { readonly most: number; readonly polls?: Polls | undefined },
+): Promise<Entry[]> {
   const found: Entry[] = []
-  for await (const entry of newestEntries(running, query)) if (found.push(entry) === most) break
+  for await (const entry of newestEntries(running, query)) {
+    if (polls?.leavesOut(entry)) continue
+    if (found.push(entry) === most) break
+  }
   return found.reverse()
 }
 

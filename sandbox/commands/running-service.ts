@@ -1,11 +1,11 @@
 import { type Client, client, isRefusal } from '../../adapters/client.js'
 import { Refusal } from '../refusal.js'
-import { findControlToken } from '../run-file.js'
+import { findAddress, findControlToken } from '../run-file.js'
 import { demo } from '../seed/demo.js'
 
 /** The flags that name a running service. Variables are those that `farthing exec` sets. */
 export interface ServiceFlags {
-  /** Default: `FARTHING_URL`, or a sandbox on this machine. */
+  /** Default: `FARTHING_URL`, the sandbox that was started in this folder, or the usual address. */
   readonly url?: string | undefined
   /** Default: `FARTHING_CONTROL_TOKEN`, or that of the user's sandbox on this machine. */
   readonly controlToken?: string | undefined
@@ -15,6 +15,8 @@ export interface ServiceFlags {
 export interface Outside {
   readonly fetch: typeof fetch
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Where a sandbox is looked for that no one names. */
+  readonly directory?: string
   print(line: string): void
   /** Prints a document, whose line breaks are its own. */
   printText(text: string): void
@@ -31,9 +33,10 @@ export interface RunningService {
 /** Reads which service the user means. Throws `Refusal` if that is no URL. */
 export function runningService(
   { url, controlToken }: ServiceFlags,
-  { fetch, environment }: Pick<Outside, 'fetch' | 'environment'>,
+  { fetch, environment, directory }: Pick<Outside, 'fetch' | 'environment' | 'directory'>,
 ): RunningService {
-  const at = url ?? (environment.FARTHING_URL || 'http://127.0.0.1:4242')
+  const beside = () => (directory === undefined ? undefined : findAddress(directory, environment))
+  const at = url ?? (environment.FARTHING_URL || (beside() ?? 'http://127.0.0.1:4242'))
   if (!/^https?:\/\//.test(at) || !URL.canParse(at))
     throw new Refusal(`--url must begin with http:// or https://, unlike "${at}"`)
   const token = controlToken ?? (environment.FARTHING_CONTROL_TOKEN || findControlToken(at, environment))
@@ -86,7 +89,7 @@ export type Connected = RunningService & { readonly account: Client }
 /** Finds a running service. Throws `Refusal` if none answers, or if it does not know the account. */
 export async function connect(
   { clientId, clientSecret, ...flags }: AccountFlags,
-  outside: Pick<Outside, 'fetch' | 'environment'>,
+  outside: Pick<Outside, 'fetch' | 'environment' | 'directory'>,
 ): Promise<Connected> {
   const running = runningService(flags, outside)
   const { environment } = outside

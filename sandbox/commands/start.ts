@@ -4,7 +4,9 @@ import { isLoopbackAddress, isLoopbackHost } from '../../src/base/loopback.js'
 import { visibleLine } from '../../src/base/text/visible.js'
 import { VERSION } from '../../src/base/version.js'
 import type { Credentials } from '../../src/index.js'
+import { openInBrowser } from '../browser.js'
 import type { Settings } from '../config.js'
+import { canReadKeys } from '../keys.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printFailure, printLine, printStyled, printToStderr } from '../terminal.js'
@@ -13,11 +15,16 @@ import { printFailure, printLine, printStyled, printToStderr } from '../terminal
 export async function start(settings: Settings): Promise<void> {
   const stopped = Promise.race([stopSignal(), packageManagerEnded()])
   const sandbox = await startSandbox(settings, { warn: printToStderr })
+  const isTalking = !settings.json && !settings.quiet
+  const hasKeys = isTalking && process.stdout.isTTY && canReadKeys(process.stdin)
   if (settings.json) printLine(asJson(sandbox, settings))
-  else printStyled(asText(sandbox, settings, process.stdout.isTTY))
-  if (!settings.json && !settings.quiet) void printRequests(sandbox).catch(printFailure)
-  if (settings.open) await openInBrowser(dashboardOf(sandbox, settings))
+  else printStyled(asText(sandbox, settings, { isTerminal: process.stdout.isTTY, hasKeys }))
+  if (isTalking) void printRequests(sandbox).catch(printFailure)
+  const page = dashboardOf(sandbox, settings)
+  if (settings.open) openInBrowser(page)
+  const restore = hasKeys ? await (await import('./terminal-keys.js')).takeKeys(sandbox, page) : undefined
   await stopped
+  restore?.()
   await sandbox.close()
 }
 
@@ -37,16 +44,6 @@ async function printRequests(sandbox: RunningSandbox): Promise<void> {
   }
 }
 
-async function openInBrowser(url: string): Promise<void> {
-  const { spawn } = await import('node:child_process')
-  const [command = 'xdg-open', ...args] = openers[process.platform] ?? []
-  const opener = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
-  opener.once('error', () => printToStderr(`cannot open a browser: open ${url} yourself`))
-  opener.unref()
-}
-
-const openers: Readonly<Record<string, readonly string[]>> = { darwin: ['open'], win32: ['cmd', '/c', 'start', ''] }
-
 export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {
   const { url, credentials, controlToken } = sandbox
   const dashboard = dashboardOf(sandbox, { host })
@@ -58,7 +55,7 @@ export function asJson(sandbox: RunningSandbox, { data, host }: Settings): strin
 export function asText(
   sandbox: RunningSandbox,
   { data, database, host }: Settings,
-  isTerminal: boolean | undefined,
+  { isTerminal, hasKeys = false }: { readonly isTerminal?: boolean | undefined; readonly hasKeys?: boolean },
 ): string {
   const { url, credentials, controlToken } = sandbox
   // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
@@ -70,8 +67,12 @@ export function asText(
   const addresses = {
     address: cyan(url),
     workbench: cyan(dashboardOf(sandbox, { host })),
+    views: cyan(VIEWS.map((view) => `/#/${view}`).join('  ')),
     shop: cyan(`${url}/shop`),
+    phone: cyan(`${url}/phone`),
     outbox: cyan(`${url}/outbox`),
+    errors: cyan(`${url}/docs/errors`),
+    openapi: cyan(`${url}/v4/openapi.json`),
     mcp: cyan(`${url}/mcp`),
     data: data !== undefined ? visibleLine(displayPath(data)) : database === undefined ? 'in memory' : 'in PostgreSQL',
     control_token: visibleLine(controlToken),
@@ -81,7 +82,7 @@ export function asText(
     [`${bold('farthing')} ${VERSION} is listening`, ...rows(addresses)],
     ...people.map(({ title, fields }) => [bold(title), ...rows(fields)]),
     ...(sandbox.isOfOtherSeed ? [OTHER_SEED] : []),
-    [dim('Press Ctrl+C to stop.')],
+    [dim(hasKeys ? KEYS : 'Press Ctrl+C to stop.')],
   ]
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`
 }
@@ -97,6 +98,9 @@ const OTHER_SEED = [
   'The stored state began with another seed, so credentials of this one may be missing.',
   'To begin with this seed, run farthing reset, or start with --fresh. What is stored is lost then.',
 ]
+/** The views of the workbench. */
+export const VIEWS = ['live', 'inbox', 'data', 'try', 'break', 'connect'] as const
+const KEYS = 'Press o to open the workbench, e to explain the last error, c for the last code, r to reset, q to quit.'
 const LABEL = 'client_secret  '.length
 
 const peopleOf = ({ accounts, users }: Credentials) => [

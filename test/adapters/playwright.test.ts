@@ -56,7 +56,7 @@ test('a test that fails has its journal and the explanation of its last refusal 
   const { status, attachments = [] } = resultOf('fails after a payment was refused') ?? {}
   expect(status).toBe('failed')
   const textOf = (name: string) => atob(attachments.find((each) => each.name === name)?.body ?? '')
-  expect(textOf('explanation')).toContain('To fix it, send POST /_sandbox/fund with {')
+  expect(textOf('explanation')).toContain('To fix it, call sandbox.fund({')
   expect(textOf('journal')).toMatch(/POST \/v4\/payment\/\S+ 402 insufficient_funds, by user:2$/)
   expect(JSON.parse(textOf('journal.json'))).toMatchObject({
     requests: [{ operation_id: 'createAccountToken' }, { operation_id: 'createPayment', status: 402 }],

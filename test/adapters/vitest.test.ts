@@ -61,7 +61,7 @@ test('a test that fails gets its journal and the explanation of its last refusal
   const shown = failures.find((text) => text.includes('fails after a payment was refused'))
   expect(shown).toMatch(/POST \/v4\/payment\/\S+ 402 insufficient_funds, by user:2\n/)
   expect(shown).toContain('0.15 USD is missing.')
-  expect(shown).toContain('To fix it, send POST /_sandbox/fund with {')
+  expect(shown).toContain('To fix it, call sandbox.fund({')
 })
 
 test('a failure of a hook gets its journal too, and so does a test that closed its service', () => {

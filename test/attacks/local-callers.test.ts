@@ -154,7 +154,12 @@ describe('the commands of the same user', () => {
     return { XDG_RUNTIME_DIR: folder }
   }
 
-  const running = { url: 'https://pay.example.test/pay', address: 'http://127.0.0.1:4242', controlToken: TOKEN }
+  const running = {
+    url: 'https://pay.example.test/pay',
+    address: 'http://127.0.0.1:4242',
+    controlToken: TOKEN,
+    directory: '/shop',
+  }
 
   it('find the token of a sandbox on this machine, by its address or its base URL', async () => {
     const environment = await runtimeFolder()

@@ -11,12 +11,20 @@ const created = (options: object) => () => createService(options)
 test.each<[options: object, says: string]>([
   [{ sandbx: true }, '"sandbx" is not an option of createService. Did you mean "sandbox"?'],
   [{ baseURL: 'http://a.test' }, '"baseURL" is not an option of createService. Did you mean "baseUrl"?'],
+  [
+    { sandbx: true, cards: {}, baseURL: 'http://a.test' },
+    '"sandbx" is not an option of createService. Did you mean "sandbox"? "baseURL" is not an option of createService. Did you mean "baseUrl"?',
+  ],
   [{ colour: 1 }, '"colour" is not an option of createService.'],
   [{ users: [{ balnce: 3 }] }, '"users" belongs in the seed: createService({ sandbox: true, seed: { users } }).'],
   [{ seed: { user: [] } }, 'seed.user is not a field. Did you mean "users"?'],
   [
     { seed: { users: [{ email: 'a@a.test', balnce: 3 }] } },
     'seed.users[0].balnce is not a field. Did you mean "balance"?',
+  ],
+  [
+    { seed: { user: [], users: [{ emial: 'a@a.test', balnce: 3 }] } },
+    'seed.users[0].emial is not a field. Did you mean "email"? seed.users[0].balnce is not a field. Did you mean "balance"? seed.user is not a field. Did you mean "users"?',
   ],
   [{ seed: { users: [{}] } }, 'seed.users[0].email is missing: it must be a string'],
   [{ seed: { accounts: {} } }, 'seed.accounts must be an array'],

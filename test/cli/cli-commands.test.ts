@@ -1,5 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { readState } from '../../sandbox/state.js'
@@ -10,6 +11,7 @@ import { newPayer, newSeller, type Payer, type Seller, tokenFor } from '../suppo
 
 const farthing = cli()
 const { run, start } = farthing
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const inDirectory = (file: string) => join(farthing.directory, file)
 const accountsIn = async (file: string) => (await readState(inDirectory(file))).rows.accounts
@@ -28,7 +30,7 @@ test('--version and --help list the version and the commands', async () => {
 test('init writes a config file that start accepts, and never overwrites one', async () => {
   expect(await run(['init'])).toMatchObject({ code: 0, stderr: '' })
   const written = await readFile(inDirectory('farthing.config.json'), 'utf8')
-  expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'demo' })
+  expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'farthing.seed.yaml' })
   await (await start()).stop()
   const again = await run(['init'])
   expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* already exists; .*\n$/) })
@@ -52,9 +54,39 @@ describe('exec', () => {
       authorization: 'Basic ' + btoa(process.env.FARTHING_CLIENT_ID + ':' + process.env.FARTHING_CLIENT_SECRET) } })
       .then((answer) => console.log(answer.status, process.env.FARTHING_PUBLIC_SECRET, process.env.FARTHING_USER_EMAIL))`
     const { code, stdout, stderr } = await run(['exec', ...node(script)], { env: { PORT: '1' } })
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^farthing: workbench: http:\/\/127\.0\.0\.1:\d+\/\n$/)
     expect(stdout).toBe(`200 ${demo.account.public_secret} ${demo.payer.email}\n`)
     await expect(stat(inDirectory('.farthing'))).rejects.toThrow('ENOENT')
+  })
+
+  test('is found by other commands in its folder, and no longer after a crash', async () => {
+    const env = { XDG_RUNTIME_DIR: inDirectory('run') }
+    const script = `fetch(process.env.FARTHING_URL + '/v4/dq').then(() => console.log('called'))
+      const { ppid } = process
+      setInterval(() => process.ppid === ppid || process.exit(), 50)`
+    const { child, firstLine, ended } = farthing.spawn(['exec', '--quiet', ...node(script)], { env })
+    expect(await firstLine()).toBe('called')
+    await mkdir(inDirectory('src'))
+    for (const cwd of [farthing.directory, inDirectory('src')])
+      expect(await run(['requests'], { env, cwd })).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('GET /v4/dq → 200'),
+      })
+    expect(await run(['explain'], { env })).toMatchObject({ stderr: expect.stringContaining('has no refused request') })
+    child.kill('SIGKILL')
+    const [file = ''] = await readdir(inDirectory('run/farthing'))
+    await ended
+    const other = await start(['--memory'], { env: { ...env, FARTHING_SEED: 'none' } })
+    expect((await run(['requests', '--json'], { env })).stdout).toBe('')
+    expect(await readdir(inDirectory('run/farthing'))).not.toContain(file)
+    await other.stop()
+  })
+
+  test('lets commands inside its command find it', async () => {
+    const command = join(root, 'dist/cli/farthing.js')
+    const { code, stdout } = await run(['exec', '--', process.execPath, command, 'reset'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^http:\S+ is reset to its seed\.\n$/) })
   })
 
   test('ends with the exit code of the command', async () => {

@@ -347,6 +347,11 @@ describe('refuses invalid input in one line, with exit code 2', () => {
     expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
     await write('farthing.config.json', { prot: 1 })
     expectRefusal(await run([]), /unknown setting "prot" in farthing\.config\.json\. Did you mean "port"\?/)
+    await write('farthing.config.json', { prot: 1, sed: 'demo' })
+    expectRefusal(
+      await run([]),
+      /mean "port"\? unknown setting "sed" in farthing\.config\.json\. Did you mean "seed"\?/,
+    )
     await write('farthing.config.json', '{ port: 1 }')
     expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
   })

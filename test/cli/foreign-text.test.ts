@@ -154,6 +154,7 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
   explain: async ({ url }) => [
     ['explain', 'last-error', '--url', url],
     ['explain', 'last', '--json', '--url', url],
+    ['explain', HOSTILE, '--url', url],
   ],
   replay: async ({ url }) => [
     ['replay', 'last', '--diff', '--url', url],
@@ -206,7 +207,7 @@ test('the lines of a start show the names of a seed with every character', async
     url: `${sandbox.url}/${HOSTILE}`,
     credentials: JSON.parse(JSON.stringify(credentials), (_, value) => (typeof value === 'string' ? HOSTILE : value)),
   }
-  const text = asText(hostile, { ...settings, data: HOSTILE }, false)
+  const text = asText(hostile, { ...settings, data: HOSTILE }, {})
   expect(unseenIn(text, { isDocument: true })).toEqual([])
   const printed: string[] = []
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((line) => printed.push(String(line)) > 0)

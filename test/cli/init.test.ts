@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { recipes } from '../../sandbox/commands/recipes.js'
+import { checkSeed, parseDocument } from '../../sandbox/refusal.js'
+import { starterSeed } from '../../sandbox/seed/starter-seed.js'
+import { createService } from '../../src/index.js'
 import { cli } from '../support/cli.js'
 
 const farthing = cli()
@@ -42,7 +45,9 @@ test('init leaves the package.json of a project alone, and says what its recipe 
   expect(stdout).toMatch(/^ {2}npm install express@\S+ farthing@\S+$/m)
   expect(stdout).toMatch(/^ {2}npm install --save-dev @types\/express@\S+ .*typescript@\S+$/m)
   expect(stdout).not.toMatch(/vitest@|Wrote package\.json/)
-  expect(stdout).toContain('  "test": "vitest run"\n')
+  expect(stdout).toContain('  npm pkg set scripts.test="vitest run"\n')
+  // Its files are modules, and `npm init` makes a project of another type.
+  expect(stdout).toContain('\n  npm pkg set type=module\n')
 })
 
 test.each(['src/server.ts', 'test/paid-articles.test.ts'])('init writes nothing if there is a %s', async (path) => {
@@ -74,4 +79,37 @@ test('init takes one recipe, and names the nearest one for a misspelled flag', a
   )
   expect((await run(['init', '--expres'])).stderr).toMatch(/unknown option '--expres'.*--express/)
   expect(await filesIn(farthing.directory)).toEqual([])
+})
+
+test("init writes a seed of one's own, which the sandbox starts with", async () => {
+  expect(await run(['init'])).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringContaining('farthing.seed.yaml'),
+  })
+  const seed = await parseDocument('farthing.seed.yaml', await read('farthing.seed.yaml'))
+  const { accounts, users, commodities } = checkSeed('farthing.seed.yaml', seed)
+  expect(await read('farthing.config.json')).toContain('"seed": "farthing.seed.yaml"')
+  const sandbox = await farthing.start()
+  const [account = { name: '', client_id: '' }] = accounts ?? []
+  expect(sandbox.accounts).toMatchObject([{ name: account.name, client_id: account.client_id }])
+  expect(sandbox.users.map(({ email }) => email)).toEqual(users?.map(({ email }) => email))
+  const answer = await fetch(`${sandbox.url}/v4/commodity/${commodities?.[0]?.hash}`)
+  expect(answer.status).toBe(200)
+  await sandbox.stop()
+})
+
+test('what the seed shows in comments is valid too', async () => {
+  const text = starterSeed.replace(/^# (?=items:|faults:| {2})/gm, '')
+  const seed = checkSeed('seed', await parseDocument('seed.yaml', text))
+  expect([seed.items?.length, seed.faults?.length]).toEqual([1, 1])
+  const service = createService({ sandbox: true, seed })
+  await service.ready()
+  await service.close()
+})
+
+test('init keeps a seed that is there', async () => {
+  await writeFile(join(farthing.directory, 'farthing.seed.yaml'), 'users: []')
+  expect((await run(['init'])).stdout).toMatch(/^Kept farthing\.seed\.yaml\n/)
+  expect(await read('farthing.seed.yaml')).toBe('users: []')
 })

@@ -4,6 +4,7 @@ import type { Outside } from '../../sandbox/commands/running-service.js'
 import { program } from '../../sandbox/program.js'
 import { Refusal } from '../../sandbox/refusal.js'
 import { demo } from '../../sandbox/seed/demo.js'
+import { problemCodes } from '../../src/base/problem.js'
 import { createService, type ServiceOptions } from '../../src/index.js'
 import { until } from '../support/scenes/webhooks.js'
 
@@ -64,6 +65,17 @@ describe('farthing explain', () => {
   })
 })
 
+test.each(problemCodes.map((code) => [code]))(
+  'farthing explain %s says what the code means, without a sandbox',
+  async (code) => {
+    const lines: string[] = []
+    const nobody = { fetch: () => Promise.reject(new Error('no sandbox')), environment: {}, printText: () => {} }
+    await explain(code, {}, { ...nobody, print: (line) => void lines.push(line) })
+    expect(lines[0]).toMatch(new RegExp(`^\\d{3} ${code}: .+`))
+    expect(lines.filter((line) => line.startsWith('- ')).length).toBeGreaterThan(1)
+  },
+)
+
 describe('farthing replay', () => {
   test('sends a request again in a fork, and compares it if asked', async () => {
     const { service, outside, lines, paid } = await start()
@@ -93,7 +105,8 @@ describe('farthing requests', () => {
   test('prints the last requests, oldest first, and those that match', async () => {
     const { requests, lines, paid, refused } = await start()
     await requests()
-    expect(lines).toEqual([
+    const timed = /^\d\d:\d\d:\d\d\.\d{3} (.*?)(?:, \d+\.\d ms)$/
+    expect(lines.map((line) => timed.exec(line)?.[1])).toEqual([
       `${paid} POST /v4/payment/${article} → 202, by user:1`,
       expect.stringContaining(refused),
       expect.stringMatching(/^req_\w+ GET \/_sandbox\/ledger → 200$/),
@@ -107,7 +120,7 @@ describe('farthing requests', () => {
       limit: '5',
     })
     await requests(undefined, { limit: '1', json: true, operation: 'createPayment' })
-    expect([lines[0]?.split(' ')[0], JSON.parse(lines[1] ?? '').id]).toEqual([paid, refused])
+    expect([lines[0]?.split(' ')[1], JSON.parse(lines[1] ?? '').id]).toEqual([paid, refused])
   })
 
   test('prints one request with what was sent, answered and caused, without secrets', async () => {
@@ -140,6 +153,38 @@ describe('farthing requests', () => {
     expect([test.includes(refused), curl.includes(paid), curl.includes(refused)]).toEqual([true, true, false])
   })
 
+  test('leaves out what a caller reads again while it is answered the same, and says how much', async () => {
+    const { service, requests, lines, pay } = await start()
+    await service.sandbox.requests.clear()
+    const { headers } = await service.sandbox.actAs('user:1')
+    const poll = (path: string) => service.fetch(path, { headers })
+    for (const path of ['/v4/twins', '/v4/dq', '/v4/twins', '/v4/twins']) await poll(path)
+    await service.fetch('/v4/dq')
+    await pay(article, 0.25)
+    for (const path of ['/v4/twins', '/v4/twins', '/v4/dq']) await poll(path)
+    const shown = () => lines.splice(0).map((line) => /(?:GET|POST) [^,]*(?:, by \S+)?(?=,)|^\d+ .*/.exec(line)?.[0])
+    const payment = `POST /v4/payment/${article} → 202, by user:1`
+    await requests()
+    expect(shown()).toEqual([
+      'GET /v4/twins → 200, by user:1',
+      payment,
+      'GET /v4/twins → 200, by user:1',
+      'GET /v4/dq → 200',
+      '5 repeated reads are left out. --all shows them.',
+    ])
+    await requests(undefined, { all: true })
+    expect(shown()).toHaveLength(9)
+    await requests(undefined, { limit: '3' })
+    expect(shown()).toEqual([
+      payment,
+      expect.any(String),
+      expect.any(String),
+      expect.stringMatching(/^1 repeated read is/),
+    ])
+    await requests(undefined, { json: true })
+    expect(lines).toHaveLength(9)
+  })
+
   test('follows new requests until it is stopped', async () => {
     const { requests, lines, pay } = await start()
     const stopped = new AbortController()
@@ -152,7 +197,7 @@ describe('farthing requests', () => {
     })
     stopped.abort()
     await following
-    expect(new Set(lines.map((line) => line.replace(/^req_\w+ /, '')))).toEqual(
+    expect(new Set(lines.map((line) => line.replace(/^\S+ req_\w+ /, '').replace(/, [\d.]+ ms$/, '')))).toEqual(
       new Set([`POST /v4/payment/${song} → 202, by user:1`]),
     )
   })

@@ -31,12 +31,16 @@ export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): 
 
 const SYNC = { async: false }
 
-/** Describes the first fault of a value: `seed.users[0].balnce is not a field. Did you mean "balance"?`. Undefined if it fits the schema. */
+/**
+ * Describes the unknown fields of a value, or its first fault: `seed.users[0].balnce is not a field. Did you mean "balance"?`.
+ * Undefined if it fits the schema.
+ */
 export function describeFault(schema: z.ZodMiniType, value: unknown, within = ''): string | undefined {
   const { error } = schema.safeParse(value)
   if (!error) return undefined
-  const { path, what, hint } = faultOf(schema, error.issues, value)
-  return `${writtenPath(within, path)} ${what}${hint === '' ? '' : `.${hint}`}`.trim()
+  const [{ path, what, hint }, others] = faultsOf(schema, error.issues, value)
+  const all = hint + othersText(others, (other) => writtenPath(within, other))
+  return `${writtenPath(within, path)} ${what}${all === '' ? '' : `.${all}`}`.trim()
 }
 
 /** A path as JavaScript writes it: `seed.users[0].balance`. */
@@ -53,23 +57,37 @@ export function fieldProblem(
   value: unknown,
   within?: string,
 ): Problem {
-  const { path, what, hint, facts } = faultOf(schema, issues, value)
-  const field = [...(within === undefined ? [] : [within]), ...path.map(String)].join('.')
-  return field === ''
+  const [{ path, what, hint, facts }, others] = faultsOf(schema, issues, value)
+  const nameOf = (at: FieldFault['path']) => [...(within === undefined ? [] : [within]), ...at.map(String)].join('.')
+  return nameOf(path) === ''
     ? problem('field_invalid', { detail: `The fields ${what}.` })
-    : fieldRefused(field, what, hint, facts)
+    : fieldRefused(nameOf(path), what, hint + othersText(others, (other) => `"${nameOf(other)}"`), facts)
 }
 
-/** An unknown name comes first, because a misspelled field is also a missing one. */
-function faultOf(schema: z.ZodMiniType, issues: readonly z.core.$ZodIssue[], value: unknown): FieldFault {
-  for (const { code, path, ...unknown } of issues) {
-    if (code !== 'unrecognized_keys' || !('keys' in unknown)) continue
-    const [name = ''] = unknown.keys
+/** How many unknown fields a sentence names. */
+const MOST_UNKNOWN = 5
+
+/** The unknown fields, because a misspelled field is also a missing one. Without any: what is wrong first. */
+function faultsOf(
+  schema: z.ZodMiniType,
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+): [first: FieldFault, others: readonly FieldFault[]] {
+  const unknown = issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' ? issue.keys.map((name) => ({ path: issue.path, name })) : [],
+  )
+  const [first, ...others] = unknown.slice(0, MOST_UNKNOWN).map(({ path, name }): FieldFault => {
     const names = namesAt(schema, path)
     const facts = { meant: nearestName(name, names) }
     return { path: [...path, name], what: 'is not a field', hint: suggestName(name, names), facts }
-  }
-  const [issue] = issues
+  })
+  return first ? [first, others] : [invalidFault(issues, value), []]
+}
+
+const othersText = (faults: readonly FieldFault[], nameOf: (path: FieldFault['path']) => string): string =>
+  faults.map(({ path, what, hint }) => ` ${nameOf(path)} ${what}.${hint}`).join('')
+
+function invalidFault([issue]: readonly z.core.$ZodIssue[], value: unknown): FieldFault {
   if (!issue) return { path: [], what: 'are invalid', hint: '' }
   const { path } = issue
   const isMissing = path.length > 0 && valueAt(value, path) === undefined

@@ -150,6 +150,7 @@ contract('callSandboxMcp', (start) => {
       expect(textOf(refused)).toContain(detail)
     }
     await refuse('clock', { advnce: '1h' }, '"advnce" is not a field. Did you mean "advance"?')
+    await refuse('clock', { advnce: '1h', mod: 'manual' }, 'mean "advance"? "mod" is not a field. Did you mean "mode"?')
     await refuse('seed', { users: [{ email: 'ada@example.test' }, { email: 'ada' }] }, '"users.1.email"')
     await refuse('answer_phone', { answer: 'approve' }, 'Name the user by "email" or "user_id".')
     await refuse('answer_phone', { approval_id: 'a' }, '"answer" is missing')
