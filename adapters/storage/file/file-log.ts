@@ -184,13 +184,14 @@ export class FileLog implements CommitLog {
 
   #removeUnused({ rows }: Snapshot): void {
     const { long, tables } = this.files
+    // Rows that nobody has read have no long fields.
     long.removeUnused((collection) => [...(rows[collection] ?? []), ...tables.rowsIn(collection)])
   }
 
   #snapshot(commit: number): Snapshot {
     const { store, tables } = this.files
-    const { counters, rows } = tables.state()
-    return { schema: schemaHistory.current, store, commit, counters, rows: divideRows(rows).together, journals: [] }
+    const { rows, ...state } = tables.partlyRead()
+    return { schema: schemaHistory.current, store, commit, ...state, rows: divideRows(rows).together, journals: [] }
   }
 
   async #save(snapshot: Snapshot): Promise<void> {
