@@ -6,7 +6,7 @@ import { ROWS_PER_CHUNK, type UnreadRows } from '../../../src/storage/tables/row
 import { SharedStrings } from './commit.js'
 import { StorageDamaged } from './errors.js'
 import { type ChecksumOfLines, linesIn, parseLine } from './line.js'
-import { rowOf } from './row-line.js'
+import { partsOf, rowOf } from './row-line.js'
 
 /**
  * The blocks of a data file, which its line `end` lists. Each has a checksum over all its bytes, so that a block of rows
@@ -24,9 +24,6 @@ export const blockOf = (bytes: Buffer, rows?: { readonly count: number; readonly
 
 /** The lines of rows that nobody has read yet. */
 export class UnreadLines implements UnreadRows {
-  /** How many rows were parsed after their files were opened, for tests. */
-  static read = 0
-
   constructor(
     readonly file: string,
     readonly fields: readonly string[],
@@ -52,8 +49,11 @@ export class UnreadLines implements UnreadRows {
       rows.push(freezeRow(row))
     }
     if (rows.length !== this.count) throw this.#wrong()
-    UnreadLines.read += rows.length
     return rows
+  }
+
+  parts(fields: readonly string[]): Iterable<object> {
+    return partsOf(this.bytes, this.fields, new Set(fields))
   }
 
   #wrong(): StorageDamaged {

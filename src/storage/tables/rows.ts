@@ -22,6 +22,8 @@ export interface UnreadRows {
   readonly count: number
   /** Its rows in the order of their ids, which are whole numbers. */
   read(): readonly Row[]
+  /** These fields of its rows, and perhaps others. */
+  parts(fields: readonly string[]): Iterable<object>
 }
 
 /**
@@ -102,6 +104,7 @@ export class Rows<R extends Row> {
       return
     }
     const place = id - this.#first
+    if (this.#unread.size > 0) this.#load(place)
     while (this.#length < place) this.#write(this.#length++, undefined)
     const isNew = place === this.#length || this.#at(place) === undefined
     this.#write(place, row)
@@ -127,6 +130,12 @@ export class Rows<R extends Row> {
     this.#readAll()
     const numbered = this.#chunks.flatMap((chunk) => chunk.filter((row) => row !== undefined))
     return this.#named.size === 0 ? numbered : numbered.concat([...this.#named.values()])
+  }
+
+  /** Some fields of every row, in no order. Rows that nobody has read yet stay unread. */
+  *parts(fields: readonly (keyof R & string)[]): Generator<R> {
+    yield* this.alreadyRead()
+    for (const unread of this.#unread.values()) yield* unread.parts(fields) as Iterable<R> // The fields that were asked for.
   }
 
   /** Every row in the order of the ids. Later changes don't show in it. */
@@ -204,7 +213,6 @@ export class Rows<R extends Row> {
   }
 
   #write(place: number, row: R | undefined): void {
-    if (this.#unread.size > 0) this.#load(place)
     const at = place >> CHUNK_BITS
     let chunk = this.#chunks[at]
     if (!chunk) this.#chunks[at] = chunk = []
