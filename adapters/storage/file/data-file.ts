@@ -1,17 +1,20 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Adapter } from 'lowdb'
-import { isRow } from '../../../src/storage/key.js'
-import { areCounters, inPieces } from '../../../src/storage/state.js'
+import { areCounters } from '../../../src/storage/state.js'
 import { OutcomeUnknown, type Row, type State } from '../../../src/storage/storage.js'
-import { hasCode, isObject, messageOf } from '../../../src/storage/unknown.js'
+import type { UnreadRows } from '../../../src/storage/tables/rows.js'
+import type { PartlyRead } from '../../../src/storage/tables/tables.js'
+import { hasCode, messageOf } from '../../../src/storage/unknown.js'
+import { type Block, blockList, blockOf, type Group, groupsOf, readBlocks, readFrom, UnreadLines } from './block.js'
 import { type LongFields, SharedStrings } from './commit.js'
-import { identityOf, nameAlso, replaceFile, syncDirectory, type WatchedFile, writePieces } from './disk.js'
+import { identityOf, nameAlso, replaceFile, syncDirectory, type WatchedFile, withFile, writePieces } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
-import { ChecksumOfLines, isTorn, type Line, listLine, objectLine, parseLine, readLines } from './line.js'
+import { ChecksumOfLines, isTorn, type Line, linesIn, listLine, objectLine, parseLine, readLines } from './line.js'
+import { commonFields, listOf, rowOf } from './row-line.js'
 
-export interface Snapshot extends State {
+export interface Snapshot extends State, Partial<Pick<PartlyRead, 'unread'>> {
   /** The shape of the rows: `SCHEMA` of the release that wrote them. */
   readonly schema: number
   /** The id of this storage. Its journal has the same one. */
@@ -22,7 +25,7 @@ export interface Snapshot extends State {
   readonly journals: readonly JournalPart[]
 }
 
-type Head = Omit<Snapshot, 'rows' | 'journals'>
+type Head = Omit<Snapshot, 'rows' | 'unread' | 'journals'>
 
 const NAME = 'data'
 export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, rows: {}, journals: [] }
@@ -89,13 +92,42 @@ export class DataFile implements Adapter<Snapshot> {
       throw new StorageDamaged(this.file, undefined, `the file cannot be read (${messageOf(cause)})`, { cause })
     }
     if (!reading.isWhole) report(undefined, 'its end is missing')
-    return { ...(reading.head ?? BLANK), rows: reading.rows, journals: reading.journals }
+    return reading.snapshot()
+  }
+
+  /** Like `read`, but leaves rows unread until somebody asks for one of them, if the file lists its blocks. */
+  async readPartly(): Promise<Snapshot | null> {
+    const reading = new DataFileLines(this.long)
+    // Whatever is wrong, reading line by line says where.
+    const isRead = await withFile(this.file, 'r', (handle) => this.#readBlocks(handle, reading)).catch(() => false)
+    return isRead ? reading.snapshot() : this.read()
+  }
+
+  /** Returns false if anything is not as it should be. */
+  async #readBlocks(handle: FileHandle, reading: DataFileLines): Promise<boolean> {
+    const list = await blockList(handle)
+    if (!list) return false
+    for await (const { bytes, rows } of readBlocks(handle, list.blocks)) {
+      const fault = rows
+        ? reading.addUnread((fields) => new UnreadLines(this.file, fields, bytes, rows.first, rows.count))
+        : reading.addAll(bytes)
+      if (fault !== undefined) return false
+    }
+    const { size } = await handle.stat()
+    let { end } = list
+    for (const bytes of linesIn(await readFrom(handle, end, size - end))) {
+      const line = parseLine(bytes)
+      if (!line || reading.add(line) !== undefined) return false
+      end += bytes.length + 1
+      this.partNames = { from: this.partNames.from === 0 ? end : this.partNames.from, to: end }
+    }
+    return reading.isWhole
   }
 
   /** Writes a snapshot beside the file, a few rows at a time, so that other work can run. `replace` puts it in place. */
   async write(snapshot: Snapshot): Promise<void> {
     try {
-      await writePieces(`${this.file}.next`, 'w', inPieces(snapshotLines(snapshot, this.long)))
+      await writePieces(`${this.file}.next`, 'w', new SnapshotPieces(snapshot, this.long).pieces())
     } catch (error) {
       await this.discard()
       throw error
@@ -132,54 +164,105 @@ export class DataFile implements Adapter<Snapshot> {
   }
 }
 
-function* snapshotLines({ rows, journals: _, ...head }: Snapshot, long: LongFields | undefined): Generator<string> {
-  const whole = new ChecksumOfLines()
-  const added = (line: string): string => {
-    whole.add(Number.parseInt(line[0] === '[' ? line.slice(2, 10) : line.slice(-11, -3), 16))
-    return line
+/** The bytes of a data file, piece by piece. Rows that nobody has read are copied as they are. */
+class SnapshotPieces {
+  readonly #snapshot: Snapshot
+  readonly #long: LongFields | undefined
+  readonly #whole = new ChecksumOfLines()
+  readonly #blocks: Block[] = []
+  /** Lines that wait to be written. */
+  #lines = ''
+  #hasRowBlocks = false
+
+  constructor(snapshot: Snapshot, long: LongFields | undefined) {
+    this.#snapshot = snapshot
+    this.#long = long
   }
-  yield added(objectLine({ farthing: NAME, ...head }))
-  let count = 0
-  for (const [collection, list] of Object.entries(rows)) {
-    const fields = commonFields(list)
-    yield added(objectLine({ collection, rows: list.length, fields }))
-    for (const row of list) yield added(listLine(listOf(long ? long.lineOf(row) : row, fields)))
-    count += list.length
+
+  *pieces(): Generator<Buffer> {
+    const { rows, unread = {}, journals: _, ...head } = this.#snapshot
+    this.#add(objectLine({ farthing: NAME, ...head }))
+    let count = 0
+    for (const [collection, list] of Object.entries(rows)) {
+      const later = unread[collection] ?? []
+      const size = later.reduce((sum, each) => sum + each.count, list.length)
+      const fields = commonFields(
+        list,
+        later.flatMap((each) => (each instanceof UnreadLines ? [each.fields] : [])),
+      )
+      this.#add(objectLine({ collection, rows: size, fields }))
+      yield* this.#rows(list, later, fields, size)
+      count += size
+    }
+    yield* this.#flush()
+    const blocks = this.#hasRowBlocks ? { blocks: this.#blocks } : {}
+    yield Buffer.from(objectLine({ end: NAME, rows: count, whole: this.#whole.value, ...blocks }))
   }
-  yield objectLine({ end: NAME, rows: count, whole: whole.value })
+
+  *#rows(
+    list: readonly Row[],
+    unread: readonly UnreadRows[],
+    fields: readonly string[],
+    count: number,
+  ): Generator<Buffer> {
+    const long = this.#long
+    const isApart = (row: Row) => long !== undefined && long.lineOf(row) !== row
+    let at = 0
+    for (const group of groupsOf(list, { count, isApart })) {
+      for (let next = unread[at]; next && isBefore(next, group); next = unread[++at]) yield* this.#unread(next, fields)
+      if (group.first !== undefined) yield* this.#flush()
+      for (const row of group.rows) {
+        this.#add(listLine(listOf(long ? long.lineOf(row) : row, fields)))
+        if (group.first === undefined && this.#lines.length > ENOUGH) yield* this.#flush()
+      }
+      if (group.first !== undefined) yield* this.#flush({ first: group.first, count: group.rows.length })
+    }
+    for (const next of unread.slice(at)) yield* this.#unread(next, fields)
+  }
+
+  *#unread(unread: UnreadRows, fields: readonly string[]): Generator<Buffer> {
+    yield* this.#flush()
+    if (unread instanceof UnreadLines && unread.fields.join() === fields.join()) {
+      unread.addTo(this.#whole)
+      yield this.#block(unread.bytes, unread)
+      return
+    }
+    for (const row of unread.read()) this.#add(listLine(listOf(row, fields)))
+    yield* this.#flush(unread)
+  }
+
+  #add(line: string): void {
+    this.#whole.add(Number.parseInt(line[0] === '[' ? line.slice(2, 10) : line.slice(-11, -3), 16))
+    this.#lines += line
+  }
+
+  *#flush(rows?: { readonly first: number; readonly count: number }): Generator<Buffer> {
+    if (this.#lines === '') return
+    const bytes = Buffer.from(this.#lines)
+    this.#lines = ''
+    yield this.#block(bytes, rows)
+  }
+
+  #block(bytes: Buffer, rows?: { readonly first: number; readonly count: number }): Buffer {
+    if (rows) this.#hasRowBlocks = true
+    this.#blocks.push(blockOf(bytes, rows))
+    return bytes
+  }
 }
 
-const SAMPLES = 64
+const ENOUGH = 1 << 16
 
-/** The fields that most rows have, in their order, judged by some of them. */
-function commonFields(rows: readonly Row[]): readonly string[] {
-  const counts = new Map<string, number>()
-  const step = Math.max(1, Math.floor(rows.length / SAMPLES))
-  for (let at = 0; at < rows.length; at += step) {
-    const fields = JSON.stringify(Object.keys(rows[at] ?? {}))
-    counts.set(fields, (counts.get(fields) ?? 0) + 1)
-  }
-  const [most] = [...counts].sort(([, a], [, b]) => b - a)
-  return most ? JSON.parse(most[0]) : []
-}
-
-/** The JSON of a list of a row's values, or of a list that holds the row itself if its fields are other ones. */
-function listOf(row: Row, fields: readonly string[]): string {
-  const values: unknown[] = []
-  let at = 0
-  for (const [field, value] of Object.entries(row)) {
-    if (field !== fields[at] || value === undefined || field === '__proto__') return JSON.stringify([row])
-    at++
-    values.push(value)
-  }
-  return at === fields.length ? JSON.stringify(values) : JSON.stringify([row])
+/** Numbers come before texts, so a group of texts is after every chunk. */
+function isBefore({ first }: UnreadRows, { rows: [row] }: Group): boolean {
+  return typeof row?.id !== 'number' || first < row.id
 }
 
 /** Reads the lines of a data file in their order. `add` returns what is wrong with a line. */
 class DataFileLines {
-  readonly rows: Record<string, Row[]> = {}
-  readonly journals: JournalPart[] = []
-  head: Head | undefined
+  readonly #rows: Record<string, Row[]> = {}
+  readonly #unread: Record<string, UnreadRows[]> = {}
+  readonly #journals: JournalPart[] = []
+  #head: Head | undefined
   /** Whether the last row was read. */
   isWhole = false
   readonly #whole = new ChecksumOfLines()
@@ -187,8 +270,35 @@ class DataFileLines {
   #section: Section | undefined
   #count = 0
   #hasDamage = false
+  #hasUnread = false
 
   constructor(readonly long: LongFields | undefined) {}
+
+  snapshot(): Snapshot {
+    return { ...(this.#head ?? BLANK), rows: this.#rows, unread: this.#unread, journals: this.#journals }
+  }
+
+  /** Adds rows that stay unread. `made` makes them for the fields of their collection. */
+  addUnread(made: (fields: readonly string[]) => UnreadRows): string | undefined {
+    const section = this.#section
+    if (!section) return 'the line that names its collection is missing'
+    const unread = made(section.fields)
+    ;(this.#unread[section.collection] ??= []).push(unread)
+    section.unread += unread.count
+    this.#count += unread.count
+    this.#hasUnread = true
+    return undefined
+  }
+
+  /** Adds the lines of a piece of the file, and stops at a wrong one. */
+  addAll(bytes: Buffer): string | undefined {
+    for (const each of linesIn(bytes)) {
+      const line = parseLine(each)
+      const fault = line ? this.add(line) : 'the line is damaged'
+      if (fault !== undefined) return fault
+    }
+    return undefined
+  }
 
   add(line: Line): string | undefined {
     const isEnd = 'object' in line && 'end' in line.object
@@ -196,7 +306,7 @@ class DataFileLines {
     if ('list' in line)
       return this.#section ? this.#addRow(line.list, this.#section) : 'the line that names its collection is missing'
     const { object } = line
-    if (!this.head && !this.#hasDamage) return this.#addHead(object)
+    if (!this.#head && !this.#hasDamage) return this.#addHead(object)
     if (this.isWhole) return this.#addJournal(object)
     const missing = this.#missing()
     const fault = isEnd ? this.#addEnd(object) : this.#addSection(object)
@@ -218,35 +328,35 @@ class DataFileLines {
 
   #missing(): string | undefined {
     if (!this.#section) return undefined
-    const { collection, rows, list, lost } = this.#section
-    const missing = rows - list.length - lost
+    const { collection, rows, list, lost, unread } = this.#section
+    const missing = rows - list.length - lost - unread
     return missing ? `${missing} rows of ${collection} are missing` : undefined
   }
 
   #addHead({ farthing, schema, store, commit, counters }: LineObject): string | undefined {
     const isHead = farthing === NAME && isCount(schema) && isCount(commit)
     if (!isHead || typeof store !== 'string' || !areCounters(counters)) return 'it is not the first line of a data file'
-    this.head = { schema, store, commit, counters }
+    this.#head = { schema, store, commit, counters }
     return undefined
   }
 
   #addSection({ collection, rows, fields }: LineObject): string | undefined {
     if (typeof collection !== 'string' || !isCount(rows) || !areTexts(fields)) return 'it names no collection'
-    if (Object.hasOwn(this.rows, collection)) return `the collection ${collection} is in the file twice`
+    if (Object.hasOwn(this.#rows, collection)) return `the collection ${collection} is in the file twice`
     const list: Row[] = []
-    this.rows[collection] = list
-    this.#section = { collection, rows, fields, list, lost: 0 }
+    this.#rows[collection] = list
+    this.#section = { collection, rows, fields, list, lost: 0, unread: 0 }
     return undefined
   }
 
   #addRow(values: readonly unknown[], section: Section): string | undefined {
-    const { collection, list, lost, rows } = section
-    const row = rowOf(values, section)
+    const { collection, list, lost, unread, rows } = section
+    const row = rowOf(values, section.fields)
     if (!row) {
       this.skip()
       return `it is not a row of ${collection}`
     }
-    if (list.length + lost === rows) return `${collection} has more rows than it should`
+    if (list.length + lost + unread === rows) return `${collection} has more rows than it should`
     this.#strings.share(collection, row)
     list.push(this.long ? this.long.open(collection, row) : row)
     this.#count++
@@ -256,13 +366,15 @@ class DataFileLines {
   #addEnd({ rows, whole }: LineObject): string | undefined {
     this.isWhole = true
     // What damage there is was said before.
-    const isAsWritten = this.#hasDamage || (rows === this.#count && whole === this.#whole.value)
+    // The lines of unread rows were compared as blocks.
+    const isSum = this.#hasUnread || whole === this.#whole.value
+    const isAsWritten = this.#hasDamage || (rows === this.#count && isSum)
     return isAsWritten ? undefined : 'lines are missing before it, or in a different order'
   }
 
   #addJournal({ journal, id }: LineObject): string | undefined {
     if (!isCount(journal) || typeof id !== 'string') return 'it names no part of the journal'
-    this.journals.push({ journal, id })
+    this.#journals.push({ journal, id })
     return undefined
   }
 }
@@ -276,6 +388,8 @@ interface Section {
   readonly list: Row[]
   /** How many of its rows are in damaged lines. */
   lost: number
+  /** How many of its rows stay unread. */
+  unread: number
 }
 
 /** The id in a damaged line, as JSON. */
@@ -286,16 +400,6 @@ function guessedId(bytes: Buffer, { fields }: Section): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The list starts with the checksum. */
-function rowOf(list: readonly unknown[], { fields }: Section): Row | undefined {
-  const [, given] = list
-  if (list.length === 2 && isObject(given)) return isRow(given) ? given : undefined
-  if (list.length !== fields.length + 1) return undefined
-  const row: Record<string, unknown> = {}
-  for (const [at, field] of fields.entries()) row[field] = list[at + 1]
-  return isRow(row) ? row : undefined
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

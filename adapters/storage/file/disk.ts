@@ -50,7 +50,7 @@ export async function nameAlso(file: string, name: string): Promise<void> {
 }
 
 /** Writes a file piece by piece, so that other work can run in between. A regular file is on the disk when this resolves. */
-export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<string>): Promise<void> =>
+export const writePieces = (file: string, flags: 'w' | 'wx', pieces: Iterable<string | Uint8Array>): Promise<void> =>
   withFile(file, flags, async (handle) => {
     for (const piece of pieces) await handle.writeFile(piece)
     if ((await handle.stat()).isFile()) await syncFile(handle)

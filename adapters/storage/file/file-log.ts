@@ -30,6 +30,13 @@ export interface FileLogOptions {
   readonly warn: (message: string) => void
 }
 
+/** How large a journal must be, in bytes, before it is written into the data file although it may still grow. */
+const WORTH_FOLDING = 4 << 20
+/** It must also be so large a part of the data file, because the whole file is written. */
+const PART_OF_FILE = 8
+/** Without a commit for so long, or twice as long, the storage is idle. */
+const IDLE_MS = 1000
+
 /** Appends each commit to the journal. When that is large, writes the state into the data file and shortens the journal. */
 export class FileLog implements CommitLog {
   onClose = () => {}
@@ -38,11 +45,18 @@ export class FileLog implements CommitLog {
   /** The size of the journal, in bytes, at which the data file is next rewritten. */
   #bound: number
   #rewriting: Promise<void> | undefined
+  /** The last commit when the storage was last looked at. */
+  #seen = -1
+  /** The last commit when an idle storage was last written into the data file. */
+  #tried = -1
+  readonly #idle: NodeJS.Timeout
 
   constructor(readonly files: FileLogOptions) {
     this.#low = new Low(files.dataFile, BLANK)
     this.#commit = files.journal.commit
     this.#bound = files.journalLimit
+    this.#idle = setInterval(() => this.#foldIfIdle(), IDLE_MS)
+    this.#idle.unref()
   }
 
   get fault(): StorageUnavailable | undefined {
@@ -109,14 +123,30 @@ export class FileLog implements CommitLog {
     if (journal.fault) throw journal.fault
   }
 
+  /** Writes a large journal into the data file when nobody waits for it, so that the next start need not read it. */
+  #foldIfIdle(): void {
+    const isIdle = this.#seen === this.#commit
+    this.#seen = this.#commit
+    // A try that failed is not repeated before the next commit.
+    if (!isIdle || this.#tried === this.#commit || this.files.journal.size <= WORTH_FOLDING) return
+    this.#tried = this.#commit
+    this.#rewriting ??= this.#rewriteInTime({ ifWorthIt: true })
+  }
+
+  async #isWorthFolding(): Promise<boolean> {
+    const { journal, path } = this.files
+    return journal.size > Math.max(WORTH_FOLDING, (await sizeOf(path)) / PART_OF_FILE)
+  }
+
   async close(): Promise<void> {
     const { path, journal, dataFile, lock, wholeLimit, warn } = this.files
     this.onClose()
+    clearInterval(this.#idle)
     try {
       await this.#rewriting
       if (journal.fault) await this.recover()
       const isSmall = journal.size + (await sizeOf(path)) <= wholeLimit
-      if (journal.parts.length > 0 && isSmall)
+      if (journal.parts.length > 0 && (isSmall || (await this.#isWorthFolding())))
         await this.#writeWhole(this.#commit).catch((cause: unknown) => warn(unwritten(path, cause)))
     } finally {
       await Promise.allSettled([journal.close(), dataFile.release()])
@@ -149,9 +179,10 @@ export class FileLog implements CommitLog {
     })
   }
 
-  async #rewriteInTime(): Promise<void> {
+  async #rewriteInTime({ ifWorthIt = false } = {}): Promise<void> {
     const { path, journal, warn } = this.files
     try {
+      if (ifWorthIt && (journal.fault || !(await this.#isWorthFolding()))) return
       // Wait until the commit that started this, which has its number already, is in the tables.
       await turnOfTheLoop()
       await this.#rewrite()
@@ -184,13 +215,14 @@ export class FileLog implements CommitLog {
 
   #removeUnused({ rows }: Snapshot): void {
     const { long, tables } = this.files
+    // Rows that nobody has read have no long fields.
     long.removeUnused((collection) => [...(rows[collection] ?? []), ...tables.rowsIn(collection)])
   }
 
   #snapshot(commit: number): Snapshot {
     const { store, tables } = this.files
-    const { counters, rows } = tables.state()
-    return { schema: schemaHistory.current, store, commit, counters, rows: divideRows(rows).together, journals: [] }
+    const { rows, ...state } = tables.partlyRead()
+    return { schema: schemaHistory.current, store, commit, ...state, rows: divideRows(rows).together, journals: [] }
   }
 
   async #save(snapshot: Snapshot): Promise<void> {

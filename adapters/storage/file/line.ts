@@ -78,8 +78,9 @@ export class ChecksumOfLines {
   }
 }
 
-// Faster than padding.
-const hexOf = (checksum: number): string => (checksum + 0x1_0000_0000).toString(16).slice(1)
+/** Each pair of bytes as hex digits: many times as fast as writing the number. */
+const HEX = Array.from({ length: 0x1_0000 }, (_, pair) => pair.toString(16).padStart(4, '0'))
+const hexOf = (checksum: number): string => `${HEX[checksum >>> 16]}${HEX[checksum & 0xffff]}`
 
 export interface ReadLine {
   readonly bytes: Buffer
@@ -133,6 +134,15 @@ export async function* readLines(file: string): AsyncGenerator<readonly ReadLine
     if (rest.length > 0) yield [{ bytes: rest, number: number + 1, end: end + rest.length, isWhole: false }]
   } finally {
     await handle.close()
+  }
+}
+
+/** The lines of a piece of a file, without their line breaks. What follows the last line break is no line. */
+export function* linesIn(bytes: Buffer): Generator<Buffer> {
+  let start = 0
+  for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
+    yield bytes.subarray(start, end)
+    start = end + 1
   }
 }
 

@@ -102,7 +102,7 @@ const unreadable = (file: string, cause: unknown): StorageDamaged =>
 
 async function readLinesFormat(path: string, long: LongFields): Promise<Read> {
   const file = new DataFile(path, long)
-  const snapshot = await file.read()
+  const snapshot = await file.readPartly()
   if (!snapshot) throw new StorageDamaged(path, undefined, 'the file is missing')
   const { schema, store, journals } = snapshot
   const tables = checkedTables(path, snapshot)

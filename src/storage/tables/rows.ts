@@ -10,7 +10,21 @@ const WORTH_CUTTING = 1024
 const CHUNK_BITS = 9
 const CHUNK = 1 << CHUNK_BITS
 
+/** A list of rows that begins at a multiple of this number may stay unread until somebody asks for one of them. */
+export const ROWS_PER_CHUNK = CHUNK
+
 type Chunk<R> = (R | undefined)[]
+
+/** Stored rows of one chunk that nobody has read yet. */
+export interface UnreadRows {
+  /** The id that the chunk begins with: a multiple of `ROWS_PER_CHUNK`. */
+  readonly first: number
+  readonly count: number
+  /** Its rows in the order of their ids, which are whole numbers. */
+  read(): readonly Row[]
+  /** These fields of its rows, and perhaps others. */
+  parts(fields: readonly string[]): Iterable<object>
+}
 
 /**
  * Rows by id. Rows with consecutive numbers are in chunks of an array, because adding to a large map takes several
@@ -28,6 +42,8 @@ export class Rows<R extends Row> {
   #leading = 0
   #named = new LayeredMap<Key, R>()
   #count = 0
+  /** Chunks that nobody has read yet, by their number. */
+  #unread = new Map<number, UnreadRows>()
 
   get size(): number {
     return this.#count + this.#named.size
@@ -38,9 +54,48 @@ export class Rows<R extends Row> {
       const place = id - this.#first
       // `#at` without a call, because every read comes here. A place that is no whole number, or negative, has no chunk.
       const row = place < this.#length ? this.#chunks[Math.floor(place / CHUNK)]?.[place % CHUNK] : undefined
-      if (row || this.#named.size === 0) return row
+      if (row) return row
+      if (this.#unread.size > 0 && this.#load(place)) return this.get(id)
+      if (this.#named.size === 0) return undefined
     }
     return this.#named.get(id)
+  }
+
+  /** Adds rows of a chunk that has none yet. They are read when somebody asks for one of them. */
+  addUnread(unread: UnreadRows): void {
+    const start = this.#length === 0 ? unread.first : this.#first
+    const at = (unread.first - start) / CHUNK
+    const isNext = at * CHUNK >= this.#length && at * CHUNK <= this.#length + WIDEST_GAP && this.#named.size === 0
+    if (!isNext) {
+      for (const row of unread.read()) this.set(row.id, row as R) // Whoever added them says so.
+      return
+    }
+    this.#first = start
+    this.#unread.set(at, unread)
+    this.#count += unread.count
+    this.#length = (at + 1) * CHUNK
+  }
+
+  /** The chunks that nobody has read yet, in the order of their ids. */
+  unread(): UnreadRows[] {
+    return [...this.#unread.values()].sort((a, b) => a.first - b.first)
+  }
+
+  /** Reads the chunk of a place, if nobody has read it yet. Returns whether it did. */
+  #load(place: number): boolean {
+    const at = Math.floor(place / CHUNK)
+    const unread = this.#unread.get(at)
+    if (!unread) return false
+    const chunk: Chunk<R> = []
+    for (const row of unread.read()) chunk[Number(row.id) - unread.first] = row as R // Whoever added them says so.
+    this.#chunks[at] = chunk
+    this.#unread.delete(at)
+    if (this.#length === (at + 1) * CHUNK) this.#length = at * CHUNK + chunk.length
+    return true
+  }
+
+  #readAll(): void {
+    for (const at of [...this.#unread.keys()]) this.#load(at * CHUNK)
   }
 
   set(id: Key, row: R): void {
@@ -49,6 +104,7 @@ export class Rows<R extends Row> {
       return
     }
     const place = id - this.#first
+    if (this.#unread.size > 0) this.#load(place)
     while (this.#length < place) this.#write(this.#length++, undefined)
     const isNew = place === this.#length || this.#at(place) === undefined
     this.#write(place, row)
@@ -71,12 +127,25 @@ export class Rows<R extends Row> {
 
   /** Every row, in no order. Later changes don't show in it. */
   all(): R[] {
+    this.#readAll()
     const numbered = this.#chunks.flatMap((chunk) => chunk.filter((row) => row !== undefined))
     return this.#named.size === 0 ? numbered : numbered.concat([...this.#named.values()])
   }
 
+  /** Some fields of every row, in no order. Rows that nobody has read yet stay unread. */
+  *parts(fields: readonly (keyof R & string)[]): Generator<R> {
+    yield* this.alreadyRead()
+    for (const unread of this.#unread.values()) yield* unread.parts(fields) as Iterable<R> // The fields that were asked for.
+  }
+
   /** Every row in the order of the ids. Later changes don't show in it. */
   inOrder(): R[] {
+    this.#readAll()
+    return this.alreadyRead()
+  }
+
+  /** The rows that were read, or put since, in the order of the ids. Later changes don't show in it. */
+  alreadyRead(): R[] {
     const numbered = this.#chunks.flatMap((chunk) => chunk.filter((row) => row !== undefined))
     if (this.#named.size === 0) return numbered
     const named = [...this.#named.values()].sort(byId)
@@ -123,6 +192,7 @@ export class Rows<R extends Row> {
     copy.#leading = this.#leading
     copy.#named = this.#named.copy()
     copy.#count = this.#count
+    copy.#unread = new Map(this.#unread)
     return copy
   }
 
@@ -136,7 +206,8 @@ export class Rows<R extends Row> {
   #at(place: number): R | undefined {
     // An id may be a fraction.
     if (place < 0 || place >= this.#length || !Number.isInteger(place)) return undefined
-    return this.#chunks[place >> CHUNK_BITS]?.[place & (CHUNK - 1)]
+    const row = this.#chunks[place >> CHUNK_BITS]?.[place & (CHUNK - 1)]
+    return row === undefined && this.#unread.size > 0 && this.#load(place) ? this.#at(place) : row
   }
 
   #write(place: number, row: R | undefined): void {
@@ -157,6 +228,7 @@ export class Rows<R extends Row> {
     const chunks = this.#leading >> CHUNK_BITS
     this.#chunks = this.#chunks.slice(chunks)
     this.#isShared = this.#isShared?.slice(chunks)
+    this.#unread = new Map([...this.#unread].map(([at, unread]) => [at - chunks, unread]))
     this.#first += chunks << CHUNK_BITS
     this.#length -= chunks << CHUNK_BITS
     this.#leading -= chunks << CHUNK_BITS

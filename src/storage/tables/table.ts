@@ -78,7 +78,7 @@ export class Table {
 
   #uniqueKeys(collection: AnyCollection, name: string, index: Index<Row>): UniqueKeys {
     const keys = new UniqueKeys(collection.name, name, index)
-    for (const row of this.rows.all()) keys.add(row)
+    for (const row of this.rows.parts(['id', ...index.fields])) keys.add(row)
     this.#unique.set(name, keys)
     return keys
   }

@@ -2,7 +2,13 @@ import { compareParts, freezeRow } from '../key.js'
 import { assertState } from '../state.js'
 import type { AnyCollection, Collection, Key, Query, ReplacedRow, Row, State } from '../storage.js'
 import type { Changes, CommittedReader } from '../transaction.js'
+import type { UnreadRows } from './rows.js'
 import { Table } from './table.js'
+
+/** A state whose rows are in part not read yet. */
+export interface PartlyRead extends State {
+  readonly unread: Readonly<Record<string, readonly UnreadRows[]>>
+}
 
 /** Committed rows in memory: by id, and in the order of each index that was read. */
 export class Tables implements CommittedReader {
@@ -17,12 +23,18 @@ export class Tables implements CommittedReader {
   }
 
   /** The tables of rows that were checked when they were read. Throws a TypeError if two of a collection have one id. */
-  static ofChecked({ counters, rows }: State): Tables {
+  static ofChecked({ counters, rows, unread }: State & Partial<PartlyRead>): Tables {
     const tables = new Tables()
     for (const [name, last] of Object.entries(counters)) tables.setCounter(name, last)
     for (const [name, list] of Object.entries(rows)) {
+      const table = tables.#table(name)
+      let count = list.length
+      for (const part of unread?.[name] ?? []) {
+        table.rows.addUnread(part)
+        count += part.count
+      }
       for (const row of list) tables.restore(name, row.id, row)
-      if (tables.#table(name).rows.size !== list.length) throw new TypeError(`two rows of ${name} have one id`)
+      if (table.rows.size !== count) throw new TypeError(`two rows of ${name} have one id`)
     }
     return tables
   }
@@ -130,9 +142,9 @@ export class Tables implements CommittedReader {
     return this.#table(name).rows.get(id) !== undefined
   }
 
-  /** The rows of a collection, in no order. */
+  /** The rows of a collection that were read or put. */
   rowsIn(name: string): readonly Row[] {
-    return this.#table(name).rows.all()
+    return this.#table(name).rows.alreadyRead()
   }
 
   /** Reads the unique keys of all rows. Throws `UniqueViolation` if two share one. */
@@ -143,9 +155,24 @@ export class Tables implements CommittedReader {
   /** The current state, with collections and rows in order. It shares the rows, and later writes don't change it. */
   state(): State & { rows: Record<string, Row[]> } {
     const rows: Record<string, Row[]> = {}
-    for (const [name, table] of [...this.#tables].sort(([a], [b]) => compareParts(a, b)))
-      if (table.rows.size > 0) rows[name] = table.rows.inOrder()
+    for (const [name, table] of this.#filled()) rows[name] = table.rows.inOrder()
     return { counters: this.counters(), rows }
+  }
+
+  /** Like `state`, but reads no rows that nobody has read yet. */
+  partlyRead(): PartlyRead {
+    const rows: Record<string, readonly Row[]> = {}
+    const unread: Record<string, readonly UnreadRows[]> = {}
+    for (const [name, table] of this.#filled()) {
+      rows[name] = table.rows.alreadyRead()
+      unread[name] = table.rows.unread()
+    }
+    return { counters: this.counters(), rows, unread }
+  }
+
+  /** The tables that have rows, in the order of their names. */
+  #filled(): [string, Table][] {
+    return [...this.#tables].filter(([, { rows }]) => rows.size > 0).sort(([a], [b]) => compareParts(a, b))
   }
 
   /** Replaces the state. Throws a TypeError for what is none. Returns the former one, and a function that brings it back. */
