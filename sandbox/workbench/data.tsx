@@ -5,36 +5,11 @@ import { Cell } from './cell.js'
 import { DataActions } from './data-actions.js'
 import { Flow } from './flow.js'
 import { Copy, Empty, Scrolls, Search } from './parts.js'
-import { go, ledger, linkTo, parts } from './state.js'
+import { RowActions } from './row-actions.js'
+import { Delegates, Deliveries } from './row-parts.js'
+import { go, linkTo, parts, revision } from './state.js'
+import { tables, titleOf } from './tables.js'
 import { Wallet } from './wallet.js'
-
-/** What people look for first, by collection, with the columns that tell rows apart. */
-const tables: Readonly<Record<string, { readonly title: string; readonly columns: readonly string[] }>> = {
-  payments: {
-    title: 'Payments',
-    columns: ['id', 'descriptor', 'amount', 'payer_owner', 'payee_owner', 'status', 'created_at'],
-  },
-  users: { title: 'People', columns: ['id', 'email', 'email_verified_at', 'made_by', 'created_at'] },
-  accounts: { title: 'Accounts', columns: ['id', 'name', 'public_secret', 'created_at'] },
-  twins: { title: 'Wallets', columns: ['id', 'hostname', 'owner', 'dq', 'created_at'] },
-  commodities: { title: 'Articles', columns: ['descriptor', 'cost', 'owner', 'id', 'created_at'] },
-  catalog_items: { title: 'Items', columns: ['id', 'name', 'external_endpoint', 'account_id', 'created_at'] },
-  checkouts: { title: 'Checkouts', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
-  carts: { title: 'Carts', columns: ['id', 'status', 'user_id', 'created_at'] },
-  approvals: { title: 'Approvals', columns: ['id', 'kind', 'status', 'user_id', 'created_at'] },
-  personas: { title: 'Personas', columns: ['id', 'name', 'user_id', 'created_at'] },
-  oidc_connections: { title: 'Agents', columns: ['id', 'client_id', 'user_id', 'created_at'] },
-  webhooks: { title: 'Webhooks', columns: ['id', 'url', 'status', 'account_id', 'created_at'] },
-  outbox: { title: 'Deliveries', columns: ['id', 'kind', 'to', 'subject', 'status', 'created_at'] },
-  invoices: { title: 'Invoices', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
-  events: { title: 'Events', columns: ['id', 'type', 'owner', 'subject', 'created_at'] },
-  movements: {
-    title: 'Movements',
-    columns: ['id', 'kind', 'amount', 'payer_twin_id', 'payee_twin_id', 'state', 'created_at'],
-  },
-}
-
-export const titleOf = (collection: string): string => tables[collection]?.title ?? collection.replace(/_/g, ' ')
 
 interface Collection {
   readonly name: string
@@ -95,7 +70,7 @@ function Table({ name }: { name: string }) {
     next.value = page.next
   }
   // New movements are new rows.
-  useEffect(() => void read(), [ledger.value?.movements, field, value])
+  useEffect(() => void read(), [revision.value, field, value])
   const [first] = rows.value ?? []
   const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
     (column) => !first || rows.value?.some((row) => column in row),
@@ -173,7 +148,7 @@ function Detail({ name, id }: { name: string; id: string }) {
   const row = useSignal<Row | null | undefined>(undefined)
   useEffect(() => {
     readRows(name, { field: 'id', value: id, limit: '1' }).then(({ rows }) => (row.value = rows[0] ?? null))
-  }, [ledger.value?.movements])
+  }, [revision.value])
   if (row.value === undefined) return <p class="muted">Reading…</p>
   if (row.value === null)
     return (
@@ -187,6 +162,7 @@ function Detail({ name, id }: { name: string; id: string }) {
       <h2>
         <a href={linkTo('data', name)}>{titleOf(name)}</a> {id}
       </h2>
+      <RowActions name={name} row={shown} />
       <dl class="facts">
         {Object.keys(shown).map((field) => (
           <div key={field}>
@@ -198,6 +174,8 @@ function Detail({ name, id }: { name: string; id: string }) {
         ))}
       </dl>
       {name === 'twins' && <Wallet twin={shown} />}
+      {name === 'webhooks' && <Deliveries webhook={shown} />}
+      {name === 'personas' && <Delegates persona={shown} />}
       <h3>What refers to it</h3>
       <p class="acts">
         {referring(name, shown).map(({ collection, field, value }) => (

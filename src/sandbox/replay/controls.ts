@@ -11,7 +11,7 @@ export const ReplayShape = z.strictObject({
   strict: z.optional(z.boolean()),
 })
 
-const ActAsShape = z.strictObject({
+export const ActAsShape = z.strictObject({
   principal: z
     .string()
     .check(z.regex(/^(guest|(account|user|agent):\d+)$/, 'guest, or a caller such as account:1, user:2 or agent:3')),
@@ -37,7 +37,10 @@ export interface CallerControls {
   actAs(principal: string, options?: Pick<ActingOrder, 'by'>): Promise<ActingCaller>
 }
 
-export const callerControls = (service: ServiceContext, ready: () => Promise<void>): CallerControls => ({
+export const callerControls = (
+  service: ServiceContext,
+  ready: () => Promise<void> = async () => {},
+): CallerControls => ({
   async actAs(principal, options = {}) {
     const given = checkShape(ActAsShape, { ...options, principal })
     await ready()
