@@ -56,9 +56,13 @@ const refsOf = (name: string) => collections.value.find((each) => each.name === 
 function Table({ name }: { name: string }) {
   const rows = useSignal<readonly Row[] | undefined>(undefined)
   const next = useSignal<string | null>(null)
+  /** The pages before this one, each by the cursor that it began with. */
+  const before = useSignal<readonly (string | undefined)[]>([])
+  const start = useSignal<string | undefined>(undefined)
   const query = useSignal('')
   const [[field, value] = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')]
   const read = async (after?: string) => {
+    start.value = after
     const asked = {
       limit: PAGE,
       ...(query.value && { q: query.value }),
@@ -66,11 +70,15 @@ function Table({ name }: { name: string }) {
       ...(after !== undefined && { after }),
     }
     const page = await readRows(name, asked)
-    rows.value = after === undefined ? page.rows : [...(rows.value ?? []), ...page.rows]
+    rows.value = page.rows
     next.value = page.next
   }
-  // New movements are new rows.
-  useEffect(() => void read(), [revision.value, field, value])
+  const firstPage = () => {
+    before.value = []
+    return read()
+  }
+  // What is new comes first. Whoever looks at older rows keeps them.
+  useEffect(() => void (before.value.length === 0 && read()), [revision.value, field, value])
   const [first] = rows.value ?? []
   const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
     (column) => !first || rows.value?.some((row) => column in row),
@@ -83,7 +91,7 @@ function Table({ name }: { name: string }) {
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          read()
+          firstPage()
         }}
       >
         <Search label={`Search in ${titleOf(name)}`} query={query} />
@@ -95,18 +103,41 @@ function Table({ name }: { name: string }) {
         )}
       </form>
       {rows.value?.length === 0 ? (
-        <Empty title={`No ${titleOf(name).toLowerCase()} here`}>
-          {next.value && <p>So far nothing fits. There are more rows to search.</p>}
+        <Empty title={`No ${titleOf(name).toLowerCase()} ${query.value || field ? 'fit' : 'yet'}`}>
+          {next.value ? (
+            <p>None of the rows that were read fits. There are older ones to search.</p>
+          ) : (
+            !query.value && field === undefined && <p>They appear here as soon as your code makes some.</p>
+          )}
         </Empty>
       ) : (
         <RowTable name={name} columns={columns} rows={rows.value ?? []} />
       )}
-      {next.value && (
-        <p>
-          <button type="button" onClick={() => read(next.value ?? undefined)}>
-            More
+      {(next.value !== null || before.value.length > 0) && (
+        <nav class="acts" aria-label="Pages">
+          <button
+            type="button"
+            disabled={before.value.length === 0}
+            onClick={() => {
+              const to = before.value.at(-1)
+              before.value = before.value.slice(0, -1)
+              read(to)
+            }}
+          >
+            Newer
           </button>
-        </p>
+          <button
+            type="button"
+            disabled={next.value === null}
+            onClick={() => {
+              before.value = [...before.value, start.value]
+              read(next.value ?? undefined)
+            }}
+          >
+            Older
+          </button>
+          <span class="muted small">Page {before.value.length + 1}</span>
+        </nav>
       )}
     </section>
   )

@@ -65,6 +65,8 @@ export function Live() {
 }
 
 const MOST_SHOWN = 60
+/** Of a story that goes on and on, the last. */
+const MOST_STEPS = 24
 
 const StoryRow = ({
   story: { who, at, steps, isRefused: hasRefusal },
@@ -78,7 +80,8 @@ const StoryRow = ({
       <strong>{who}</strong> <Time at={at} />
     </p>
     <p class="steps">
-      {steps.map(({ entry, text, times }, at) => {
+      {steps.length > MOST_STEPS && <span class="muted">{steps.length - MOST_STEPS} earlier → </span>}
+      {steps.slice(-MOST_STEPS).map(({ entry, text, times }, at) => {
         const id = entry.id.split('#')[0] ?? ''
         const isEffect = id !== entry.id
         const state = isEffect ? 'effect' : isRefused(entry) ? 'bad' : 'good'

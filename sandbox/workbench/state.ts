@@ -198,6 +198,21 @@ function add(added: readonly Entry[]): void {
   }, QUIET_MS)
 }
 
+/** How long entries are gathered, so that many requests are one change of the page. */
+const GATHER_MS = 100
+
+let gathered: Entry[] = []
+
+function addSoon(entry: Entry): void {
+  gathered.push(entry)
+  if (gathered.length > 1) return
+  setTimeout(() => {
+    const all = gathered
+    gathered = []
+    add(all)
+  }, GATHER_MS)
+}
+
 /** Controls that read, and what the workbench and the phone do for themselves, are no part of a story. */
 const isWorth = ({ method, path, request }: Entry): boolean =>
   !(TOOL_HEADER in request.headers) && !(method === 'GET' && path.startsWith('/_sandbox/')) && !isFile.test(path)
@@ -218,11 +233,11 @@ const AGAIN_MS = 2000
 /** A stream that breaks off is opened again by the browser, from where it was. */
 function listen(): void {
   const stream = new EventSource(urlOf('_sandbox/requests'))
-  stream.addEventListener('request', ({ data }) => add([JSON.parse(data)]))
+  stream.addEventListener('request', ({ data }) => addSoon(JSON.parse(data)))
   // What happened before is read once nothing can be missed any more.
   stream.addEventListener('open', () => {
     trouble.value = undefined
-    read<{ requests: Entry[] }>('_sandbox/requests?limit=100', ({ requests }) => add(requests))
+    read<{ requests: Entry[] }>('_sandbox/requests?limit=200', ({ requests }) => add(requests))
   })
   stream.addEventListener('error', () => {
     if (stream.readyState !== EventSource.CLOSED) return

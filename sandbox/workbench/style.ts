@@ -50,6 +50,19 @@ section > * + * { margin-top: 12px; }
 .split { display: grid; grid-template-columns: minmax(0, 1fr); gap: 24px; }
 @media (min-width: 1000px) { .split.open { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
 @media (max-width: 999px) { .split.open > :first-child { display: none; } }
+@media (min-width: 1000px) { .split.beside { grid-template-columns: minmax(0, 1fr) 340px; } }
+@media (max-width: 999px) { .split.beside > .failures { order: -1; } }
+.failures { align-self: start; min-width: 0; }
+@media (min-width: 1000px) { .failures { position: sticky; top: 60px; max-height: calc(100vh - 80px); overflow: auto; } }
+.failures ol { padding: 0; list-style: none; border: 1px solid var(--line); border-radius: 10px; background: var(--card); overflow: hidden; }
+.failures li + li { border-top: 1px solid var(--line); }
+.failures li a { display: block; padding: 8px 14px; color: var(--ink); text-decoration: none; }
+.failures li a:hover { background: var(--code); }
+.failures li a:focus-visible { outline-offset: -3px; }
+.failures .row { display: flex; justify-content: space-between; align-items: baseline; gap: 10px; }
+.failures .row > :first-child { min-width: 0; overflow-wrap: anywhere; }
+.failures .row time, .failures .row .count { flex: none; }
+.count.bad { background: color-mix(in oklab, var(--card), var(--error) 12%); }
 .stories { padding: 0; list-style: none; }
 .story { padding: 12px 16px; border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 10px; background: var(--card); }
 .story + .story { margin-top: 10px; }
@@ -128,6 +141,21 @@ tbody th { font-weight: 550; }
 .facts dt { color: var(--muted); overflow-wrap: anywhere; }
 .facts dd { overflow-wrap: anywhere; }
 @media (max-width: 560px) { .facts > div { grid-template-columns: 1fr; } }
+.plain { padding: 0; list-style: none; }
+.plain li { padding: 6px 0; overflow-wrap: anywhere; }
+.plain li + li { border-top: 1px solid var(--line); }
+.beside { display: flex; align-items: center; gap: 8px; }
+.beside span { color: var(--muted); }
+.beside select { max-width: 60vw; }
+.changes { border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
+.changes summary { padding: 8px 14px; font-size: 14px; color: var(--ink); }
+.changes summary span { margin-left: 8px; font-variant-numeric: tabular-nums; }
+.changes ul { padding: 0 14px 8px; font-size: 14px; }
+.change { margin-left: 10px; }
+del { color: var(--error); text-decoration-thickness: 1px; }
+ins { color: var(--good); text-decoration: none; }
+button:disabled { color: var(--muted); cursor: default; border-color: var(--line); }
+td.acts { flex-wrap: nowrap; }
 .flow { display: block; width: min(100%, 760px); font: 13px var(--sans); }
 .flow text { fill: var(--ink); }
 .flow .sum { font-weight: 600; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }

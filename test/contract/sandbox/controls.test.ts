@@ -96,7 +96,7 @@ contract('resetSandbox', (start) => {
     expect(await next()).toBeNull()
     const seller = await newSeller(call)
     const item = await newItem(call, seller)
-    const { status, body } = await makeCheckout(call, { seller, item }, { arguments: {} })
+    const { status, body } = await makeCheckout(call, { seller, item }, { arguments: { city: 'Oslo' } })
     expect(status).toBe(201)
     const due = await next()
     expect(due).toMatchObject({ kind: 'checkout_expires' })
