@@ -43,6 +43,11 @@ export function App() {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [])
+  // On a narrow page the views scroll.
+  useEffect(() => {
+    for (const link of document.querySelectorAll('nav [aria-current]'))
+      link.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [view.value])
   const [, title, Shown] = views.find(([name]) => name === view.value) ?? views[0] ?? []
   return (
     <>
@@ -111,7 +116,7 @@ const Clock = () => {
   return (
     <p class="clock">
       <time dateTime={clock.now}>{clock.now.slice(0, 16).replace('T', ' ')}</time>{' '}
-      <span class={isManual ? 'tag bad' : 'tag'}>{isManual ? 'frozen' : 'real'}</span>
+      {isManual && <span class="tag bad">frozen</span>}
       <button type="button" class="quiet" onClick={() => setMode(isManual ? 'real' : 'manual')}>
         {isManual ? 'Run' : 'Freeze'}
       </button>

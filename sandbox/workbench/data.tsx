@@ -194,6 +194,10 @@ function Detail({ name, id }: { name: string; id: string }) {
         <a href={linkTo('data', name)}>{titleOf(name)}</a> {id}
       </h2>
       <RowActions name={name} row={shown} />
+      {name === 'twins' && <Wallet twin={shown} />}
+      {name === 'webhooks' && <Deliveries webhook={shown} />}
+      {name === 'personas' && <Delegates persona={shown} />}
+      {partly.has(name) && <h3>Row</h3>}
       <dl class="facts">
         {Object.keys(shown).map((field) => (
           <div key={field}>
@@ -204,9 +208,6 @@ function Detail({ name, id }: { name: string; id: string }) {
           </div>
         ))}
       </dl>
-      {name === 'twins' && <Wallet twin={shown} />}
-      {name === 'webhooks' && <Deliveries webhook={shown} />}
-      {name === 'personas' && <Delegates persona={shown} />}
       <h3>What refers to it</h3>
       <p class="acts">
         {referring(name, shown).map(({ collection, field, value }) => (
@@ -225,6 +226,9 @@ function Detail({ name, id }: { name: string; id: string }) {
     </section>
   )
 }
+
+/** Their rows have more than their fields. */
+const partly = new Set(['twins', 'webhooks', 'personas'])
 
 /** Where this row's id, or it as an owner, is a value. */
 function referring(name: string, { id }: Row) {

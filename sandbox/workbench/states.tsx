@@ -138,7 +138,7 @@ const StateSelect = ({
   value: string
   onChange: (name: string) => void
 }) => (
-  <label class="beside">
+  <label class="inline">
     <span>{label}</span>
     <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
       <option value={NOW}>now</option>

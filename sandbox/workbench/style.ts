@@ -21,7 +21,7 @@ input:not([type=checkbox]) { min-width: 0; }
   display: inline-block; padding: 1px 8px; border: 1px solid var(--line); border-radius: 999px; background: var(--card); font-size: 12.5px; text-decoration: none;
 }
 .bar {
-  display: flex; flex-wrap: wrap; align-items: center; gap: 6px 20px; padding: 10px 20px; border-bottom: 1px solid var(--line); background: var(--card); font-size: 14px;
+  display: flex; flex-wrap: wrap; align-items: center; gap: 6px 16px; padding: 10px 20px; border-bottom: 1px solid var(--line); background: var(--card); font-size: 14px;
 }
 .bar p { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
 .brand { font-weight: 650; font-size: 16px; letter-spacing: -.01em; }
@@ -29,6 +29,15 @@ input:not([type=checkbox]) { min-width: 0; }
 .address code { user-select: all; overflow-wrap: anywhere; }
 .light { font-variant-numeric: tabular-nums; }
 .states { margin-left: auto; }
+.bar .quiet, .bar select { padding: 2px 9px; font-size: 13px; }
+.bar select { width: 118px; }
+.bar .tag { line-height: 1.5; }
+@media (max-width: 760px) {
+  .bar { gap: 6px 14px; padding: 8px 16px; }
+  .bar p { flex-wrap: nowrap; max-width: 100%; overflow-x: auto; scrollbar-width: none; white-space: nowrap; }
+  .bar .states { margin-left: 0; }
+  .brand .muted { display: none; }
+}
 .views {
   display: flex; gap: 2px; align-items: center; padding: 0 12px; border-bottom: 1px solid var(--line); background: var(--card); overflow-x: auto; position: sticky; top: 0; z-index: 1;
 }
@@ -42,6 +51,8 @@ kbd { font: 500 12px var(--sans); color: var(--muted); }
 main { width: min(100% - 32px, 1500px); padding: 20px 0 80px; }
 main > section + section { margin-top: 40px; }
 h2 { font-size: 19px; font-weight: 650; }
+section > h2 ~ h2 { margin-top: 28px; }
+input { accent-color: var(--accent); }
 h3 { margin-top: 20px; font-size: 15px; font-weight: 650; }
 section > * + * { margin-top: 12px; }
 .filters input[type=search] { flex: 1 1 200px; max-width: 420px; }
@@ -87,7 +98,8 @@ time { color: var(--muted); font-size: 13px; font-variant-numeric: tabular-nums;
 .headers dt { color: var(--muted); }
 .headers dd { overflow-wrap: anywhere; }
 pre { padding: 12px 14px; border-radius: 8px; background: var(--code); font-size: 13px; line-height: 1.55; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-.snippet { position: relative; }
+.snippet { position: relative; max-width: 960px; }
+pre code { font-size: 1em; }
 .snippet button { position: absolute; top: 6px; right: 6px; }
 .snippet pre { padding-right: 84px; }
 
@@ -126,11 +138,12 @@ summary { cursor: pointer; font-size: 13px; color: var(--muted); }
   .data nav ul + ul { margin: 0; padding: 0 0 0 12px; border: 0; border-left: 1px solid var(--line); }
   .data nav a { white-space: nowrap; }
 }
-.scrolls { overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
+.scrolls { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 table { width: 100%; border-collapse: collapse; font-size: 14px; }
 th, td { padding: 7px 12px; text-align: left; white-space: nowrap; }
 .why td, .why th { white-space: normal; overflow-wrap: anywhere; vertical-align: top; }
 thead th { color: var(--muted); font-weight: 550; font-size: 13px; border-bottom: 1px solid var(--line); text-transform: capitalize; }
+table a { text-decoration-color: var(--line); }
 tbody tr + tr { border-top: 1px solid var(--line); }
 tbody th { font-weight: 550; }
 .data tbody tr { cursor: pointer; }
@@ -144,9 +157,9 @@ tbody th { font-weight: 550; }
 .plain { padding: 0; list-style: none; }
 .plain li { padding: 6px 0; overflow-wrap: anywhere; }
 .plain li + li { border-top: 1px solid var(--line); }
-.beside { display: flex; align-items: center; gap: 8px; }
-.beside span { color: var(--muted); }
-.beside select { max-width: 60vw; }
+.inline { display: flex; align-items: center; gap: 8px; }
+.inline span { color: var(--muted); }
+.inline select { max-width: 60vw; }
 .changes { border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .changes summary { padding: 8px 14px; font-size: 14px; color: var(--ink); }
 .changes summary span { margin-left: 8px; font-variant-numeric: tabular-nums; }
@@ -163,7 +176,7 @@ td.acts { flex-wrap: nowrap; }
 .curve { display: block; width: 100%; height: 90px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .element { max-width: 560px; min-height: 60px; }
-.switches { padding: 0; list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 12px; align-items: start; }
+.switches { padding: 0; list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 12px; }
 .switches li { padding: 14px 16px; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .switches .tag { margin-left: 8px; }
 .switches details { margin-top: 6px; }

@@ -101,7 +101,7 @@ contract('resetSandbox', (start) => {
     const due = await next()
     expect(due).toMatchObject({ kind: 'checkout_expires' })
     await call('POST', '/_sandbox/clock', { body: { set: due.at } })
-    expect((await call('GET', `/v4/checkout/${body.token}`)).body.status).toBe('expired')
+    expectProblem(await call('GET', `/v4/checkout/${body.token}`), 410, 'checkout_expired')
     expect(await next()).toBeNull()
   })
 
