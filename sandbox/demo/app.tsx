@@ -98,6 +98,9 @@ export function Toolbar({ demo, outcome, onReset, onOutcome }: ToolbarProps) {
       <p role="alert">{outcome.refused}</p>
       <RuntimeNote />
       <div class="acts">
+        <a class="button" href="workbench.html">
+          Workbench
+        </a>
         <ResetButton onConfirm={onReset} />
         <button type="button" onClick={async () => onOutcome(await save())}>
           Save this state

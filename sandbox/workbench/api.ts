@@ -77,3 +77,9 @@ export async function tokenOf(
   const { ok, body } = await call('POST', `v4/${kind}/oauth/token`, { headers: { authorization } })
   return ok ? body.access_token : undefined
 }
+
+/** Headers that identify any caller: `account:1`, `user:2`. With a session, a user's calls are those of a browser. */
+export async function headersAs(principal: string, by?: 'session'): Promise<Readonly<Record<string, string>>> {
+  const { ok, body } = await call('POST', '_sandbox/act-as', { body: { principal, ...(by && { by }) } })
+  return ok ? body.headers : {}
+}

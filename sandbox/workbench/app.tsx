@@ -1,14 +1,14 @@
 import { useEffect } from 'preact/hooks'
 import { base, call } from './api.js'
 import { Break } from './break.js'
-import { advance, fork, reset, rewindTo, save, setMode } from './commands.js'
+import { advance, advanceTo, fork, isAheadOfClock, reset, rewindTo, save, setMode, wordsOf } from './commands.js'
 import { Connect } from './connect.js'
 import { Data } from './data.js'
 import { OpenForm } from './data-actions.js'
 import { Inbox } from './inbox.js'
 import { Live } from './live.js'
 import { isOpen, Palette } from './palette.js'
-import { Coin, Copy } from './parts.js'
+import { Coin, Copy, Time } from './parts.js'
 import {
   act,
   faults,
@@ -17,18 +17,21 @@ import {
   linkTo,
   messages,
   money,
+  next,
   said,
   snapshots,
   trouble,
   type View,
   view,
 } from './state.js'
+import { States } from './states.js'
 import { Try } from './try.js'
 
 const views: readonly (readonly [View, string, () => preact.JSX.Element])[] = [
   ['live', 'Live', Live],
   ['inbox', 'Inbox', Inbox],
   ['data', 'Data', Data],
+  ['states', 'States', States],
   ['try', 'Try', Try],
   ['break', 'Break it', Break],
   ['connect', 'Connect', Connect],
@@ -40,6 +43,11 @@ export function App() {
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
   }, [])
+  // On a narrow page the views scroll.
+  useEffect(() => {
+    for (const link of document.querySelectorAll('nav [aria-current]'))
+      link.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [view.value])
   const [, title, Shown] = views.find(([name]) => name === view.value) ?? views[0] ?? []
   return (
     <>
@@ -50,7 +58,7 @@ export function App() {
         <Address />
         <Light />
         <Clock />
-        <States />
+        <StateActions />
       </header>
       <nav class="views" aria-label="Views">
         {views.map(([name, label]) => (
@@ -108,7 +116,7 @@ const Clock = () => {
   return (
     <p class="clock">
       <time dateTime={clock.now}>{clock.now.slice(0, 16).replace('T', ' ')}</time>{' '}
-      <span class={isManual ? 'tag bad' : 'tag'}>{isManual ? 'frozen' : 'real'}</span>
+      {isManual && <span class="tag bad">frozen</span>}
       <button type="button" class="quiet" onClick={() => setMode(isManual ? 'real' : 'manual')}>
         {isManual ? 'Run' : 'Freeze'}
       </button>
@@ -118,11 +126,23 @@ const Clock = () => {
       <button type="button" class="quiet" onClick={() => advance('1d')}>
         +1 d
       </button>
+      <NextDue />
     </p>
   )
 }
 
-const States = () => (
+/** What is due next, and a button that advances to it. */
+const NextDue = () => {
+  const due = next.value
+  if (!isAheadOfClock(due)) return null
+  return (
+    <button type="button" class="quiet next" title={`${due.kind} ${due.subject}`} onClick={() => advanceTo(due)}>
+      Next: {wordsOf(due.kind)} <Time at={due.at} />
+    </button>
+  )
+}
+
+const StateActions = () => (
   <p class="states">
     <button type="button" class="quiet" onClick={() => save()}>
       Save

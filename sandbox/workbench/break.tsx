@@ -21,6 +21,16 @@ const switches: readonly Switch[] = [
     },
   },
   {
+    title: 'The price changes before the payment',
+    what: 'Each payment first makes its article 10% dearer, for good. Does your page show the new price, and ask again?',
+    fault: {
+      id: 'changed-price',
+      match: { operation_id: 'createPayment' },
+      at: 'before',
+      do: { raise_price: 10 },
+    },
+  },
+  {
     title: 'Every third request gets a 503',
     what: 'Nothing happens, and a retry helps.',
     fault: { id: 'third-503', match: { path: '/v4/*' }, at: 'before', do: { status: 503 }, every: 3 },

@@ -1,6 +1,6 @@
 import { call } from './api.js'
 import { openForm } from './data-actions.js'
-import { act, faults, forks, go, names, snapshots, tell } from './state.js'
+import { act, type Due, faults, forks, go, health, names, next, snapshots, tell } from './state.js'
 
 /** What ⌘K offers. */
 export interface Command {
@@ -10,6 +10,16 @@ export interface Command {
 
 export const advance = (by: string) =>
   act(`The clock is ${by} ahead.`, call('POST', '_sandbox/clock', { body: { advance: by } }))
+
+/** Sets the clock to when the next work is due, which then runs. */
+export const advanceTo = ({ at, kind }: Due) =>
+  act(`Done: ${wordsOf(kind)}.`, call('POST', '_sandbox/clock', { body: { set: at } }))
+
+/** `approval_expires` becomes “approval expires”. */
+export const wordsOf = (kind: string): string => kind.replace(/_/g, ' ')
+
+/** Whether there is something to advance to. What is due already runs by itself. */
+export const isAheadOfClock = (due: Due | null): due is Due => due !== null && due.at > (health.value?.clock.now ?? '')
 
 export const setMode = (mode: 'real' | 'manual') =>
   act(
@@ -38,7 +48,7 @@ export async function reset(): Promise<void> {
 }
 
 export const commands = (): readonly Command[] => [
-  ...(['live', 'inbox', 'data', 'try', 'break', 'connect'] as const).map((view) => ({
+  ...(['live', 'inbox', 'data', 'states', 'try', 'break', 'connect'] as const).map((view) => ({
     title: `Go to ${view}`,
     run: () => go(view),
   })),
@@ -48,6 +58,15 @@ export const commands = (): readonly Command[] => [
   { title: 'Sign in as somebody', run: () => (openForm.value = 'sign-in') },
   { title: 'Advance the clock by 15 minutes', run: () => advance('15m') },
   { title: 'Advance the clock by a day', run: () => advance('1d') },
+  ...(isAheadOfClock(next.value)
+    ? [
+        {
+          title: `Advance to what is due next: ${wordsOf(next.value.kind)}`,
+          run: () => next.value && advanceTo(next.value),
+        },
+      ]
+    : []),
+  { title: 'Compare states', run: () => go('states') },
   { title: 'Stop the clock', run: () => setMode('manual') },
   { title: 'Let the clock run', run: () => setMode('real') },
   { title: 'Save the state', run: () => save() },

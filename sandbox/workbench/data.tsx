@@ -5,36 +5,11 @@ import { Cell } from './cell.js'
 import { DataActions } from './data-actions.js'
 import { Flow } from './flow.js'
 import { Copy, Empty, Scrolls, Search } from './parts.js'
-import { go, ledger, linkTo, parts } from './state.js'
+import { RowActions } from './row-actions.js'
+import { Delegates, Deliveries } from './row-parts.js'
+import { go, linkTo, parts, revision } from './state.js'
+import { tables, titleOf } from './tables.js'
 import { Wallet } from './wallet.js'
-
-/** What people look for first, by collection, with the columns that tell rows apart. */
-const tables: Readonly<Record<string, { readonly title: string; readonly columns: readonly string[] }>> = {
-  payments: {
-    title: 'Payments',
-    columns: ['id', 'descriptor', 'amount', 'payer_owner', 'payee_owner', 'status', 'created_at'],
-  },
-  users: { title: 'People', columns: ['id', 'email', 'email_verified_at', 'made_by', 'created_at'] },
-  accounts: { title: 'Accounts', columns: ['id', 'name', 'public_secret', 'created_at'] },
-  twins: { title: 'Wallets', columns: ['id', 'hostname', 'owner', 'dq', 'created_at'] },
-  commodities: { title: 'Articles', columns: ['descriptor', 'cost', 'owner', 'id', 'created_at'] },
-  catalog_items: { title: 'Items', columns: ['id', 'name', 'external_endpoint', 'account_id', 'created_at'] },
-  checkouts: { title: 'Checkouts', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
-  carts: { title: 'Carts', columns: ['id', 'status', 'user_id', 'created_at'] },
-  approvals: { title: 'Approvals', columns: ['id', 'kind', 'status', 'user_id', 'created_at'] },
-  personas: { title: 'Personas', columns: ['id', 'name', 'user_id', 'created_at'] },
-  oidc_connections: { title: 'Agents', columns: ['id', 'client_id', 'user_id', 'created_at'] },
-  webhooks: { title: 'Webhooks', columns: ['id', 'url', 'status', 'account_id', 'created_at'] },
-  outbox: { title: 'Deliveries', columns: ['id', 'kind', 'to', 'subject', 'status', 'created_at'] },
-  invoices: { title: 'Invoices', columns: ['id', 'status', 'amount', 'account_id', 'created_at'] },
-  events: { title: 'Events', columns: ['id', 'type', 'owner', 'subject', 'created_at'] },
-  movements: {
-    title: 'Movements',
-    columns: ['id', 'kind', 'amount', 'payer_twin_id', 'payee_twin_id', 'state', 'created_at'],
-  },
-}
-
-export const titleOf = (collection: string): string => tables[collection]?.title ?? collection.replace(/_/g, ' ')
 
 interface Collection {
   readonly name: string
@@ -81,9 +56,13 @@ const refsOf = (name: string) => collections.value.find((each) => each.name === 
 function Table({ name }: { name: string }) {
   const rows = useSignal<readonly Row[] | undefined>(undefined)
   const next = useSignal<string | null>(null)
+  /** The pages before this one, each by the cursor that it began with. */
+  const before = useSignal<readonly (string | undefined)[]>([])
+  const start = useSignal<string | undefined>(undefined)
   const query = useSignal('')
   const [[field, value] = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')]
   const read = async (after?: string) => {
+    start.value = after
     const asked = {
       limit: PAGE,
       ...(query.value && { q: query.value }),
@@ -91,11 +70,15 @@ function Table({ name }: { name: string }) {
       ...(after !== undefined && { after }),
     }
     const page = await readRows(name, asked)
-    rows.value = after === undefined ? page.rows : [...(rows.value ?? []), ...page.rows]
+    rows.value = page.rows
     next.value = page.next
   }
-  // New movements are new rows.
-  useEffect(() => void read(), [ledger.value?.movements, field, value])
+  const firstPage = () => {
+    before.value = []
+    return read()
+  }
+  // What is new comes first. Whoever looks at older rows keeps them.
+  useEffect(() => void (before.value.length === 0 && read()), [revision.value, field, value])
   const [first] = rows.value ?? []
   const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
     (column) => !first || rows.value?.some((row) => column in row),
@@ -108,7 +91,7 @@ function Table({ name }: { name: string }) {
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          read()
+          firstPage()
         }}
       >
         <Search label={`Search in ${titleOf(name)}`} query={query} />
@@ -120,18 +103,41 @@ function Table({ name }: { name: string }) {
         )}
       </form>
       {rows.value?.length === 0 ? (
-        <Empty title={`No ${titleOf(name).toLowerCase()} here`}>
-          {next.value && <p>So far nothing fits. There are more rows to search.</p>}
+        <Empty title={`No ${titleOf(name).toLowerCase()} ${query.value || field ? 'fit' : 'yet'}`}>
+          {next.value ? (
+            <p>None of the rows that were read fits. There are older ones to search.</p>
+          ) : (
+            !query.value && field === undefined && <p>They appear here as soon as your code makes some.</p>
+          )}
         </Empty>
       ) : (
         <RowTable name={name} columns={columns} rows={rows.value ?? []} />
       )}
-      {next.value && (
-        <p>
-          <button type="button" onClick={() => read(next.value ?? undefined)}>
-            More
+      {(next.value !== null || before.value.length > 0) && (
+        <nav class="acts" aria-label="Pages">
+          <button
+            type="button"
+            disabled={before.value.length === 0}
+            onClick={() => {
+              const to = before.value.at(-1)
+              before.value = before.value.slice(0, -1)
+              read(to)
+            }}
+          >
+            Newer
           </button>
-        </p>
+          <button
+            type="button"
+            disabled={next.value === null}
+            onClick={() => {
+              before.value = [...before.value, start.value]
+              read(next.value ?? undefined)
+            }}
+          >
+            Older
+          </button>
+          <span class="muted small">Page {before.value.length + 1}</span>
+        </nav>
       )}
     </section>
   )
@@ -173,7 +179,7 @@ function Detail({ name, id }: { name: string; id: string }) {
   const row = useSignal<Row | null | undefined>(undefined)
   useEffect(() => {
     readRows(name, { field: 'id', value: id, limit: '1' }).then(({ rows }) => (row.value = rows[0] ?? null))
-  }, [ledger.value?.movements])
+  }, [revision.value])
   if (row.value === undefined) return <p class="muted">Reading…</p>
   if (row.value === null)
     return (
@@ -187,6 +193,11 @@ function Detail({ name, id }: { name: string; id: string }) {
       <h2>
         <a href={linkTo('data', name)}>{titleOf(name)}</a> {id}
       </h2>
+      <RowActions name={name} row={shown} />
+      {name === 'twins' && <Wallet twin={shown} />}
+      {name === 'webhooks' && <Deliveries webhook={shown} />}
+      {name === 'personas' && <Delegates persona={shown} />}
+      {partly.has(name) && <h3>Row</h3>}
       <dl class="facts">
         {Object.keys(shown).map((field) => (
           <div key={field}>
@@ -197,7 +208,6 @@ function Detail({ name, id }: { name: string; id: string }) {
           </div>
         ))}
       </dl>
-      {name === 'twins' && <Wallet twin={shown} />}
       <h3>What refers to it</h3>
       <p class="acts">
         {referring(name, shown).map(({ collection, field, value }) => (
@@ -216,6 +226,9 @@ function Detail({ name, id }: { name: string; id: string }) {
     </section>
   )
 }
+
+/** Their rows have more than their fields. */
+const partly = new Set(['twins', 'webhooks', 'personas'])
 
 /** Where this row's id, or it as an owner, is a value. */
 function referring(name: string, { id }: Row) {

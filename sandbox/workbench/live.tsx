@@ -1,6 +1,8 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { call, tokenOf } from './api.js'
+import { FailureDetail, FailureList } from './failure-list.js'
+import { failuresIn } from './failures.js'
 import { Code, Empty, Search, Time } from './parts.js'
 import { RequestDetail } from './request.js'
 import { act, entries, linkTo, parts, readEntry } from './state.js'
@@ -18,16 +20,21 @@ const stories = computed(() => {
   )
 })
 
-/** What happens, as stories. A request that the address names is open beside them. */
+const failures = computed(() => failuresIn(entries.value))
+
+/** What happens, as stories, and beside them what fails. A request or an error that the address names is open instead. */
 export function Live() {
-  const [, open] = parts.value
+  const [, open, key] = parts.value
+  const isError = open === 'errors'
   const entry = entries.value.find(({ id }) => id === open)
+  const failure = isError ? failures.value.find((each) => each.key === key) : undefined
   useEffect(() => {
-    if (open !== undefined && !entry) readEntry(open)
+    if (open !== undefined && !isError && !entry) readEntry(open)
   }, [open])
   if (entries.value.length === 0) return <FirstSteps />
+  const isOpen = entry !== undefined || failure !== undefined
   return (
-    <div class={entry ? 'split open' : 'split'}>
+    <div class={isOpen ? 'split open' : failures.value.length > 0 ? 'split beside' : 'split'}>
       <section aria-label="Stories">
         <p class="filters">
           <Search label="Search in the stories" query={query} />
@@ -51,11 +58,15 @@ export function Live() {
         </ol>
       </section>
       {entry && <RequestDetail key={entry.id} entry={entry} />}
+      {failure && <FailureDetail key={failure.key} failure={failure} />}
+      {!isOpen && failures.value.length > 0 && <FailureList failures={failures.value} />}
     </div>
   )
 }
 
 const MOST_SHOWN = 60
+/** Of a story that goes on and on, the last. */
+const MOST_STEPS = 24
 
 const StoryRow = ({
   story: { who, at, steps, isRefused: hasRefusal },
@@ -69,7 +80,8 @@ const StoryRow = ({
       <strong>{who}</strong> <Time at={at} />
     </p>
     <p class="steps">
-      {steps.map(({ entry, text, times }, at) => {
+      {steps.length > MOST_STEPS && <span class="muted">{steps.length - MOST_STEPS} earlier → </span>}
+      {steps.slice(-MOST_STEPS).map(({ entry, text, times }, at) => {
         const id = entry.id.split('#')[0] ?? ''
         const isEffect = id !== entry.id
         const state = isEffect ? 'effect' : isRefused(entry) ? 'bad' : 'good'

@@ -1,37 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Entry, JournalMessage } from '../../src/sandbox/onion/entry.js'
-import { type Answer, call, tokenOf, whyNot } from './api.js'
+import { call, whyNot } from './api.js'
+import { Explained } from './explained.js'
 import { Copy, pretty, Time } from './parts.js'
 import { act, entries, go, linkTo, nameOf, tell } from './state.js'
 import { isRefused } from './stories.js'
 
-interface ExampleCall {
-  readonly method: string
-  readonly path: string
-  readonly as?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-}
-
-interface Explanation {
-  readonly verdict: string
-  readonly sentences: readonly string[]
-  readonly fix: {
-    readonly operation_id: string
-    readonly example: ExampleCall
-    readonly next: ExampleCall | null
-  } | null
-  readonly docs: string
-}
-
 /** One request: why it was refused, both messages, what it caused, and what to do with it. */
 export function RequestDetail({ entry }: { entry: Entry }) {
-  const [why, setWhy] = useState<Explanation>()
   const [difference, setDifference] = useState<Difference>()
-  useEffect(() => {
-    if (isRefused(entry))
-      call('GET', `_sandbox/requests/${entry.id}/explain`).then(({ ok, body }) => ok && setWhy(body))
-  }, [])
   return (
     <section class="detail" aria-label="Request">
       <p class="acts">
@@ -56,7 +33,7 @@ export function RequestDetail({ entry }: { entry: Entry }) {
         · {entry.ms === null ? 'never ended' : `${entry.ms.toFixed(1)} ms`} · <Time at={entry.at} />
       </p>
       {entry.fault && <p class="status bad">The fault {entry.fault} changed this answer.</p>}
-      {why && <Why why={why} />}
+      {isRefused(entry) && <Explained id={entry.id} />}
       {difference && <Compared difference={difference} />}
       {entry.caused_by && (
         <p>
@@ -110,65 +87,6 @@ const Shown = ({ title, message: { headers, body, cut } }: { title: string; mess
     {cut && <p class="muted">The journal keeps only the beginning of it.</p>}
   </>
 )
-
-const Why = ({ why }: { why: Explanation }) => (
-  <div class="why" role="note">
-    <p>
-      <strong>{why.verdict}</strong>
-    </p>
-    {why.sentences.map((sentence) => (
-      <p key={sentence}>{sentence}</p>
-    ))}
-    <p class="acts">
-      {why.fix && (
-        <button type="button" class="primary" onClick={() => why.fix && fix(why.fix)}>
-          Fix it
-        </button>
-      )}
-      <a href={why.docs}>About this error</a>
-    </p>
-    {why.fix && (
-      <p class="muted small">
-        Fix it sends <code>{`${why.fix.example.method} ${why.fix.example.path}`}</code>
-        {why.fix.next && (
-          <>
-            , then <code>{`${why.fix.next.method} ${why.fix.next.path}`}</code>
-          </>
-        )}
-        .
-      </p>
-    )}
-  </div>
-)
-
-/** Sends the call of an explanation, and what comes next. */
-async function fix({ example, next }: NonNullable<Explanation['fix']>): Promise<void> {
-  const first = await sendAs(example)
-  if (!first.ok || !next) return void act('Fixed.', Promise.resolve(first))
-  await act('Fixed, and the request went through.', sendAs(next))
-}
-
-/** Sends a call as the seeded caller that it names. Controls need nobody. */
-async function sendAs({ method, path, as, headers, body }: ExampleCall): Promise<Answer> {
-  const named = as === undefined ? {} : await headersOf(as)
-  return call(method, path, {
-    ...(body !== undefined && { body }),
-    headers: { ...headers, ...named },
-    isShown: true,
-  })
-}
-
-async function headersOf(as: string): Promise<Record<string, string>> {
-  const name = nameOf(as)
-  if (as.startsWith('user:')) {
-    const { ok, body } = await call('POST', '_sandbox/sign-in', { body: { email: name } })
-    return ok ? body.headers : {}
-  }
-  const { body } = await call('GET', '_sandbox/credentials')
-  const account = body.accounts?.find((each: { name: string }) => each.name === name)
-  const token = account && (await tokenOf('account', account))
-  return token ? { authorization: `Bearer ${token}` } : {}
-}
 
 interface Difference {
   readonly status: readonly [was: number | null, is: number | null]

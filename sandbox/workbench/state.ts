@@ -5,7 +5,7 @@ import { type Answer, call, type Row, readRows, TOOL_HEADER, urlOf, whyNot } fro
 
 /** What the page knows. Each view reads the signals that it shows. */
 
-export type View = 'live' | 'inbox' | 'data' | 'try' | 'break' | 'connect'
+export type View = 'live' | 'inbox' | 'data' | 'states' | 'try' | 'break' | 'connect'
 
 /** The part of the address behind `#/`: a view, and what is open in it. */
 export const route = signal(location.hash.slice(2))
@@ -48,13 +48,23 @@ export interface Saved {
   readonly rows: number
 }
 
+export interface Due {
+  readonly at: string
+  readonly kind: string
+  readonly subject: string
+}
+
 export const health = signal<Health | undefined>(undefined)
 export const ledger = signal<Ledger | undefined>(undefined)
+/** What the clock brings next. */
+export const next = signal<Due | null>(null)
 export const faults = signal<readonly Armed[]>([])
 export const snapshots = signal<readonly Saved[]>([])
 export const forks = signal<readonly { readonly id: string; readonly url: string }[]>([])
 export const messages = signal<readonly InboxMessage[]>([])
 export const entries = signal<readonly Entry[]>([])
+/** Counts how often something may have changed. What shows rows reads them again. */
+export const revision = signal(0)
 /** Why the sandbox cannot be read, or undefined. */
 export const trouble = signal<string | undefined>(undefined)
 /** The last thing that was done, for everybody who looks or listens. */
@@ -78,11 +88,11 @@ export const money = (amount: number, dq?: string): string => {
 }
 const digits = (amount: number) => String(amount).split('.')[1]?.length ?? 0
 
-/** An amount as rows hold it: a text of whole units. */
-export const moneyOfUnits = (units: unknown, dq: unknown): string => {
-  const { decimals = 0 } = quantities.value.get(String(dq)) ?? {}
-  return money(Number(units) / 10 ** decimals, String(dq))
-}
+/** An amount as rows hold it, a text of whole units, in its digital quantity. */
+export const amountOfUnits = (units: unknown, dq: unknown): number =>
+  Number(units) / 10 ** (quantities.value.get(String(dq))?.decimals ?? 0)
+
+export const moneyOfUnits = (units: unknown, dq: unknown): string => money(amountOfUnits(units, dq), String(dq))
 
 export function tell(text: string, isError = false): void {
   said.value = { text, isError }
@@ -92,7 +102,7 @@ export function tell(text: string, isError = false): void {
 export async function act(done: string, what: Promise<Answer>): Promise<Answer['body']> {
   const answer = await what
   tell(answer.ok ? done : whyNot(answer), !answer.ok)
-  await Promise.all([refresh(), auditLedger()])
+  await lookAgain()
   return answer.ok ? (answer.body ?? {}) : undefined
 }
 
@@ -107,6 +117,7 @@ export async function refresh(): Promise<void> {
   trouble.value = undefined
   await Promise.all([
     read<Health>('_sandbox/health', (body) => (health.value = body)),
+    read<{ next: Due | null }>('_sandbox/clock/next', (body) => (next.value = body.next)),
     read<{ faults: Armed[] }>('_sandbox/faults', (body) => (faults.value = body.faults)),
     read<{ snapshots: Saved[] }>('_sandbox/snapshots', (body) => (snapshots.value = body.snapshots)),
     read<{ forks: typeof forks.value }>('_sandbox/forks', (body) => (forks.value = body.forks)),
@@ -115,7 +126,33 @@ export async function refresh(): Promise<void> {
   ])
 }
 
-export const auditLedger = (): Promise<void> => read<Ledger>('_sandbox/ledger', (body) => (ledger.value = body))
+/** A large ledger takes long to audit, so it is audited for at most a tenth of the time. */
+const AUDIT_SHARE = 10
+let auditAgainAt = 0
+let isAuditing = false
+let audit: ReturnType<typeof setTimeout> | undefined
+
+function auditLedger(): void {
+  if (isAuditing || audit !== undefined) return
+  audit = setTimeout(
+    async () => {
+      audit = undefined
+      isAuditing = true
+      const began = performance.now()
+      await read<Ledger>('_sandbox/ledger', (body) => (ledger.value = body))
+      auditAgainAt = performance.now() + (performance.now() - began) * AUDIT_SHARE
+      isAuditing = false
+    },
+    Math.max(0, auditAgainAt - performance.now()),
+  )
+}
+
+/** Something may have changed. */
+async function lookAgain(): Promise<void> {
+  auditLedger()
+  revision.value++
+  await refresh()
+}
 
 async function readNames(): Promise<void> {
   const [users, accounts, clients, dqs] = await Promise.all(
@@ -142,10 +179,10 @@ async function readNames(): Promise<void> {
 
 /** How many entries the page holds. Older ones are in the journal. */
 const MOST_ENTRIES = 1000
-/** How long after a request the slow facts are read again, so that many requests cause one reading. */
+/** How long after a request everything else is read again, so that many requests cause one reading. */
 const QUIET_MS = 400
 
-let waiting: ReturnType<typeof setTimeout> | undefined
+let isWaiting = false
 
 function add(added: readonly Entry[]): void {
   const own = added.filter(isWorth)
@@ -153,8 +190,27 @@ function add(added: readonly Entry[]): void {
   const known = new Set(entries.value.map(({ id }) => id))
   const all = [...own.filter(({ id }) => !known.has(id)), ...entries.value]
   entries.value = all.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, MOST_ENTRIES)
-  clearTimeout(waiting)
-  waiting = setTimeout(() => Promise.all([refresh(), auditLedger()]), QUIET_MS)
+  if (isWaiting) return
+  isWaiting = true
+  setTimeout(() => {
+    isWaiting = false
+    void lookAgain()
+  }, QUIET_MS)
+}
+
+/** How long entries are gathered, so that many requests are one change of the page. */
+const GATHER_MS = 100
+
+let gathered: Entry[] = []
+
+function addSoon(entry: Entry): void {
+  gathered.push(entry)
+  if (gathered.length > 1) return
+  setTimeout(() => {
+    const all = gathered
+    gathered = []
+    add(all)
+  }, GATHER_MS)
 }
 
 /** Controls that read, and what the workbench and the phone do for themselves, are no part of a story. */
@@ -166,7 +222,7 @@ const isFile = /^\/(workbench\/|favicon|micropay\.js|v4\/openapi|$)/
 /** Follows the journal until the page closes. */
 export async function follow(): Promise<void> {
   listen()
-  await Promise.all([refresh(), auditLedger()])
+  await lookAgain()
   // The clock moves, and other tools arm faults and save states.
   setInterval(() => document.hidden || refresh(), 5000)
 }
@@ -177,11 +233,11 @@ const AGAIN_MS = 2000
 /** A stream that breaks off is opened again by the browser, from where it was. */
 function listen(): void {
   const stream = new EventSource(urlOf('_sandbox/requests'))
-  stream.addEventListener('request', ({ data }) => add([JSON.parse(data)]))
+  stream.addEventListener('request', ({ data }) => addSoon(JSON.parse(data)))
   // What happened before is read once nothing can be missed any more.
   stream.addEventListener('open', () => {
     trouble.value = undefined
-    read<{ requests: Entry[] }>('_sandbox/requests?limit=100', ({ requests }) => add(requests))
+    read<{ requests: Entry[] }>('_sandbox/requests?limit=200', ({ requests }) => add(requests))
   })
   stream.addEventListener('error', () => {
     if (stream.readyState !== EventSource.CLOSED) return

@@ -54,10 +54,16 @@ function storyOf(entries: readonly Entry[]): Story {
     id: first?.id ?? '',
     who: nameOf(known?.principal ?? null),
     at: entries.at(-1)?.at ?? '',
-    steps: inRows(entries.flatMap((entry) => [{ entry, text: told(entry), times: 1 }, ...effects(entry)])),
+    steps: inRows(
+      entries.filter(isStep).flatMap((entry) => [{ entry, text: told(entry), times: 1 }, ...effects(entry)]),
+    ),
     isRefused: entries.some(isRefused),
   }
 }
+
+/** What causes a delivery says that it was sent. */
+const isStep = (entry: Entry): boolean =>
+  entry.origin !== 'delivery' || entry.caused_by === undefined || isRefused(entry)
 
 /** The same again and again is one step. */
 function inRows(steps: readonly Step[]): readonly Step[] {
@@ -71,7 +77,9 @@ function inRows(steps: readonly Step[]): readonly Step[] {
   return rows
 }
 
-export const isRefused = ({ status }: Entry): boolean => status === null || status >= 400
+/** A timer and a delivery have no status. They have a code if they failed. */
+export const isRefused = ({ origin, status, code }: Entry): boolean =>
+  origin === 'timer' || origin === 'delivery' ? code !== undefined : status === null || status >= 400
 
 /** What a request caused that a person notices. Movements and events stand for the request itself. */
 const effects = (entry: Entry): Step[] =>
@@ -138,6 +146,17 @@ const phrases: Readonly<Record<string, string | ((answer: any) => string)>> = {
   callMcp: 'spoke MCP',
   fundTwin: ({ amount, hostname, dq }) =>
     amount === undefined ? 'fund' : `funded ${hostname.split('.')[0]} with ${money(Number(amount), dq)}`,
+  actAsCaller: 'acted as a caller',
+  updateCommodity: ({ descriptor, cost, dq }) =>
+    cost === undefined ? 'changed an article' : `changed ${descriptor} to ${money(Number(cost), dq)}`,
+  setPhone: 'set a phone',
+  createWebhook: 'made a webhook',
+  testWebhook: 'tested a webhook',
+  redeliverWebhook: 'sent a webhook again',
+  readSession: 'looked at the session',
+  mail: 'sent a mail',
+  push: 'sent a push',
+  webhook: 'sent a webhook',
   armFault: 'armed a fault',
   disarmFault: 'disarmed a fault',
   updateClock: ({ now }) => (now ? `moved the clock to ${now.slice(0, 16).replace('T', ' ')}` : 'moved the clock'),

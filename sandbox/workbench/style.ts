@@ -21,7 +21,7 @@ input:not([type=checkbox]) { min-width: 0; }
   display: inline-block; padding: 1px 8px; border: 1px solid var(--line); border-radius: 999px; background: var(--card); font-size: 12.5px; text-decoration: none;
 }
 .bar {
-  display: flex; flex-wrap: wrap; align-items: center; gap: 6px 20px; padding: 10px 20px; border-bottom: 1px solid var(--line); background: var(--card); font-size: 14px;
+  display: flex; flex-wrap: wrap; align-items: center; gap: 6px 16px; padding: 10px 20px; border-bottom: 1px solid var(--line); background: var(--card); font-size: 14px;
 }
 .bar p { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
 .brand { font-weight: 650; font-size: 16px; letter-spacing: -.01em; }
@@ -29,6 +29,15 @@ input:not([type=checkbox]) { min-width: 0; }
 .address code { user-select: all; overflow-wrap: anywhere; }
 .light { font-variant-numeric: tabular-nums; }
 .states { margin-left: auto; }
+.bar .quiet, .bar select { padding: 2px 9px; font-size: 13px; }
+.bar select { width: 118px; }
+.bar .tag { line-height: 1.5; }
+@media (max-width: 760px) {
+  .bar { gap: 6px 14px; padding: 8px 16px; }
+  .bar p { flex-wrap: nowrap; max-width: 100%; overflow-x: auto; scrollbar-width: none; white-space: nowrap; }
+  .bar .states { margin-left: 0; }
+  .brand .muted { display: none; }
+}
 .views {
   display: flex; gap: 2px; align-items: center; padding: 0 12px; border-bottom: 1px solid var(--line); background: var(--card); overflow-x: auto; position: sticky; top: 0; z-index: 1;
 }
@@ -42,6 +51,8 @@ kbd { font: 500 12px var(--sans); color: var(--muted); }
 main { width: min(100% - 32px, 1500px); padding: 20px 0 80px; }
 main > section + section { margin-top: 40px; }
 h2 { font-size: 19px; font-weight: 650; }
+section > h2 ~ h2 { margin-top: 28px; }
+input { accent-color: var(--accent); }
 h3 { margin-top: 20px; font-size: 15px; font-weight: 650; }
 section > * + * { margin-top: 12px; }
 .filters input[type=search] { flex: 1 1 200px; max-width: 420px; }
@@ -50,6 +61,19 @@ section > * + * { margin-top: 12px; }
 .split { display: grid; grid-template-columns: minmax(0, 1fr); gap: 24px; }
 @media (min-width: 1000px) { .split.open { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
 @media (max-width: 999px) { .split.open > :first-child { display: none; } }
+@media (min-width: 1000px) { .split.beside { grid-template-columns: minmax(0, 1fr) 340px; } }
+@media (max-width: 999px) { .split.beside > .failures { order: -1; } }
+.failures { align-self: start; min-width: 0; }
+@media (min-width: 1000px) { .failures { position: sticky; top: 60px; max-height: calc(100vh - 80px); overflow: auto; } }
+.failures ol { padding: 0; list-style: none; border: 1px solid var(--line); border-radius: 10px; background: var(--card); overflow: hidden; }
+.failures li + li { border-top: 1px solid var(--line); }
+.failures li a { display: block; padding: 8px 14px; color: var(--ink); text-decoration: none; }
+.failures li a:hover { background: var(--code); }
+.failures li a:focus-visible { outline-offset: -3px; }
+.failures .row { display: flex; justify-content: space-between; align-items: baseline; gap: 10px; }
+.failures .row > :first-child { min-width: 0; overflow-wrap: anywhere; }
+.failures .row time, .failures .row .count { flex: none; }
+.count.bad { background: color-mix(in oklab, var(--card), var(--error) 12%); }
 .stories { padding: 0; list-style: none; }
 .story { padding: 12px 16px; border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 10px; background: var(--card); }
 .story + .story { margin-top: 10px; }
@@ -74,7 +98,8 @@ time { color: var(--muted); font-size: 13px; font-variant-numeric: tabular-nums;
 .headers dt { color: var(--muted); }
 .headers dd { overflow-wrap: anywhere; }
 pre { padding: 12px 14px; border-radius: 8px; background: var(--code); font-size: 13px; line-height: 1.55; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
-.snippet { position: relative; }
+.snippet { position: relative; max-width: 960px; }
+pre code { font-size: 1em; }
 .snippet button { position: absolute; top: 6px; right: 6px; }
 .snippet pre { padding-right: 84px; }
 
@@ -113,11 +138,12 @@ summary { cursor: pointer; font-size: 13px; color: var(--muted); }
   .data nav ul + ul { margin: 0; padding: 0 0 0 12px; border: 0; border-left: 1px solid var(--line); }
   .data nav a { white-space: nowrap; }
 }
-.scrolls { overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
+.scrolls { position: relative; overflow-x: auto; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 table { width: 100%; border-collapse: collapse; font-size: 14px; }
 th, td { padding: 7px 12px; text-align: left; white-space: nowrap; }
 .why td, .why th { white-space: normal; overflow-wrap: anywhere; vertical-align: top; }
 thead th { color: var(--muted); font-weight: 550; font-size: 13px; border-bottom: 1px solid var(--line); text-transform: capitalize; }
+table a { text-decoration-color: var(--line); }
 tbody tr + tr { border-top: 1px solid var(--line); }
 tbody th { font-weight: 550; }
 .data tbody tr { cursor: pointer; }
@@ -128,6 +154,21 @@ tbody th { font-weight: 550; }
 .facts dt { color: var(--muted); overflow-wrap: anywhere; }
 .facts dd { overflow-wrap: anywhere; }
 @media (max-width: 560px) { .facts > div { grid-template-columns: 1fr; } }
+.plain { padding: 0; list-style: none; }
+.plain li { padding: 6px 0; overflow-wrap: anywhere; }
+.plain li + li { border-top: 1px solid var(--line); }
+.inline { display: flex; align-items: center; gap: 8px; }
+.inline span { color: var(--muted); }
+.inline select { max-width: 60vw; }
+.changes { border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
+.changes summary { padding: 8px 14px; font-size: 14px; color: var(--ink); }
+.changes summary span { margin-left: 8px; font-variant-numeric: tabular-nums; }
+.changes ul { padding: 0 14px 8px; font-size: 14px; }
+.change { margin-left: 10px; }
+del { color: var(--error); text-decoration-thickness: 1px; }
+ins { color: var(--good); text-decoration: none; }
+button:disabled { color: var(--muted); cursor: default; border-color: var(--line); }
+td.acts { flex-wrap: nowrap; }
 .flow { display: block; width: min(100%, 760px); font: 13px var(--sans); }
 .flow text { fill: var(--ink); }
 .flow .sum { font-weight: 600; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
@@ -135,7 +176,7 @@ tbody th { font-weight: 550; }
 .curve { display: block; width: 100%; height: 90px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .element { max-width: 560px; min-height: 60px; }
-.switches { padding: 0; list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 12px; align-items: start; }
+.switches { padding: 0; list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 12px; }
 .switches li { padding: 14px 16px; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .switches .tag { margin-left: 8px; }
 .switches details { margin-top: 6px; }

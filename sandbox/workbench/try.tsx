@@ -1,34 +1,31 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { call, type Row, readRows, tokenOf, urlOf } from './api.js'
+import { call, headersAs, type Row, readRows, urlOf } from './api.js'
 import { Code, Empty } from './parts.js'
-import { act, moneyOfUnits, nameOf, names } from './state.js'
+import { act, moneyOfUnits, nameOf, revision } from './state.js'
 
-interface Seller {
-  readonly name: string
-  readonly public_secret: string
-  readonly client_id: string
-  readonly client_secret: string
-}
-
-const sellers = signal<readonly Seller[]>([])
 const articles = signal<readonly Row[]>([])
 const chosen = signal<string | undefined>(undefined)
+/** What a page needs of the seller of the chosen article. */
+const publicSecret = signal<string | undefined>(undefined)
+/** The catalog item that sells the chosen article, if one does. */
+const item = signal<Row | undefined>(undefined)
 
 /** One of your articles in a live payment element, and what a page needs to have it. */
 export function Try() {
   useEffect(() => {
-    call('GET', '_sandbox/credentials').then(({ ok, body }) => ok && (sellers.value = body.accounts))
     readRows('commodities', { limit: '100' }).then(({ rows }) => (articles.value = rows))
-  }, [names.value])
+  }, [revision.value])
   const article = articles.value.find(({ id }) => id === chosen.value) ?? articles.value[0]
+  useEffect(() => {
+    if (article) void readSale(article)
+  }, [article?.id])
   if (!article)
     return (
       <Empty title="Nothing is for sale yet">
         <p>Make an article under Data. It appears here with a payment button.</p>
       </Empty>
     )
-  const seller = sellers.value.find(({ name }) => name === nameOf(String(article.owner)))
   return (
     <section aria-label="Try">
       <h2>Pay as a person</h2>
@@ -42,23 +39,20 @@ export function Try() {
           ))}
         </select>
       </label>
-      {seller ? (
+      {publicSecret.value && (
         <>
-          <Element key={String(article.id)} hash={String(article.id)} publicSecret={seller.public_secret} />
+          <Element key={String(article.id)} hash={String(article.id)} publicSecret={publicSecret.value} />
           <p class="muted small">Any email address works. The code is in the inbox.</p>
-          <p>
-            <button type="button" onClick={() => checkout(seller, article)}>
-              Make a checkout link
-            </button>
-          </p>
+          {item.value && (
+            <p>
+              <button type="button" onClick={() => item.value && checkout(String(article.owner), item.value)}>
+                Make a checkout link
+              </button>
+            </p>
+          )}
           <h2>On your own page</h2>
-          <Code>{snippet(seller.public_secret, String(article.id))}</Code>
+          <Code>{snippet(publicSecret.value, String(article.id))}</Code>
         </>
-      ) : (
-        <p class="muted">
-          The seller of this article did not come from a seed, so its public secret is not known here. Use the one that
-          you got when you created the account.
-        </p>
       )}
     </section>
   )
@@ -98,14 +92,22 @@ declare const LoadMicroPayments: (publicSecret: string) => Promise<{
 }>
 type Element = HTMLElement
 
-async function checkout(seller: Seller, { id }: Row): Promise<void> {
-  const token = await tokenOf('account', seller)
-  const headers = { authorization: `Bearer ${token}` }
+async function checkout(owner: string, { id }: Row): Promise<void> {
+  const headers = await headersAs(owner)
   const made = await act(
     'The checkout is open in a new tab.',
-    call('POST', 'v4/checkout', { body: { hash: id }, headers }),
+    call('POST', 'v4/checkout', { body: { catalog_item_id: id }, headers, isShown: true }),
   )
   if (made) open(made.url ?? urlOf(`checkout/${made.token}`))
+}
+
+async function readSale({ id, owner }: Row): Promise<void> {
+  const [account, sold] = await Promise.all([
+    readRows('accounts', { field: 'id', value: String(owner).replace('account:', ''), limit: '1' }),
+    readRows('catalog_items', { field: 'hash', value: String(id), limit: '1' }),
+  ])
+  publicSecret.value = account.rows[0] && String(account.rows[0].public_secret)
+  item.value = sold.rows[0]
 }
 
 const snippet = (publicSecret: string, hash: string) => `<div id="pay"></div>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Row, readRows } from './api.js'
 import { Scrolls, Time } from './parts.js'
-import { ledger, linkTo, moneyOfUnits } from './state.js'
+import { linkTo, moneyOfUnits, revision } from './state.js'
 
 /** A wallet's movements, each as two entries that cancel, and its balance over time. */
 export function Wallet({ twin }: { twin: Row }) {
@@ -12,7 +12,7 @@ export function Wallet({ twin }: { twin: Row }) {
     const asked = { field: 'twin_id', value: String(twin.id), limit: '100' }
     readRows('entries', asked).then(({ rows }) => (entries.value = rows))
     readRows('balances', asked).then(({ rows }) => (balances.value = rows))
-  }, [ledger.value?.movements])
+  }, [revision.value])
   return (
     <>
       <h3>Balance</h3>

@@ -34,6 +34,7 @@ const refusedFaults: [object, string, string][] = [
   [{ do: { truncate: 3 } }, 'at', '"mid_body" for "truncate" of a request'],
   [{ do: { error: 'EIO' } }, 'do.error', '"error" needs "match.port"'],
   [{ match: { port: 'storage' }, do: { error: 'OOPS' } }, 'do.error', 'one of ENOSPC'],
+  [{ match: { port: 'mail' }, do: { raise_price: 5 } }, 'do.raise_price', 'the port "mail" takes'],
   [{ match: { port: 'card' }, do: { status: 500 } }, 'do.status', 'the port "card" takes'],
   [{ do: {} }, 'do', 'exactly one of status'],
   [{ do: { drop: true, delay_ms: 1 } }, 'do', 'exactly one of status'],
@@ -141,6 +142,22 @@ const controls: Record<string, Control> = {
     refuses: [
       [{ limit: 0 }, 'limit', '1'],
       [{ feild: 'email' }, 'feild', 'Did you mean "field"?'],
+    ],
+  },
+  actAsCaller: {
+    call: (sandbox, { principal, ...options }) => sandbox.actAs(principal, options),
+    accepts: [],
+    refuses: [
+      [{ principal: 'ada' }, 'principal', 'account:1'],
+      [{ principal: 'user:1', as: 'session' }, 'as', 'Choose from principal, by.'],
+    ],
+  },
+  updateCommodity: {
+    call: (sandbox, given) => sandbox.updateCommodity(':hash', given),
+    accepts: [],
+    refuses: [
+      [{ price: 1 }, 'price', 'Choose from descriptor, cost.'],
+      [{ cost: '1' }, 'cost', 'must be a number'],
     ],
   },
   replayRequest: {

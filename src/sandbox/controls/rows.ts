@@ -44,7 +44,8 @@ export const listedCollections = (service: ServiceContext): readonly AnyCollecti
   sandboxOf(service).collections.filter((collection) => !isCredential(collection, 'id'))
 
 /**
- * Lists the rows of a collection in the reverse order of their ids, without secrets. Throws `not_found`, `cursor_invalid`.
+ * Lists the rows of a collection without secrets, in the reverse order of their ids, or of the index that has the field.
+ * Throws `not_found`, `cursor_invalid`.
  */
 export async function listRows(
   tx: Reader,
@@ -59,27 +60,31 @@ export async function listRows(
     (field === undefined || String(row[field]) === value) &&
     (text === undefined || JSON.stringify(row).toLowerCase().includes(text))
   const rows: ShownRow[] = []
-  let last = after === undefined ? undefined : keyFrom(after)
+  let last = after === undefined ? undefined : await rowAt(tx, collection, keyFrom(after))
   for (let read = 0; read < MOST_ROWS_READ; ) {
     const slice = await rowsBefore(tx, collection, { last, field, value })
     for (const row of slice) {
       // One more row than fits would tell that there is another page.
-      if (rows.length === limit) return { rows, next: cursorOf(last) }
+      if (rows.length === limit) return { rows, next: cursorOf(last?.id) }
       const shown = withoutSecrets(collection, row)
       if (fits(shown)) rows.push(shown)
-      last = row.id
+      last = row
     }
     if (slice.length < SLICE) return { rows, next: null }
     read += slice.length
   }
-  return { rows, next: cursorOf(last) }
+  return { rows, next: cursorOf(last?.id) }
 }
 
-/** The rows below an id. Where an index has the field, only those with its value. */
+/** The row of a cursor. It may be gone, and then its place by id is known, and by no other index. */
+const rowAt = async (tx: Reader, collection: AnyCollection, id: Key): Promise<Row> =>
+  (await tx.get(collection, id)) ?? { id }
+
+/** The rows past one. Where an index has the field, only those with its value. */
 async function rowsBefore(
   tx: Reader,
   collection: AnyCollection,
-  { last, field, value }: { last: Key | undefined } & Pick<RowQuery, 'field' | 'value'>,
+  { last, field, value }: { last: Row | undefined } & Pick<RowQuery, 'field' | 'value'>,
 ): Promise<Row[]> {
   const own = field === undefined || value === undefined ? undefined : indexOf(collection, field)
   if (own === undefined || value === undefined)
@@ -88,23 +93,43 @@ async function rowsBefore(
       prefix: [],
       limit: SLICE,
       reverse: true,
-      ...(last !== undefined && { after: [last] }),
+      ...(last !== undefined && { after: [last.id] }),
     })
   const rows: Row[] = []
   // A number and its text are different keys, and only the collection knows which it has.
   for (const key of [value, ...(/^\d+$/.test(value) ? [Number(value)] : [])]) {
-    const past = last === undefined ? {} : { after: own === 'id' ? [last] : [key, last] }
-    rows.push(...(await tx.find(collection, { index: own, prefix: [key], limit: SLICE, reverse: true, ...past })))
+    const past = last === undefined ? {} : { after: placeIn(own, key, last) }
+    rows.push(...(await tx.find(collection, { index: own.name, prefix: [key], limit: SLICE, reverse: true, ...past })))
   }
   return rows
 }
 
-/** An index over this field alone. Every collection has one of its ids. */
-const indexOf = ({ indexes }: AnyCollection, field: string): string | undefined =>
-  ['id', ...Object.keys(indexes)].find((name) => {
-    const fields = name === 'id' ? ['id'] : (indexes[name]?.fields ?? [])
-    return fields.length === 1 && fields[0] === field
-  })
+interface OwnIndex {
+  readonly name: string
+  /** The fields after the first. */
+  readonly more: readonly string[]
+}
+
+function placeIn({ name, more }: OwnIndex, key: Key, row: Row): Key[] {
+  if (name === 'id') return [row.id]
+  const fields = new Map<string, unknown>(Object.entries(row))
+  const keys = more.map((field) => fields.get(field))
+  const isKey = (each: unknown): each is Key => typeof each === 'string' || typeof each === 'number'
+  if (!keys.every(isKey)) throw problem('cursor_invalid')
+  return [key, ...keys, row.id]
+}
+
+/** Fields that every row with an index over them has. An index leaves out rows that lack one of its fields. */
+const ALWAYS_THERE = new Set(['at', 'created_at', 'dq', 'generation', 'issue', 'number', 'status', 'type'])
+
+/** An index that begins with this field and has all rows. Every collection has one of its ids. */
+function indexOf({ indexes }: AnyCollection, field: string): OwnIndex | undefined {
+  if (field === 'id') return { name: 'id', more: [] }
+  return Object.entries(indexes)
+    .map(([name, { fields }]) => ({ name, first: fields[0], more: fields.slice(1) }))
+    .filter(({ first, more }) => first === field && more.every((each) => ALWAYS_THERE.has(each)))
+    .sort((a, b) => a.more.length - b.more.length)[0]
+}
 
 const cursorOf = (id: Key | undefined): string | null => (id === undefined ? null : JSON.stringify(id))
 

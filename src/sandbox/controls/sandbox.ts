@@ -4,6 +4,7 @@ import type { PhoneMode } from '../../consent/second-factor/phone.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { TestValues } from '../../money/cards/test-values.js'
+import type { ShownCommodity } from '../../money/commodities/commodity.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
 import type { State } from '../../storage/storage.js'
@@ -83,6 +84,8 @@ export interface Sandbox extends CallerControls {
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: FundOrder): Promise<Funded>
+  /** Changes the name or the price of a commodity for later payments, as no client can. Throws `not_found`, `amount_invalid`. */
+  updateCommodity(hash: string, change: CommodityChange): Promise<ShownCommodity>
   /**
    * Imports the CSV of a binder into a twin without a history: all of its rows, or none. Throws `not_found`,
    * `binder_invalid`, `binder_refused`, `import_in_progress`, `import_ended`.
@@ -90,6 +93,8 @@ export interface Sandbox extends CallerControls {
   importBinder(order: BinderImport): Promise<ImportedBinder>
   /** Returns the mode of the clock and its time. */
   clock(): ShownClock
+  /** Returns which work waits for the clock and is due first. Null if none waits. */
+  nextDue(): Promise<DueWork | null>
   /** Sets the clock, moves it, or stops and starts it: `await sandbox.setClock({ mode: 'manual' })`. */
   setClock(change: ClockChange): Promise<ShownClock>
   /** Advances the clock: `await sandbox.advance('1h')`. */
@@ -158,6 +163,23 @@ export interface Phone {
 
 /** The id of an authentication request. */
 export type PhoneRequest = number | { id?: number | undefined }
+
+/** A change of a commodity. Undefined leaves a value unchanged. */
+export interface CommodityChange {
+  readonly descriptor?: string | undefined
+  /** In the digital quantity. */
+  readonly cost?: number | undefined
+}
+
+/** Work that waits for the clock. */
+export interface DueWork {
+  /** ISO 8601 with milliseconds. */
+  readonly at: string
+  /** What happens, such as `approval_expires`, or `delivery` for a message that is tried again. */
+  readonly kind: string
+  /** The id of what it is about. */
+  readonly subject: string
+}
 
 export interface ShownClock {
   readonly mode: 'real' | 'manual'

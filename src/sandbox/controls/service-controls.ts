@@ -7,14 +7,16 @@ import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import type { z } from '../../http/fields/schema.js'
 import { listDeadLetters } from '../../jobs/dead-letters/dead-letter.js'
-import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
+import { outbox } from '../../jobs/outbox/outbox.js'
+import { ensureSweep, SWEEP } from '../../jobs/retention/sweep-timer.js'
+import { timers } from '../../jobs/schedule/timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
 import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
 import { sandboxOf } from '../onion/context.js'
 import { keepClock } from '../settings/settings.js'
 import { durationMs } from './clock.js'
-import type { Health, Sandbox, ShownClock } from './sandbox.js'
+import type { DueWork, Health, Sandbox, ShownClock } from './sandbox.js'
 import { ClockChangeShape, clockTime, LAST_TIME, TIME_RANGE } from './shapes.js'
 import { stateControls } from './state-controls.js'
 
@@ -30,6 +32,10 @@ export function serviceControls(service: ServiceContext) {
   return {
     health: () => healthOf(service),
     clock: () => showClock(service),
+    async nextDue() {
+      await ready()
+      return service.storage.read(nextDue)
+    },
     setClock,
     advance: (advance) => setClock({ advance }),
     async rotateKeys() {
@@ -71,6 +77,21 @@ function healthOf(service: ServiceContext): Health {
     ...{ ok: !storage.fault, ...fault, name: 'farthing', version: VERSION, storage: storage.name },
     ...{ clock: showClock(service), evidence: options.evidence, ...(processes && { processes }) },
   }
+}
+
+/** How many timers it looks at, past those of housekeeping. */
+const FIRST_TIMERS = 10
+
+async function nextDue(tx: Reader): Promise<DueWork | null> {
+  const first = await tx.find(timers, { index: 'byDue', prefix: [], limit: FIRST_TIMERS })
+  const timer = first.find(({ kind, due_at }) => kind !== SWEEP && due_at !== null)
+  const [message] = await tx.find(outbox, { index: 'byDue', prefix: [], limit: 1 })
+  const works = [
+    ...(timer ? [{ at: timer.due_at ?? 0, kind: timer.kind, subject: timer.subject }] : []),
+    ...(message ? [{ at: message.due_at ?? 0, kind: 'delivery', subject: `${message.kind} to ${message.to}` }] : []),
+  ].sort((a, b) => a.at - b.at)
+  const [next] = works
+  return next ? { ...next, at: new Date(next.at).toISOString() } : null
 }
 
 function showClock(service: ServiceContext): ShownClock {

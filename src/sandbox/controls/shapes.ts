@@ -1,5 +1,15 @@
 import { type Problem, problem } from '../../base/problem.js'
-import { ContentHash, Email, pageQuery, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
+import {
+  Amount,
+  ContentHash,
+  Descriptor,
+  Email,
+  pageQuery,
+  strictComponent,
+  Time,
+  timeOf,
+  z,
+} from '../../http/fields/schema.js'
 
 export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
 
@@ -62,6 +72,7 @@ export const RowQueryShape = z.strictObject({
   after: z.optional(z.string()),
 })
 
+export const CommodityChangeShape = z.strictObject({ descriptor: z.optional(Descriptor), cost: z.optional(Amount) })
 export const SnapshotQueryShape = z.strictObject({ key: z.optional(z.boolean()) })
 export const PhoneModeShape = z.enum(['manual', 'approve', 'reject', 'ignore'])
 export const PhoneAnswerShape = z.strictObject({ mode: PhoneModeShape, after_seconds: z.optional(z.number()) })

@@ -1,6 +1,7 @@
 import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
+import { commodityOf, showCommodity, updateCommodity } from '../../money/commodities/commodity.js'
 import { csvKey } from '../../payments/binder-imports/part.js'
 import { thenArm } from '../faults/controls.js'
 import { findJournal } from '../journal/journal.js'
@@ -11,9 +12,12 @@ import type { Sandbox } from './sandbox.js'
 import { clientsIn, knownCredentials } from './seed/credentials.js'
 import { addSeed, fund } from './seed/seed.js'
 import { SeedSchema } from './seed/seed-schema.js'
-import { BinderImportShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
+import { BinderImportShape, CommodityChangeShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
 
-type StateControls = Pick<Sandbox, 'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'importBinder' | 'ledger'>
+type StateControls = Pick<
+  Sandbox,
+  'reset' | 'seed' | 'snapshot' | 'restore' | 'fund' | 'updateCommodity' | 'importBinder' | 'ledger'
+>
 
 export function stateControls(service: ServiceContext): StateControls {
   const { storage } = service
@@ -55,6 +59,14 @@ export function stateControls(service: ServiceContext): StateControls {
     async fund(order) {
       const given = checkShape(FundOrderShape, order)
       return storage.write((tx) => fund(tx, given, service))
+    },
+    async updateCommodity(hash, change) {
+      const given = checkShape(CommodityChangeShape, change)
+      await ready()
+      return storage.write(async (tx) => {
+        await updateCommodity(tx, await commodityOf(tx, hash), given)
+        return showCommodity(tx, await commodityOf(tx, hash))
+      })
     },
     async importBinder(order) {
       checkShape(BinderImportShape, order)

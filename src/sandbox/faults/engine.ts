@@ -40,11 +40,12 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
         ? { ...own, id: HEADER_FAULT, fired: 1 }
         : this.take(at, subject, isPossible)
 
-    const before = await take('before')
+    const before = await take('before', ({ do: { raise_price } }) => raise_price === undefined || !!request.raisePrice)
     if (before) {
       request.note(before.id, { isLost: false })
       if (before.do.status !== undefined) return answerOf(before, before.do.status)
-      await this.#happen(before)
+      if (before.do.raise_price === undefined) await this.#happen(before)
+      else await request.raisePrice?.(before.do.raise_price)
     }
     let answer = await request.run()
     const after = await take('after_commit')

@@ -14,10 +14,11 @@ const FaultActionShape = strictComponent('FaultAction', {
   duplicate: z.optional(z.literal(true)),
   truncate: z.optional(count),
   drip: z.optional(count),
+  raise_price: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
   error: z.optional(z.string().check(z.regex(/^\w{1,64}$/, 'a code such as ENOSPC or ECONNRESET'))),
 })
 
-export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'error'] as const
+export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'raise_price', 'error'] as const
 
 export type ActionName = (typeof actions)[number]
 
@@ -54,7 +55,7 @@ export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const
 
 const works: Readonly<Record<'request' | FaultPort, Readonly<Partial<Record<FaultPoint, readonly ActionName[]>>>>> = {
   request: {
-    before: ['status', 'delay_ms', 'drop'],
+    before: ['status', 'delay_ms', 'drop', 'raise_price'],
     after_commit: ['status', 'delay_ms', 'drop', 'duplicate'],
     mid_body: ['truncate', 'drip', 'delay_ms', 'drop'],
   },

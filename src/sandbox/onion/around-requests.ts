@@ -1,3 +1,4 @@
+import { load } from '../../base/parts.js'
 import { milliseconds } from '../../base/ports.js'
 import { Problem } from '../../base/problem.js'
 import type { AroundRequests, DecodedRequest } from '../../http/around.js'
@@ -6,7 +7,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Endpoint, Incoming } from '../../http/incoming.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { SandboxParts } from './context.js'
-import { FAULT_HEADER, type Faults } from './fault.js'
+import { FAULT_HEADER, type Faults, type FaultyRequest } from './fault.js'
 import { type GuardedService, guardCaller, guardChange, guardControls, mayRead } from './guard.js'
 
 /** Guards the requests of a sandbox, passes those of forks on, counts and measures them, and makes its faults happen. */
@@ -14,6 +15,7 @@ export class SandboxRequests implements AroundRequests {
   readonly #guarded: GuardedService
   readonly #find: () => SandboxParts
   #sandbox: SandboxParts | undefined
+  #service: ServiceContext | undefined
 
   /** `find`: the sandbox, as soon as it is there. */
   constructor(guarded: GuardedService, find: () => SandboxParts) {
@@ -27,6 +29,7 @@ export class SandboxRequests implements AroundRequests {
     started: (() => Promise<void>) | undefined,
   ): Promise<Response | undefined> | undefined {
     this.#sandbox ??= this.#find()
+    this.#service = service
     incoming.began ||= milliseconds()
     if (incoming.source.peerAddress !== undefined) {
       this.#sandbox.isServed = true
@@ -85,6 +88,7 @@ export class SandboxRequests implements AroundRequests {
         takesBody: incoming.request.method !== 'HEAD',
         principal: () => nameOfCaller(incoming, () => request.findCaller()),
         run,
+        raisePrice: this.#raisePrice(method, path),
         note(faultId, { isLost }) {
           last = faultId
           if (!isLost) return
@@ -95,6 +99,16 @@ export class SandboxRequests implements AroundRequests {
     } finally {
       // After those of ports: what happened to the request itself counts.
       if (last !== undefined) incoming.recording?.noteFault(last)
+    }
+  }
+
+  #raisePrice(method: string, path: string): FaultyRequest['raisePrice'] {
+    const [, hash] = (method === 'POST' && /\/payment\/([^/]+)$/.exec(path)) || []
+    const service = this.#service
+    if (hash === undefined || service === undefined) return undefined
+    return async (percent) => {
+      const { raisePrice } = await load(() => import('../faults/raise-price.js'))
+      await raisePrice(hash, percent, service)
     }
   }
 

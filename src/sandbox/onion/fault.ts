@@ -26,6 +26,8 @@ export interface FaultAction {
   readonly truncate?: number | undefined
   /** Sends this many bytes of the body a second. */
   readonly drip?: number | undefined
+  /** Raises the price of the commodity that the request pays for by this many percent, before it is paid. It stays so. */
+  readonly raise_price?: number | undefined
   /** The code with which a call of a port fails, such as `ENOSPC`. */
   readonly error?: string | undefined
 }
@@ -101,6 +103,8 @@ export interface FaultyRequest {
   principal(): Promise<string | null>
   /** Does what it asks. May be called twice. */
   run(): Promise<FaultyAnswer>
+  /** Raises the price of the commodity that it pays for. Undefined if it pays for none. */
+  readonly raisePrice: ((percent: number) => Promise<void>) | undefined
   /** Notes a fault that happens. `isLost`: its caller must not see anything of the answer. */
   note(faultId: string, options: { readonly isLost: boolean }): void
 }

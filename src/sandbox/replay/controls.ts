@@ -11,7 +11,7 @@ export const ReplayShape = z.strictObject({
   strict: z.optional(z.boolean()),
 })
 
-const ActAsShape = z.strictObject({
+export const ActAsShape = z.strictObject({
   principal: z
     .string()
     .check(z.regex(/^(guest|(account|user|agent):\d+)$/, 'guest, or a caller such as account:1, user:2 or agent:3')),

@@ -4,6 +4,7 @@ import type { ProblemCode } from '../../../src/base/problem.js'
 import { VERSION } from '../../../src/base/version.js'
 import { contract } from '../../support/contract/contract.js'
 import { newItem, putParameters } from '../../support/scenes/catalog.js'
+import { makeCheckout } from '../../support/scenes/checkout.js'
 import { expectProblem, expectSoundLedger, fund, pay, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller, newTwin, tokenFor } from '../../support/scenes/world.js'
 
@@ -86,6 +87,22 @@ contract('resetSandbox', (start) => {
     expectProblem(await call('GET', '/v4/account', { token: oldToken }), 401, 'token_invalid')
     expect(await look()).toEqual(before)
     expect((await expectSoundLedger(call)).digital_quantities.map(({ issued }: any) => issued)).toEqual([13, 5])
+  })
+
+  test('tells what is due first, and runs it when the clock is set to it', async () => {
+    const { call } = await start()
+    const next = async () => (await call('GET', '/_sandbox/clock/next')).body.next
+    await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
+    expect(await next()).toBeNull()
+    const seller = await newSeller(call)
+    const item = await newItem(call, seller)
+    const { status, body } = await makeCheckout(call, { seller, item }, { arguments: { city: 'Oslo' } })
+    expect(status).toBe(201)
+    const due = await next()
+    expect(due).toMatchObject({ kind: 'checkout_expires' })
+    await call('POST', '/_sandbox/clock', { body: { set: due.at } })
+    expectProblem(await call('GET', `/v4/checkout/${body.token}`), 410, 'checkout_expired')
+    expect(await next()).toBeNull()
   })
 
   test('sets the clock to the real time, and keeps it stopped if it was', async () => {

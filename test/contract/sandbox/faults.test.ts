@@ -39,6 +39,20 @@ const fired = async (call: Call): Promise<number[]> =>
 const payments = { operation_id: 'createPayment' }
 
 contract('armFault', (start) => {
+  test('raises the price between the quote and the payment', async () => {
+    const started = await start()
+    const { call } = started
+    const { article, payer, balance } = await shopIn(started)
+    await arm(call, { match: payments, at: 'before', do: { raise_price: 10 }, times: 1 })
+    const payFor = (cost: number) => call('POST', `/v4/payment/${article.hash}`, { token: payer.token, body: { cost } })
+    const refused = await payFor(1)
+    expectProblem(refused, 409, 'price_changed')
+    expect(refused.body.price).toBe(1.1)
+    expect((await payFor(1.1)).status).toBe(202)
+    expect(await balance()).toBe(8.9)
+    expect(await fired(call)).toEqual([1])
+  })
+
   test('answers in place of the handler, as often as it says', { tags: 'everywhere' }, async () => {
     const started = await start()
     const { call } = started

@@ -156,6 +156,9 @@ export async function takeTour(pass: Pass, options: WatchOptions = {}): Promise<
     await call('GET', '/_sandbox/credentials')
     await call('GET', '/_sandbox/rows')
     await call('GET', '/_sandbox/rows/commodities?limit=1')
+    await call('GET', '/_sandbox/clock/next')
+    await call('POST', '/_sandbox/act-as', { body: { principal: 'user:1' } })
+    await call('PUT', `/_sandbox/commodities/${article.hash}`, { body: { descriptor: 'NEWS.ARTICLE', cost: 0.3 } })
     // It ends all that the tour has made.
     await call('POST', '/_sandbox/reset', { body: { clear_journal: true } })
   }

@@ -1,8 +1,9 @@
-import { z } from '../../../http/fields/schema.js'
+import { Amount, ContentHash, HashPath, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
+import { ActAsShape, callerControls } from '../../replay/controls.js'
 import { listedCollections, listRows } from '../rows.js'
-import { control, RowQueryShape } from '../shapes.js'
-import { readCredentials } from '../state-controls.js'
+import { CommodityChangeShape, control, RowQueryShape } from '../shapes.js'
+import { readCredentials, stateControls } from '../state-controls.js'
 
 const client = { client_id: z.TextId, client_secret: z.secret(z.string()) }
 
@@ -18,6 +19,31 @@ export const dataRoutes = defineRoutes('sandbox', {
       const { accounts, users } = await readCredentials(service)
       return { accounts: [...accounts], users: [...users] }
     },
+  }),
+
+  actAsCaller: route({
+    ...control('POST', '/_sandbox/act-as'),
+    summary: 'Make a credential of any caller, such as `user:2`. Send the headers of the answer with each call.',
+    body: ActAsShape,
+    status: 201,
+    result: z.object({ principal: z.string(), headers: z.secret(z.record(z.string(), z.string())) }),
+    errors: ['not_found', 'field_invalid'],
+    async handle({ body: { principal, by } }, service) {
+      const { headers } = await callerControls(service).actAs(principal, { by })
+      return { principal, headers: { ...headers } }
+    },
+  }),
+
+  updateCommodity: route({
+    ...control('PUT', '/_sandbox/commodities/:hash'),
+    summary: 'Change the name or the price of a commodity for later payments.',
+    params: HashPath,
+    body: CommodityChangeShape,
+    result: z.object({
+      ...{ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.Hostname },
+    }),
+    errors: ['not_found', 'amount_invalid'],
+    handle: ({ params, body }, service) => stateControls(service).updateCommodity(params.hash, body),
   }),
 
   listCollections: route({

@@ -19,6 +19,8 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
       'The body is the CSV that the binder of a twin answers, newest row first. A wrong row is refused by its line and ' +
       'column, and nothing is imported. A retry of an import that succeeded gets `binder_refused`.',
     readClock: 'It changes nothing.',
+    readDueWork:
+      "Work of the service's own housekeeping is left out. Set the clock to `at`, and it runs before the answer.",
     updateClock: 'Timers that fall due run in order, before the answer. A retry of `advance` advances again.',
     readOutbox: 'It changes nothing.',
     emptyOutbox: 'A retry changes nothing more.',
@@ -57,6 +59,10 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     parked_at: 'When it was given up, in Unix seconds.',
     kind: 'The kind.',
     key: 'Whether to include the key of the sandbox. Default: true.',
+    next: 'The first work that waits. Null if none does.',
+    'next.at': 'When it is due, in ISO 8601.',
+    'next.kind': 'What happens, such as `approval_expires`, or `delivery` for a message that is tried again.',
+    'next.subject': 'The id of what it is about.',
     advance: 'How far to advance, such as `90s`, `15m` or `2d`, or in seconds.',
     set: 'The time to set, in Unix seconds or ISO 8601.',
     mode: '`manual`: the clock stands still until it is advanced. `real`: it runs.',
@@ -244,6 +250,8 @@ export const faultTexts: TextsOf<typeof faultRoutes> = {
       duplicate: 'Does the same once more, and answers with the second answer.',
       truncate: 'Sends this many bytes of the body, then closes the connection.',
       drip: 'Sends this many bytes of the body a second.',
+      raise_price:
+        'Raises the price of the commodity that a payment is for by this many percent, before it. The price stays.',
       error: 'The code with which a call of a port fails, such as `ENOSPC` for the storage.',
     },
   },

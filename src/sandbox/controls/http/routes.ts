@@ -161,6 +161,14 @@ export const controlRoutes = defineRoutes('sandbox', {
     result: Clock,
     handle: async (_call, service) => serviceControls(service).clock(),
   }),
+  readDueWork: route({
+    ...control('GET', '/_sandbox/clock/next'),
+    summary: 'Read which work waits for the clock and is due first.',
+    result: z.object({
+      next: z.nullable(z.object({ at: z.IsoTime, kind: z.string(), subject: z.string() })),
+    }),
+    handle: async (_call, service) => ({ next: await serviceControls(service).nextDue() }),
+  }),
   updateClock: route({
     ...control('POST', '/_sandbox/clock'),
     summary: 'Advance, set, stop or start the clock.',

@@ -1,0 +1,301 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { call, type Row, whyNot } from './api.js'
+import { fork, rewindTo, save } from './commands.js'
+import { Empty, Scrolls, Time } from './parts.js'
+import { act, forks, go, linkTo, money, parts, snapshots, tell } from './state.js'
+import { titleOf } from './tables.js'
+
+/** The state of this moment, as the comparison names it. */
+const NOW = 'current'
+
+/** Saved states and forks: return to one, or see what differs between two. */
+export function States() {
+  const [, was, is] = parts.value
+  return (
+    <>
+      <section aria-label="Saved states">
+        <h2>Saved states</h2>
+        <p class="acts">
+          <button type="button" onClick={() => save()}>
+            Save this state
+          </button>
+        </p>
+        {snapshots.value.length === 0 ? (
+          <Empty title="No state is saved yet">
+            <p>Save the state before you try something. Then compare it with what came of it, or return to it.</p>
+          </Empty>
+        ) : (
+          <>
+            <SavedTable />
+            <Choice was={was} is={is} />
+          </>
+        )}
+      </section>
+      {was !== undefined && is !== undefined && snapshots.value.length > 0 && (
+        <Compared key={`${was} ${is}`} was={was} is={is} />
+      )}
+      <section aria-label="Forks">
+        <h2>Forks</h2>
+        <p class="muted">
+          A fork is a sandbox of its own with the same state. What happens in it changes nothing here.
+        </p>
+        <p class="acts">
+          <button type="button" onClick={fork}>
+            Fork this state
+          </button>
+        </p>
+        <ul class="plain">
+          {forks.value.map(({ id, url }) => (
+            <li key={id} class="acts">
+              <a href={`${url}/`}>{id}</a>
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => act(`${id} is closed.`, call('DELETE', `_sandbox/forks/${id}`))}
+              >
+                Close
+              </button>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  )
+}
+
+const SavedTable = () => (
+  <Scrolls>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Saved at</th>
+          <th scope="col" class="amount">
+            Rows
+          </th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {snapshots.value.toReversed().map(({ name, at, rows }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>
+              <Time at={at} />
+            </td>
+            <td class="amount">{rows}</td>
+            <td class="acts">
+              <a class="quiet" href={linkTo('states', name, NOW)}>
+                Compare with now
+              </a>
+              <button type="button" class="quiet" onClick={() => rewindTo(name)}>
+                Rewind
+              </button>
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Delete ${name}`}
+                onClick={() =>
+                  act(`${name} is deleted.`, call('DELETE', `_sandbox/snapshots/${encodeURIComponent(name)}`))
+                }
+              >
+                Delete
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Scrolls>
+)
+
+/** The two states to compare. The address holds them. */
+function Choice({ was, is }: { was: string | undefined; is: string | undefined }) {
+  const newest = snapshots.value.at(-1)?.name ?? NOW
+  const [a, b] = [was ?? newest, is ?? NOW]
+  return (
+    <p class="filters">
+      <StateSelect label="Compare" value={a} onChange={(name) => go('states', name, b)} />
+      <StateSelect label="with" value={b} onChange={(name) => go('states', a, name)} />
+      {was === undefined && (
+        <a class="quiet" href={linkTo('states', a, b)}>
+          Compare
+        </a>
+      )}
+    </p>
+  )
+}
+
+const StateSelect = ({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (name: string) => void
+}) => (
+  <label class="inline">
+    <span>{label}</span>
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      <option value={NOW}>now</option>
+      {snapshots.value.toReversed().map(({ name }) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface ChangedRows {
+  readonly added: readonly Row[]
+  readonly removed: readonly Row[]
+  readonly changed: readonly { readonly was: Row; readonly is: Row }[]
+  readonly more: number
+}
+
+interface Comparison {
+  readonly rows: Readonly<Record<string, ChangedRows>>
+  readonly balances: readonly {
+    readonly hostname: string
+    readonly dq: string
+    readonly was: number
+    readonly is: number
+  }[]
+}
+
+const nameOfState = (name: string) => (name === NOW ? 'now' : name)
+/** What the sandbox keeps for itself comes last. */
+const housekeeping = new Set(['counters', 'settings', 'timers', 'idempotency_keys', 'tokens', 'processes'])
+const isOpen = signal<ReadonlySet<string>>(new Set())
+
+function Compared({ was, is }: { was: string; is: string }) {
+  const found = useSignal<Comparison | undefined>(undefined)
+  useEffect(() => {
+    call('GET', `_sandbox/snapshots/${encodeURIComponent(was)}/compare/${encodeURIComponent(is)}`).then((answer) => {
+      if (answer.ok) found.value = answer.body
+      else tell(whyNot(answer), true)
+    })
+  }, [])
+  const title = `From ${nameOfState(was)} to ${nameOfState(is)}`
+  if (!found.value) return <p class="muted">Comparing…</p>
+  const { rows, balances } = found.value
+  const collections = Object.keys(rows).sort((a, b) => Number(housekeeping.has(a)) - Number(housekeeping.has(b)))
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {collections.length === 0 && <p class="muted">Nothing differs.</p>}
+      {balances.length > 0 && (
+        <>
+          <h3>Balances</h3>
+          <Scrolls>
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Wallet</th>
+                  <th scope="col" class="amount">
+                    Was
+                  </th>
+                  <th scope="col" class="amount">
+                    Is
+                  </th>
+                  <th scope="col" class="amount">
+                    Change
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {balances.map(({ hostname, dq, was: before, is: after }) => (
+                  <tr key={`${hostname} ${dq}`}>
+                    <th scope="row">{hostname}</th>
+                    <td class="amount">{money(before, dq)}</td>
+                    <td class="amount">{money(after, dq)}</td>
+                    <td class={after < before ? 'amount bad' : 'amount good'}>
+                      {after < before ? '' : '+'}
+                      {money(Number((after - before).toFixed(9)), dq)}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </Scrolls>
+        </>
+      )}
+      {collections.map((name) => (
+        <Changes key={name} name={name} changes={rows[name] as ChangedRows} />
+      ))}
+    </section>
+  )
+}
+
+const Changes = ({ name, changes: { added, removed, changed, more } }: { name: string; changes: ChangedRows }) => (
+  <details
+    class="changes"
+    open={isOpen.value.has(name)}
+    onToggle={({ currentTarget }) => {
+      const open = new Set(isOpen.value)
+      if (currentTarget.open) open.add(name)
+      else open.delete(name)
+      isOpen.value = open
+    }}
+  >
+    <summary>
+      <strong>{titleOf(name)}</strong>
+      {added.length > 0 && <span class="good"> +{added.length}</span>}
+      {removed.length > 0 && <span class="bad"> −{removed.length}</span>}
+      {changed.length > 0 && <span> ~{changed.length}</span>}
+      {more > 0 && <span class="muted"> and {more} more</span>}
+    </summary>
+    {isOpen.value.has(name) && (
+      <ul class="plain">
+        {changed.map(({ was, is }) => (
+          <li key={String(is.id)}>
+            <a href={linkTo('data', name, String(is.id))}>{shortId(is)}</a>{' '}
+            {fieldsThatDiffer(was, is).map((field) => (
+              <span key={field} class="change">
+                {field}: <del>{shown(was[field])}</del> <ins>{shown(is[field])}</ins>
+              </span>
+            ))}
+          </li>
+        ))}
+        {added.map((row) => (
+          <li key={String(row.id)}>
+            <ins>added</ins> <a href={linkTo('data', name, String(row.id))}>{shortId(row)}</a> <Brief row={row} />
+          </li>
+        ))}
+        {removed.map((row) => (
+          <li key={String(row.id)}>
+            <del>removed</del> {shortId(row)} <Brief row={row} />
+          </li>
+        ))}
+      </ul>
+    )}
+  </details>
+)
+
+const shortId = ({ id }: Row): string => (String(id).length > 24 ? `${String(id).slice(0, 20)}…` : String(id))
+const telling = ['descriptor', 'email', 'name', 'hostname', 'kind', 'type', 'status', 'amount', 'subject', 'url']
+
+/** The fields that tell rows apart. */
+const Brief = ({ row }: { row: Row }) => (
+  <span class="muted">
+    {telling
+      .filter((field) => row[field] !== undefined && row[field] !== null)
+      .map((field) => `${field} ${shown(row[field])}`)
+      .join(', ')}
+  </span>
+)
+
+const fieldsThatDiffer = (was: Row, is: Row): string[] =>
+  [...new Set([...Object.keys(was), ...Object.keys(is)])].filter(
+    (field) => JSON.stringify(was[field]) !== JSON.stringify(is[field]),
+  )
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
