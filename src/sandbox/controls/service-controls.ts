@@ -33,7 +33,6 @@ export function serviceControls(service: ServiceContext) {
     health: () => healthOf(service),
     clock: () => showClock(service),
     async nextDue() {
-      await ready()
       return service.storage.read(nextDue)
     },
     setClock,

@@ -62,7 +62,6 @@ export function stateControls(service: ServiceContext): StateControls {
     },
     async updateCommodity(hash, change) {
       const given = checkShape(CommodityChangeShape, change)
-      await ready()
       return storage.write(async (tx) => {
         await updateCommodity(tx, await commodityOf(tx, hash), given)
         return showCommodity(tx, await commodityOf(tx, hash))
