@@ -185,7 +185,6 @@ export function preflightHeaders(headers: Pick<Headers, 'get'>, methods: readonl
 }
 
 const V4 = String.raw`\d{1,3}(?:\.\d{1,3}){3}`
-/** An address, with a port or without. */
 const ADDRESS = new RegExp(String.raw`^(?:(${V4})(?::\d+)?|\[?([\da-f]*:[\da-f:]*(?:${V4})?)(?:\]:\d+|\])?)$`, 'i')
 
 /**

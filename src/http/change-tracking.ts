@@ -9,7 +9,6 @@ export interface ChangeTracker {
   readonly hasChanged: boolean
 }
 
-/** The original service of each tracked one. */
 const untrackedServices = new WeakMap<ServiceContext, ServiceContext>()
 
 /** The service without tracking, for steps that only ask a person. Asking changes nothing. */
@@ -53,7 +52,6 @@ async function trackMove(moved: Promise<void>, note: () => void): Promise<void> 
   }
 }
 
-/** A port that records every call as a change. */
 const trackCalls = <Port extends object>(port: Port, note: () => void): Port =>
   new Proxy(port, {
     get(target, name) {

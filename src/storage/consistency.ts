@@ -78,11 +78,7 @@ function* rowInconsistencies(
   }
 }
 
-function keyInconsistency(
-  collection: AnyCollection,
-  row: Row,
-  unique: ReturnType<typeof uniqueIndexes>,
-): string | undefined {
+function keyInconsistency(collection: AnyCollection, row: Row, unique: ReturnType<typeof uniqueIndexes>) {
   try {
     assertKeys(collection, row)
   } catch (error) {

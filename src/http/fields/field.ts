@@ -81,7 +81,6 @@ function faultOf(schema: z.ZodMiniType, issues: readonly z.core.$ZodIssue[], val
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part], value)
 
-/** The names of the fields that an object at this path may have. */
 const namesAt = (schema: FieldSchema, path: readonly PropertyKey[]): string[] =>
   path.reduce<SchemaPlace>((place, part) => partsOf(place, String(part)), [schema]).flatMap(fieldNames)
 

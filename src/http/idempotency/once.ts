@@ -190,7 +190,6 @@ const toStore = (
 const NOT_KEPT =
   'The call ended with an answer that was sent once. It was not kept, because its caller had reached `limits.storedBytesPerDay`.'
 
-/** Renders what a handler returned, which may be a problem. */
 const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,

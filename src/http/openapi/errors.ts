@@ -28,7 +28,6 @@ export const problemSchema = (least: Evidence): DocumentPart => ({
   },
 })
 
-/** The codes that strict modes show too. */
 const strictCodes: ReadonlySet<ProblemCode> = new Set(['account_not_granted', 'evidence_refused'])
 const showsCode = (least: Evidence): boolean => !isWeaker('designed', least)
 
@@ -91,11 +90,7 @@ function orMessage(schemas: Schemas, name: string, schema: DocumentPart): Docume
 const hasPage = ({ refused, produces, auth }: Route): boolean =>
   refused?.isPage ?? (produces?.includes('text/html') && auth.includes('none')) ?? false
 
-function errorSchema(
-  { refused, repeatsErrorAsMessage }: Route,
-  codes: readonly ProblemCode[],
-  least: Evidence,
-): DocumentPart {
+function errorSchema({ refused, repeatsErrorAsMessage }: Route, codes: readonly ProblemCode[], least: Evidence) {
   const oauthCode = refused?.oauthCode
   const statuses = [...new Set(codes.map((code) => problemStatusIn(least, code)))].sort((a, b) => a - b)
   const shown = showsCode(least)

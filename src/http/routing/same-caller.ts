@@ -5,7 +5,6 @@ import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Principal } from '../route.js'
 
-/** The user for whom a principal acts, if any. */
 function userIdOf(principal: Principal): number | null {
   if (principal.kind === 'user') return principal.id
   return 'user_id' in principal ? principal.user_id : null

@@ -16,16 +16,11 @@ const MOST_REMEMBERED = 10_000
 interface SpanRecorderOptions {
   readonly tracer: Tracer
   readonly basePath: string
-  /** The names of the collections of messages and events. */
   readonly collections: { readonly messages: string; readonly events: string }
 }
 
 /** Records what a service does as spans too. A start that failed may have begun that already. */
-export function traceWith(
-  tracer: Tracer,
-  context: ServiceContext,
-  collections: SpanRecorderOptions['collections'],
-): void {
+export function traceWith(tracer: Tracer, context: ServiceContext, collections: SpanRecorderOptions['collections']) {
   const { recorder, options } = context
   const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
   const spans = new SpanRecorder({ tracer, basePath: options.basePath, collections })

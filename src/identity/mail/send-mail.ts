@@ -16,7 +16,6 @@ import { type ClientNetwork, mailOwner, provenUserByEmail } from '../users/user.
 type Above = 'refuse' | 'drop' | 'counted'
 
 interface MailKind {
-  /** Who causes it, in words. */
   readonly causedBy: string
   /** Kinds of one class share their count for an address. So invitations by strangers suppress no bill and no notice about security. */
   readonly class: 'code' | 'invitation' | 'letter' | 'security'

@@ -155,9 +155,7 @@ interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
   readonly of?: { readonly page: PageOfSession; readonly expiresAt: number }
-  /** The client credentials whose access token creates it. */
   readonly clientId?: string | null | undefined
-  /** The id that this session had before its user signed in. */
   readonly previousSessionId?: string
   readonly at: number
 }

@@ -233,12 +233,7 @@ export async function responsibleFor<O extends string>(tx: Reader, owner: O): Pr
 }
 
 /** Counts a new row of the collection `kind` for whoever is responsible for its maker. Throws `too_many_new`. */
-export async function countNew(
-  tx: Writer,
-  kind: string,
-  maker: Maker,
-  { limits, clock, sandbox }: Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>,
-): Promise<void> {
+export async function countNew(tx: Writer, kind: string, maker: Maker, { limits, clock, sandbox }: ServiceContext) {
   const subject = await countedOwner(tx, maker)
   if (subject !== undefined)
     await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() }, { sandbox })

@@ -109,11 +109,7 @@ export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
 export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
 
 /** Returns a checkout for anyone with its link, without the delivered content. */
-export async function readCheckout(
-  tx: Reader,
-  token: string,
-  { clock, baseUrl, keys }: Pick<ServiceContext, 'clock' | 'baseUrl' | 'keys'>,
-): Promise<ShownCheckout> {
+export async function readCheckout(tx: Reader, token: string, { clock, baseUrl, keys }: ServiceContext) {
   const at = clock.now()
   const checkout = await checkoutByToken(tx, token)
   if (checkoutStatus(checkout, at) === 'expired') throw problem('checkout_expired')

@@ -218,13 +218,11 @@ interface PaywallCaller {
   readonly session: { readonly userId: number; readonly sessionId: string } | undefined
   /** The account of the embed or publishable secret. Default payee: its primary twin. */
   readonly sellerId: number | undefined
-  /** Origin of the calling page. */
   readonly origin: string | undefined
 }
 
 interface PaywallOrder extends PaywallCaller {
   readonly request: PaywallRequest
-  /** The upstream service to call, already checked. */
   readonly url: URL | undefined
 }
 

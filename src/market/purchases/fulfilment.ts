@@ -62,10 +62,7 @@ export interface ServiceAnswer {
 export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
   run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
-export async function callEndpoint(
-  { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
-  service: ServiceContext,
-): Promise<ServiceAnswer> {
+export async function callEndpoint({ request, hops }: Pick<HeldPurchase, 'request' | 'hops'>, service: ServiceContext) {
   try {
     const { url, shownUrl, method, headers, body } = request
     const to = checkUpstreamUrl(url, service)

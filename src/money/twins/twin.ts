@@ -73,11 +73,7 @@ export async function createTwin(
 }
 
 /** Creates a twin for its owner, who sees its key. Throws `dq_unknown`. */
-export async function createOwnTwin(
-  tx: Writer,
-  order: { owner: Owner; dq: string; at: number },
-  context: TwinContext,
-): Promise<ShownTwin> {
+export async function createOwnTwin(tx: Writer, order: { owner: Owner; dq: string; at: number }, context: TwinContext) {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
   return showTwin(tx, twin, { key: twinKey(twin, context), unit: context.options.balances })
@@ -207,7 +203,6 @@ export async function twinNamed(tx: Reader, text: string): Promise<TwinRow | und
 
 /** The owner's name for a twin, apart because existing clients expect exactly four fields of a twin. */
 interface TwinNameRow {
-  /** The twin's id. */
   readonly id: number
   readonly name: string
 }

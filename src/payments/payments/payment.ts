@@ -120,11 +120,7 @@ export async function createPayment(
 }
 
 /** Checks the quote that the payer saw. Returns the digital quantity of the price. Throws `price_changed`. */
-export async function checkSeenCost(
-  tx: Reader,
-  { dq, cost }: CommodityRow,
-  seen: PriceQuote,
-): Promise<DigitalQuantityRow> {
+export async function checkSeenCost(tx: Reader, { dq, cost }: CommodityRow, seen: PriceQuote) {
   const quantity = await quantityOf(tx, dq)
   if (seen.price !== undefined || seen.dq !== undefined) checkQuote(seen, { quantity, amount: BigInt(cost) })
   return quantity
@@ -200,7 +196,6 @@ interface PaymentEvent {
   readonly eventId?: number | undefined
 }
 
-/** Posts a price, and takes all ids for it at once. */
 async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment) {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
@@ -250,11 +245,7 @@ export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
 }
 
 /** The nonce of a payback proves no payment, so it counts only while the commodity pays its users. */
-async function findPayment(
-  tx: Reader,
-  { id: hash, payback }: CommodityRow,
-  { nonce, timestamp }: PaymentProof,
-): Promise<ProvablePayment | undefined> {
+async function findPayment(tx: Reader, { id: hash, payback }: CommodityRow, { nonce, timestamp }: PaymentProof) {
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
   if (payment?.kind === 'payback' && !payback) return undefined
   return payment?.hash === hash && isTimeOf(payment, timestamp) && isProvable(payment) ? payment : undefined

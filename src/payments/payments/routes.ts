@@ -35,7 +35,6 @@ const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.d
 
 const proofShape = { nonce: z.secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
 
-/** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
 
 export const paymentRoutes = defineRoutes('payments', {

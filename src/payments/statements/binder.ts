@@ -234,11 +234,8 @@ export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
 })
 
 /** The caller's own twin, for a statement. Throws like `ownTwin`. */
-export const statedTwin = (
-  { storage }: Pick<ServiceContext, 'storage'>,
-  owner: Owner,
-  hostname: string,
-): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, owner, hostname))
+export const statedTwin = ({ storage }: Pick<ServiceContext, 'storage'>, owner: Owner, hostname: string) =>
+  storage.read((tx) => ownTwin(tx, owner, hostname))
 
 /** One thing that a twin holds now. */
 export interface InventoryRecord {
@@ -265,10 +262,7 @@ export const inventoryColumns = [
 ] as const satisfies readonly (keyof InventoryRecord)[]
 
 /** What a twin holds now: its balances, then its delegates. The balances are read first, because a stream has no errors. */
-export async function inventoryOf(
-  service: Pick<ServiceContext, 'storage'>,
-  twin: TwinRow,
-): Promise<AsyncGenerator<InventoryRecord[]>> {
+export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   const held = await balanceRecords(service, twin)
   return withDelegates(held, service, twin)
 }
