@@ -204,18 +204,10 @@ export async function readSellers(page: ReadOnce, rows: readonly { readonly owne
   )
 }
 
-export interface ShownAccount {
-  id: number
-  created_at: string
-  updated_at: string
-  secrets: [
-    { public_secret: string; created_at: string; updated_at: string },
-    { client_id: string; client_secret: string | null; created_at: string; updated_at: string },
-  ]
-}
+export type ShownAccount = ReturnType<typeof showAccount>
 
 /** An account as callers see it: exactly the four fields that existing clients expect. */
-export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null): ShownAccount {
+export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null) {
   const times = (row: { created_at: number; updated_at: number }) => ({
     created_at: secondsDigits(row.created_at),
     updated_at: secondsDigits(row.updated_at),
@@ -226,7 +218,7 @@ export function showAccount(account: AccountRow, client: ClientRow, clientSecret
     secrets: [
       { public_secret: account.public_secret, ...times(account) },
       { client_id: client.id, client_secret: clientSecret, ...times(client) },
-    ],
+    ] as const,
   }
 }
 

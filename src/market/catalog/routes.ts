@@ -1,9 +1,7 @@
 import { designed } from '../../http/fields/graded.js'
 import {
   Amount,
-  ContentHash,
   component,
-  Descriptor,
   IdPath,
   ItemShape,
   itemFields,
@@ -18,7 +16,9 @@ import {
 import { defineRoutes, route } from '../../http/route.js'
 import {
   createCatalogItem,
+  itemTerms,
   listOwnCatalogItems,
+  NewItem,
   ownItem,
   readCatalogItem,
   recordParameterChange,
@@ -27,15 +27,6 @@ import {
 } from './item.js'
 import { listDispatchParameters, replaceDispatchParameters } from './parameter.js'
 import { listCatalogItems, MOST_OFFSET } from './search.js'
-
-const terms = {
-  dq: z.optional(ContentHash),
-  descriptor: z.optional(Descriptor),
-  twin_id: z.optional(z.Id),
-  private: z.optional(z.boolean()),
-  featured: z.optional(z.boolean()),
-  active: z.optional(z.boolean()),
-}
 
 const Kind = z.enum(['header', 'query', 'url'])
 
@@ -84,7 +75,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     ...own,
     method: 'POST',
     path: '/catalog/items',
-    body: z.object({ ...terms, ...itemFields, price: Amount, external_endpoint: z.string() }),
+    body: NewItem,
     status: 201,
     result: ItemShape,
     errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
@@ -113,7 +104,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     path: '/catalog/items/:id',
     params: IdPath,
     body: z.object({
-      ...terms,
+      ...itemTerms,
       name: z.optional(itemFields.name),
       description: z.optional(itemFields.description),
       price: z.optional(Amount),

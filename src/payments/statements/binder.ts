@@ -6,6 +6,7 @@ import { type DelegateRow, delegates, hasValidHash } from '../../consent/persona
 import { delegatesHeld } from '../../consent/personas/held-delegates.js'
 import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
+import { Amount, component, z } from '../../http/fields/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import {
@@ -237,29 +238,17 @@ export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
 export const statedTwin = ({ storage }: Pick<ServiceContext, 'storage'>, owner: Owner, hostname: string) =>
   storage.read((tx) => ownTwin(tx, owner, hostname))
 
-/** One thing that a twin holds now. */
-export interface InventoryRecord {
-  readonly fileIdentity: string
-  /** Hostname of the digital quantity's issuer, or of the persona that gave the delegate. */
-  readonly issuer: string
-  /** The digital quantity. Empty for a delegate. */
-  readonly fileType: string
-  /** Null for a delegate. */
-  readonly amount: number | null
-  /** `valid` if the entries add up to the balance, or the delegate matches its hash. */
-  readonly integrity: 'valid' | 'broken'
-  /** Time of the last entry or the delegate. Without entries, when the twin was created. */
-  readonly timestamp: string
-}
+/** `issuer`: a hostname, of a persona too. `integrity`: whether entries add up to a balance, or a delegate matches its hash. */
+export const InventoryRecord = component('InventoryRecord', {
+  fileIdentity: z.string(),
+  issuer: z.string(),
+  fileType: z.string(),
+  amount: z.nullable(Amount),
+  integrity: z.enum(['valid', 'broken']),
+  timestamp: z.IsoTime,
+})
 
-export const inventoryColumns = [
-  'fileIdentity',
-  'issuer',
-  'fileType',
-  'amount',
-  'integrity',
-  'timestamp',
-] as const satisfies readonly (keyof InventoryRecord)[]
+type Held = z.output<typeof InventoryRecord>
 
 /** What a twin holds now: its balances, then its delegates. The balances are read first, because a stream has no errors. */
 export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
@@ -267,7 +256,7 @@ export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin
   return withDelegates(held, service, twin)
 }
 
-async function* withDelegates(first: InventoryRecord[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
+async function* withDelegates(first: Held[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   yield first
   for await (const held of delegatesHeld(service, twin.id))
     yield await service.storage.read(async (tx) => {
@@ -281,7 +270,7 @@ async function* withDelegates(first: InventoryRecord[], service: Pick<ServiceCon
  * What a twin holds of each digital quantity. The entries are summed in slices. The last slice also reads the balances. If
  * both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
  */
-async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<InventoryRecord[]> {
+async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<Held[]> {
   const sums = new Map<string, Sum>()
   let after: readonly Key[] | undefined
   for (;;) {
@@ -305,9 +294,9 @@ const SLICE = 500
 const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undefined): Promise<EntryRow[]> =>
   tx.find(entries, { index: 'byTwin', prefix: [id], limit: SLICE, ...(after && { after }) })
 
-async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<InventoryRecord[]> {
+async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<Held[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  const records: InventoryRecord[] = []
+  const records: Held[] = []
   for (const balance of held) records.push(await balanceRecord(tx, twin, balance, sums.get(balance.dq)))
   return records
 }
@@ -325,7 +314,7 @@ function addEntries(sums: Map<string, Sum>, rows: readonly EntryRow[]): Map<stri
   return sums
 }
 
-const delegateRecord = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<InventoryRecord> => ({
+const delegateRecord = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<Held> => ({
   fileIdentity: delegate.id,
   issuer: (await personaOf(tx, delegate.persona)).hostname,
   fileType: '',
@@ -340,7 +329,7 @@ async function sumAtOnce(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
   return sums
 }
 
-async function balanceRecord(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<InventoryRecord> {
+async function balanceRecord(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<Held> {
   const quantity: DigitalQuantityRow = await quantityOf(tx, balance.dq)
   const issuer = await tx.get(twins, quantity.issuer_twin_id)
   return {
