@@ -22,14 +22,8 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    storage: new ObservedStorage(storage, {
-      hasWritten: ({ hasChanged }) => hasChanged && note(),
-      hasImported: note,
-    }),
-    background: {
-      ...background,
-      moveClock: (...move) => trackMove(background.moveClock(...move), note),
-    },
+    storage: new ObservedStorage(storage, { hasWritten: ({ hasChanged }) => hasChanged && note(), hasImported: note }),
+    background: { ...background, moveClock: (...move) => trackMove(background.moveClock(...move), note) },
     get upstream() {
       return trackCalls(service.upstream, note)
     },

@@ -241,6 +241,4 @@ export function retrySecretOf(
   return canonicalJson([method, withoutEnd(path, '/'), key, digest(canonicalJson(body))])
 }
 
-export const idempotencyFeature = {
-  collections: [idempotency],
-}
+export const idempotencyFeature = { collections: [idempotency] }

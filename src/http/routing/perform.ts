@@ -1,7 +1,7 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { load } from '../../base/parts.js'
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import type { StorageObserver } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -195,7 +195,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
       url: incoming.url,
       source: { address: incoming.clientAddress, device },
       ending: incoming.source.ending,
-      isAuthenticated: (later) => succeeds(this.authenticate(later)),
+      isAuthenticated: async (later) => !((await problemOr(this.authenticate(later))) instanceof Problem),
       storeAnswer: storeNothing,
     }
   }
@@ -243,16 +243,6 @@ class RequestRun implements KeyedRun, DecodedRequest {
         incoming.principal = principal
       },
     }
-  }
-}
-
-async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
-  try {
-    await attempt
-    return true
-  } catch (error) {
-    if (error instanceof Problem) return false
-    throw error
   }
 }
 

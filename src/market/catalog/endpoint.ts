@@ -1,4 +1,5 @@
-import { type Problem, problem } from '../../base/problem.js'
+import type { Problem } from '../../base/problem.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { checkUpstreamUrl, type UpstreamPolicy } from '../../jobs/upstream/policy.js'
 import { requiredInputs, type SellerSchema } from './schema.js'
 
@@ -34,8 +35,7 @@ export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: Up
   return null
 }
 
-const invalidEndpoint = (what: string): Problem =>
-  problem('field_invalid', { detail: `"external_endpoint" ${what}.`, fields: { field: 'external_endpoint' } })
+const invalidEndpoint = (what: string): Problem => fieldRefused('external_endpoint', what)
 
 /** Splits an endpoint into scheme and host, path, and query. `head` is undefined for an endpoint without a host. */
 function endpointParts(endpoint: string): { head: string | undefined; path: string; query: string } {

@@ -1,4 +1,4 @@
-import { problem } from '../../base/problem.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
 import type { Reader } from '../../storage/storage.js'
@@ -37,11 +37,7 @@ export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
-  if (offset > MOST_OFFSET)
-    throw problem('field_invalid', {
-      detail: `"offset" must be at most ${MOST_OFFSET}. Search for words instead.`,
-      fields: { field: 'offset' },
-    })
+  if (offset > MOST_OFFSET) throw fieldRefused('offset', `must be at most ${MOST_OFFSET}. Search for words instead`)
   const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))]
   const wanted = { words, createdAfter, end: offset + limit }
   const listed = words.length > 0 ? await findByWords(tx, wanted) : await newestListed(tx, wanted)

@@ -1,5 +1,5 @@
 import type { CardRow } from '../../base/message.js'
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/user.js'
@@ -150,21 +150,19 @@ async function showToPayer(
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
-export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
+export const quoteOf = (tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> =>
+  problemOr(currentQuote(tx, checkout))
+
+async function currentQuote(tx: Reader, checkout: CheckoutRow) {
   const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
-  try {
-    const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
-    if (quote.quantity.id === dq && String(quote.amount) === price) return quote
-    const { decimals, shortcode } = quote.quantity
-    const now = `${formatAmount(quote.amount, decimals)} ${shortcode}`
-    const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
-    const { decimals: places, shortcode: unit } = await quantityOf(tx, dq)
-    const detail = `The price is now ${now}, but this link is for ${formatAmount(price, places)} ${unit}. Ask for a new link.`
-    return problem('price_changed', { detail, fields })
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
+  if (quote.quantity.id === dq && String(quote.amount) === price) return quote
+  const { decimals, shortcode } = quote.quantity
+  const now = `${formatAmount(quote.amount, decimals)} ${shortcode}`
+  const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
+  const { decimals: places, shortcode: unit } = await quantityOf(tx, dq)
+  const detail = `The price is now ${now}, but this link is for ${formatAmount(price, places)} ${unit}. Ask for a new link.`
+  return problem('price_changed', { detail, fields })
 }
 
 async function refuseAttempt(tx: Writer, checkout: CheckoutRow, refused: Problem, service: ServiceContext) {

@@ -118,19 +118,8 @@ async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, serv
   const bearer = bearerOf(party, payer)
   // The host may be anybody's, and the payer may pay themselves.
   if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
-  const actor = actorOf(party)
-  return {
-    kind: 'paywall',
-    hash: null,
-    descriptor,
-    dq: quantity.id,
-    amount,
-    payer,
-    payee,
-    actor,
-    delegate,
-    at,
-  } as const
+  const price = { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount } as const
+  return { ...price, payer, payee, actor: actorOf(party), delegate, at }
 }
 
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {

@@ -69,12 +69,7 @@ export const paywallRoutes = defineRoutes('paywall', {
       const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
       const sent = { sessionId: session?.id, delegate: body.persona_delegate, approvalId: body.approval_id }
       const outcome = await callPaywall(
-        {
-          ...paywallCaller(principal, sent),
-          request,
-          hops: hopsIn(headers),
-          whole: headers.has('idempotency-key'),
-        },
+        { ...paywallCaller(principal, sent), request, hops: hopsIn(headers), whole: headers.has('idempotency-key') },
         service,
         async (tx, outcome, options) => {
           await storeAnswer(tx, outcome instanceof Problem ? outcome : answerOf(outcome), options)

@@ -95,10 +95,7 @@ export const movements = collection<MovementRow>()(
 
 export const entries = collection<EntryRow>()(
   'entries',
-  {
-    byTwin: { fields: ['twin_id', 'at'] },
-    byMovement: { fields: ['movement_id'] },
-  },
+  { byTwin: { fields: ['twin_id', 'at'] }, byMovement: { fields: ['movement_id'] } },
   {
     refs: { counterpart_twin_id: 'twins', movement_id: 'movements', twin_id: 'twins', dq: 'digital_quantities' },
     growth: { by: 'whoever pays', bound: 'Two for each movement.' },
@@ -343,6 +340,4 @@ export function checkIssuable(issuer: BalanceRow, amount: bigint): void {
   throw problem('amount_invalid', { detail: 'It is more than can be issued now. Use a smaller amount.' })
 }
 
-export const ledgerFeature = {
-  collections: [balances, movements, entries, reservations],
-}
+export const ledgerFeature = { collections: [balances, movements, entries, reservations] }
