@@ -1,6 +1,7 @@
 import { fieldRefused } from '../../http/fields/field.js'
 import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
+import { inOrder } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
@@ -45,9 +46,7 @@ export async function listCatalogItems(
   const rows = own.length > 0 ? [...listed.rows, ...own].sort((a, b) => (isNewer(a, b) ? -1 : 1)) : listed.rows
   const shown = rows.slice(offset, offset + limit)
   const page = await readItemsTogether(tx, shown)
-  const items = []
-  for (const row of shown) items.push(await showItem(page, row))
-  return { items, total: listed.total + own.length }
+  return { items: await inOrder(shown, (row) => showItem(page, row)), total: listed.total + own.length }
 }
 
 interface Wanted {

@@ -4,7 +4,7 @@ import { required } from '../../base/required.js'
 import { contentHash } from '../../base/secrets.js'
 import { type DelegateRow, delegates, hasValidHash } from '../../consent/personas/delegate.js'
 import { delegatesHeld } from '../../consent/personas/held-delegates.js'
-import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
+import { personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
 import { Amount, component, z } from '../../http/fields/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -20,7 +20,7 @@ import {
 } from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { keyIn } from '../../storage/key.js'
-import { allRows } from '../../storage/page.js'
+import { allRows, inOrder } from '../../storage/page.js'
 import type { Key, Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
 
@@ -147,8 +147,7 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
   const movementRows = await tx.getMany(movements, ids)
   const decimals = new Map<string, number>()
   for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
-  const givers: PersonaRow[] = []
-  for (const persona of new Set(received.map(({ persona }) => persona))) givers.push(await personaOf(tx, persona))
+  const givers = await inOrder(new Set(received.map(({ persona }) => persona)), (persona) => personaOf(tx, persona))
   const named = [
     ...moved.map(({ counterpart_twin_id }) => counterpart_twin_id),
     ...givers.map(({ twin_id }) => twin_id),
@@ -259,11 +258,7 @@ export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin
 async function* withDelegates(first: Held[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   yield first
   for await (const held of delegatesHeld(service, twin.id))
-    yield await service.storage.read(async (tx) => {
-      const records = []
-      for (const delegate of held) records.push(await delegateRecord(tx, twin, delegate))
-      return records
-    })
+    yield await service.storage.read((tx) => inOrder(held, (delegate) => delegateRecord(tx, twin, delegate)))
 }
 
 /**
@@ -296,9 +291,7 @@ const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undef
 
 async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<Held[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  const records: Held[] = []
-  for (const balance of held) records.push(await balanceRecord(tx, twin, balance, sums.get(balance.dq)))
-  return records
+  return inOrder(held, (balance) => balanceRecord(tx, twin, balance, sums.get(balance.dq)))
 }
 
 interface Sum {
