@@ -48,7 +48,11 @@ const Parameters = component('DispatchParameters', {
   ),
 })
 
+const refusals = ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'] as const
 const own = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
+
+const changed = { ...own, method: 'POST', params: IdPath, result: ItemShape, idempotent: true } as const
+const parameters = { ...own, path: '/catalog/items/:id/parameters', params: IdPath, result: Parameters } as const
 
 export const catalogRoutes = defineRoutes('catalog', {
   listCatalogItems: route({
@@ -78,7 +82,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     body: NewItem,
     status: 201,
     result: ItemShape,
-    errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
+    errors: refusals,
     adds: 'catalog_items',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
@@ -113,39 +117,23 @@ export const catalogRoutes = defineRoutes('catalog', {
       service_schema: z.optional(ServiceSchema),
     }),
     result: ItemShape,
-    errors: [
-      'not_found',
-      'item_archived',
-      'dq_unknown',
-      'twin_unknown',
-      'amount_invalid',
-      'upstream_refused',
-      'plan_limit_reached',
-    ],
+    errors: ['not_found', 'item_archived', ...refusals],
     write: (tx, { params, body, principal }, service) =>
       updateCatalogItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
   }),
   archiveCatalogItem: route({
     summary: 'Archive an item. It is no longer for sale.',
-    ...own,
-    method: 'POST',
+    ...changed,
     path: '/catalog/items/:id/archive',
-    params: IdPath,
-    result: ItemShape,
     errors: ['not_found', 'item_archived'],
-    idempotent: true,
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
   }),
   restoreCatalogItem: route({
     summary: 'Restore an archived item. It stays inactive until you activate it.',
-    ...own,
-    method: 'POST',
+    ...changed,
     path: '/catalog/items/:id/restore',
-    params: IdPath,
-    result: ItemShape,
     errors: ['not_found', 'item_not_archived'],
-    idempotent: true,
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
   }),
@@ -161,11 +149,8 @@ export const catalogRoutes = defineRoutes('catalog', {
   }),
   listDispatchParameters: route({
     summary: 'List the dispatch parameters that farthing adds when it calls an item. Sensitive values are never shown.',
-    ...own,
+    ...parameters,
     method: 'GET',
-    path: '/catalog/items/:id/parameters',
-    params: IdPath,
-    result: Parameters,
     errors: ['not_found'],
     read: async (tx, { params, principal }, service) => {
       const { id } = await ownItem(tx, principal.id, params.id)
@@ -175,10 +160,8 @@ export const catalogRoutes = defineRoutes('catalog', {
   replaceDispatchParameters: route({
     summary:
       'Replace the dispatch parameters of an item. Send an id to keep a parameter, without a value to keep its value too.',
-    ...own,
+    ...parameters,
     method: 'PUT',
-    path: '/catalog/items/:id/parameters',
-    params: IdPath,
     body: z.object({
       parameters: z.array(
         z.object({
@@ -190,7 +173,6 @@ export const catalogRoutes = defineRoutes('catalog', {
         }),
       ),
     }),
-    result: Parameters,
     errors: ['not_found'],
     write: async (tx, { params, body, principal }, service) => {
       const item = await ownItem(tx, principal.id, params.id)

@@ -1,7 +1,7 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { Limiting, ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
@@ -27,7 +27,7 @@ export async function storeResponse(
   tx: Writer,
   id: number,
   { delivered, isPaid, bearer, readLater }: ResponseToStore,
-  service: Encryption & Pick<ServiceContext, 'rules' | 'limits' | 'clock'>,
+  service: Encryption & Limiting & Pick<ServiceContext, 'rules'>,
 ): Promise<boolean> {
   const { status, content_type, body, body_encoding } = delivered
   // As JSON, so that a byte order mark at the beginning stays.
