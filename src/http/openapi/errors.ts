@@ -156,20 +156,11 @@ export const headerComponents: Record<string, DocumentPart> = {
 }
 
 const waiting: ReadonlySet<ProblemCode> = new Set([
-  'idempotency_in_progress',
-  'checkout_paying',
-  'overloaded',
-  'not_ready',
-  'storage_unavailable',
+  ...(['idempotency_in_progress', 'checkout_paying', 'overloaded', 'not_ready', 'storage_unavailable'] as const),
 ])
 const authenticating: ReadonlySet<ProblemCode> = new Set([
-  'authorization_missing',
-  'bearer_required',
-  'token_invalid',
-  'credentials_missing',
-  'agent_token_required',
-  'insufficient_scope',
-  'invalid_client',
+  ...(['authorization_missing', 'bearer_required', 'token_invalid', 'credentials_missing'] as const),
+  ...(['agent_token_required', 'insufficient_scope', 'invalid_client'] as const),
 ])
 
 export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']

@@ -43,13 +43,8 @@ interface BinderRecord {
 export type BinderColumn = keyof BinderRecord
 
 export const binderColumns = [
-  'timestamp',
-  'fileAction',
-  'fileIdentity',
-  'fileType',
-  'amount',
-  'fromAddress',
-  'destinationAddress',
+  ...(['timestamp', 'fileAction', 'fileIdentity', 'fileType', 'amount'] as const),
+  ...(['fromAddress', 'destinationAddress'] as const),
 ] as const satisfies readonly BinderColumn[]
 
 export interface BinderEntry {
