@@ -319,5 +319,4 @@ const code = [
 const approval = ['approval_required', 'approval_not_given', 'approval_spent', 'approval_mismatch'] as const
 const delegate = ['delegate_required', 'delegate_refused'] as const
 const item = ['item_inactive', 'arguments_refused', 'schema_refused'] as const
-
 export const ERRORS = { card, code, approval, delegate, item } as const

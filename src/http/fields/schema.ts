@@ -291,7 +291,6 @@ const userSecret = <S extends z.ZodMiniType>(name: string, client_secret: S) =>
 export const SecretsShape = userSecret('UserSecret', z.secret(z.string()))
 /** Client credentials as a token of some of them shows them. */
 export const KnownSecretsShape = userSecret('KnownUserSecret', z.secret(z.nullable(z.string())))
-
 export const TwinPath = z.object({ hostname: z.Hostname })
 
 /** The path of a page whose token gives whoever has its link a right. */

@@ -294,7 +294,6 @@ interface Fields {
 }
 
 const NONE: Record<string, never> = Object.freeze({})
-
 const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
 const queryFields = (query: string): Record<string, unknown> =>

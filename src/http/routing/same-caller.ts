@@ -10,11 +10,7 @@ function userIdOf(principal: Principal): number | null {
   return 'user_id' in principal ? principal.user_id : null
 }
 
-/**
- * The service for a handler that opens its own transactions. The user's credentials may end between authentication and
- * the first write, for example by sign-out, so `authenticate` authenticates again in that write. Throws what `authenticate` throws,
- * and `sign_in_required` if the session has a different user or none.
- */
+/** Authenticates again in the first write, because the user may have signed out meanwhile. Throws `sign_in_required` then. */
 export function forSameCaller(
   service: ServiceContext,
   principal: Principal,

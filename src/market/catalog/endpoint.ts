@@ -59,10 +59,7 @@ export class PlaceholderFault extends Error {
 export const inputsIn = (endpoint: string): Set<string> =>
   new Set(placeholdersIn(endpoint).flatMap(({ source, name }) => (source === 'input' ? [name] : [])))
 
-/**
- * Fills an endpoint's placeholders with percent-encoded values. One without a value stays. Throws `PlaceholderFault` for a
- * value such as `..`, because URLs read a segment of dots as a step up, even when it is encoded.
- */
+/** Fills placeholders, percent-encoded. Throws `PlaceholderFault` for a value such as `..`, which URLs read as a step up. */
 export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: string) => string | undefined): string {
   const fill = (text: string) =>
     text.replace(PLACEHOLDER, (placeholder, source: Source, name: string) => {

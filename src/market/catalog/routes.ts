@@ -29,7 +29,6 @@ import { listDispatchParameters, replaceDispatchParameters } from './parameter.j
 import { listCatalogItems, MOST_OFFSET } from './search.js'
 
 const Kind = z.enum(['header', 'query', 'url'])
-
 const ParameterName = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of letters, digits, "_" and "-"'))
@@ -50,7 +49,6 @@ const Parameters = component('DispatchParameters', {
 
 const refusals = ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'] as const
 const own = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
-
 const changed = { ...own, method: 'POST', params: IdPath, result: ItemShape, idempotent: true } as const
 const parameters = { ...own, path: '/catalog/items/:id/parameters', params: IdPath, result: Parameters } as const
 

@@ -58,10 +58,7 @@ export interface Completion {
   readonly source: CallSource
 }
 
-/**
- * Pays a checkout once and delivers what is bought. Concurrent calls wait for the running attempt. The payer gets the
- * same receipt each time. Whatever it throws, the checkout is unpaid again then, unless the outcome of a charge is unknown.
- */
+/** Pays a checkout once and delivers. Concurrent calls wait, and its payer gets the same receipt each time. */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
   checkHops(order.hops)
   // A guest has no wallet. Value that their card was charged is spent as a card payment.

@@ -50,10 +50,7 @@ interface PaywallCall extends PaywallCaller {
   readonly whole: boolean
 }
 
-/**
- * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
- * other reverses it. Throws `upstream_failed` afterwards, and everything else before any value moves.
- */
+/** Takes a payment, and calls a service. An answer below 500 posts it, others reverse it, and `upstream_failed` is thrown. */
 export async function callPaywall(
   paywall: PaywallCall,
   service: ServiceContext,

@@ -28,10 +28,7 @@ import {
 import { receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
 import type { Delivered } from './receipt-row.js'
 
-/**
- * Settles a purchase by its endpoint's answer: posts below status 500, or with `chargeOnUpstreamError`, else reverses.
- * The receipt has the whole answer. `readLater`: the buyer is not shown this receipt, so the answer is always stored.
- */
+/** Settles a purchase by its endpoint's answer. The receipt has all of it. `readLater`: it is not shown now, so it is stored. */
 export async function settlePurchase(
   tx: Writer,
   held: HeldPurchase,

@@ -186,7 +186,6 @@ export async function createQuantity(
 
 /** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
-
 const ADDRESS = /^41[0-9a-f]{64}$/
 
 /** The hostname or address in the text by which someone names a twin, in lower case. Undefined if the text has another form. */

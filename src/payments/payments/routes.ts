@@ -32,11 +32,8 @@ const ProvablePayment = component('ProvablePayment', {
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
 const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
-
 const proofShape = { nonce: z.secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
-
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
-
 const observed = { evidence: 'observed', versions: ['v4', 'v2'], params: HashPath } as const
 const proof = { ...observed, path: '/payment/:hash/validate', auth: ['account'] } as const
 const owned = { evidence: 'designed', method: 'GET', versions: ['v4'], auth: ['account', 'user', 'session'] } as const

@@ -256,10 +256,7 @@ async function* withDelegates(first: Held[], service: Pick<ServiceContext, 'stor
     yield await service.storage.read((tx) => inOrder(held, (delegate) => delegateRecord(tx, twin, delegate)))
 }
 
-/**
- * What a twin holds of each digital quantity. The entries are summed in slices. The last slice also reads the balances. If
- * both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
- */
+/** The entries are summed in slices. If they differ from the balances, the clock was moved, and one transaction sums again. */
 async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<Held[]> {
   const sums = new Map<string, Sum>()
   let after: readonly Key[] | undefined

@@ -12,10 +12,7 @@ const CHUNK = 1 << CHUNK_BITS
 
 type Chunk<R> = (R | undefined)[]
 
-/**
- * Rows by id. Rows with consecutive numbers are in chunks of an array, because adding to a large map takes several
- * times as long, and because the array is their order by id. Copies share chunks until one of them is written.
- */
+/** Rows by id. Those with consecutive numbers are in chunks of an array, which copies share until one of them is written. */
 export class Rows<R extends Row> {
   #chunks: Chunk<R>[] = []
   /** Which chunks belong to other rows too. Undefined: none. */
