@@ -63,7 +63,6 @@ const ipv4Embeddings: readonly (readonly [Range, bigint])[] = [
 ]
 
 const loopback = ['127.0.0.0/8', '::ffff:127.0.0.0/104', '::1/128'].map(rangeOf)
-
 const LOOPBACK_6 = 1n
 
 /** Whether every service refuses an address: metadata, link-local, unspecified, multicast, broadcast, or no address at all. */

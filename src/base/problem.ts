@@ -37,7 +37,6 @@ type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<R
 type FieldNameOf<Line> = Line extends `${string} {${infer Names}}${string}` ? Words<Names> : never
 /** The fields that a problem with this code may carry, and their types. */
 export type FieldsOfCode<Code extends ProblemCode> = Pick<ProblemFields, FieldNameOf<Problems[Code]> & FieldName>
-/** The names of the facts that a problem with this code may carry. */
 type FactOfCode<Code extends ProblemCode> = Problems[Code] extends `${string} [${infer Names}]` ? Words<Names> : never
 
 /** A declaration with a field that does not exist does not compile. */

@@ -6,8 +6,6 @@ import { isCurrent } from './time.js'
 
 /** How long a browser counts as proven, in milliseconds. Browsers keep no cookie longer. */
 export const DEVICE_LIFETIME = 400 * 86_400_000
-
-/** How many users one browser is remembered for. */
 const MOST_USERS = 3
 
 /** A random id, when it was made, and the digest. */

@@ -103,11 +103,7 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
       const [iv, text] = sealed.split('.')
       if (!iv || !text) return undefined
       try {
-        const params = {
-          name: 'AES-GCM',
-          iv: hexToBytes(iv),
-          additionalData: utf8ToBytes(context),
-        }
+        const params = { name: 'AES-GCM', iv: hexToBytes(iv), additionalData: utf8ToBytes(context) }
         const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text))
         return new TextDecoder().decode(plain)
       } catch {

@@ -1,7 +1,4 @@
-/**
- * Places that owners share. The first half is for any: whoever has fewer than are free of it may take one more. The second
- * half is for owners who have none. So some stay free, however many one owner would take.
- */
+/** Places that owners share. Half of them stay for owners who have none, and of the others nobody takes more than are free. */
 export class SharedPlaces {
   /** How many there are. */
   readonly most: number

@@ -104,10 +104,7 @@ export function isForeign({ url, headers }: Omit<Sent, 'method'>, baseUrl: strin
 const isOwn = (origin: string, url: string, baseUrl: string): boolean =>
   origin === new URL(baseUrl).origin || origin === new URL(url).origin
 
-/**
- * The session id that the caller sends, in the header or the cookie. Ignores the cookie of pages of other origins, and
- * a request that changes something needs the service's own `Origin` with it. Throws `cross_site`, `session_conflict`.
- */
+/** The session that the caller sends. The cookie needs the service's own origin. Throws `cross_site`, `session_conflict`. */
 export function presentedSession(sent: Sent, baseUrl: string): string | undefined {
   const header = sent.headers.get('x-session-id') ?? undefined
   const cookie = sessionCookie(sent.headers.get('cookie'))
@@ -185,7 +182,6 @@ export function preflightHeaders(headers: Pick<Headers, 'get'>, methods: readonl
 }
 
 const V4 = String.raw`\d{1,3}(?:\.\d{1,3}){3}`
-/** An address, with a port or without. */
 const ADDRESS = new RegExp(String.raw`^(?:(${V4})(?::\d+)?|\[?([\da-f]*:[\da-f:]*(?:${V4})?)(?:\]:\d+|\])?)$`, 'i')
 
 /**

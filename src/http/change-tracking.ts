@@ -9,7 +9,6 @@ export interface ChangeTracker {
   readonly hasChanged: boolean
 }
 
-/** The original service of each tracked one. */
 const untrackedServices = new WeakMap<ServiceContext, ServiceContext>()
 
 /** The service without tracking, for steps that only ask a person. Asking changes nothing. */
@@ -23,14 +22,8 @@ export function trackChanges(service: ServiceContext): ChangeTracker {
   const { storage, background } = service
   watched.service = {
     ...service,
-    storage: new ObservedStorage(storage, {
-      hasWritten: ({ hasChanged }) => hasChanged && note(),
-      hasImported: note,
-    }),
-    background: {
-      ...background,
-      moveClock: (...move) => trackMove(background.moveClock(...move), note),
-    },
+    storage: new ObservedStorage(storage, { hasWritten: ({ hasChanged }) => hasChanged && note(), hasImported: note }),
+    background: { ...background, moveClock: (...move) => trackMove(background.moveClock(...move), note) },
     get upstream() {
       return trackCalls(service.upstream, note)
     },
@@ -53,7 +46,6 @@ async function trackMove(moved: Promise<void>, note: () => void): Promise<void> 
   }
 }
 
-/** A port that records every call as a change. */
 const trackCalls = <Port extends object>(port: Port, note: () => void): Port =>
   new Proxy(port, {
     get(target, name) {

@@ -98,19 +98,9 @@ export interface LaterRules {
   /** Authenticates callers. */
   readonly findCaller: FindCaller
   /** Counts a new row of the collection `kind` for its maker: an owner, or a public client address. Throws `too_many_new`. */
-  countNew(
-    tx: Writer,
-    kind: string,
-    maker: Maker,
-    service: Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>,
-  ): Promise<void>
+  countNew(tx: Writer, kind: string, maker: Maker, service: Limiting): Promise<void>
   /** Counts the bytes of an answer that is to be stored. False if its maker has reached `limits.storedBytesPerDay`. */
-  countStored(
-    tx: Writer,
-    bytes: number,
-    maker: Maker,
-    service: Pick<ServiceContext, 'limits' | 'clock'>,
-  ): Promise<boolean>
+  countStored(tx: Writer, bytes: number, maker: Maker, service: Limiting): Promise<boolean>
   /** Adds to a refusal what only later features know, such as where the user can approve the call. */
   completeRefusal(refusal: Problem, principal: Principal, service: ServiceContext): Promise<Problem>
   /** Checks that a commodity is for sale to callers outside the account `within`. Throws `item_inactive`. */
@@ -124,6 +114,9 @@ export interface LaterRules {
   /** What features end when an app is disconnected. */
   readonly onDisconnect: readonly OnDisconnect[]
 }
+
+/** What a daily limit needs of its service. */
+export type Limiting = Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>
 
 /** Where a call comes from, for limits of what people do before anybody knows them. */
 export interface CallSource {

@@ -3,7 +3,6 @@ import type { AbortableSource } from './incoming.js'
 /** What the platform's `fetch` takes. */
 export type FetchInput = string | URL | Request
 
-/** A request whose caller may abort it. */
 interface Sent {
   readonly request: Request
   /** Some runtimes hand over requests without a signal. */
@@ -25,7 +24,6 @@ export function webFetch(
   }
 }
 
-/** The members of `init` that change what a service gets. */
 const CHANGES = ['method', 'headers', 'body', 'signal'] as const
 
 function sentBy(input: FetchInput, init: RequestInit | undefined, base: string): Sent {

@@ -3,7 +3,6 @@ import type { ServiceContext } from './context.js'
 import { Reply } from './reply.js'
 import type { Call } from './route.js'
 
-/** How many rows of a whole list one transaction reads. */
 const SLICE = 100
 
 interface Page {
@@ -11,7 +10,6 @@ interface Page {
 }
 
 interface ListCall {
-  /** The field that holds the rows. */
   readonly name: string
   /** Its query is that of the call, with the bounds of a page. */
   readPage(tx: Reader, call: Call, service: ServiceContext): Promise<unknown>
@@ -42,7 +40,6 @@ export async function readWholeList({ name, readPage, tx, call, service }: ListC
 }
 
 interface ShownPages {
-  /** The field that holds the rows. */
   readonly name: string
   readonly pages: AsyncIterable<unknown>
   show(page: unknown): unknown
@@ -64,5 +61,4 @@ async function* listText(first: Page, { name, pages, show }: ShownPages): AsyncG
   yield end === '{}' ? ']}' : `],${end.slice(1)}`
 }
 
-/** The JSON of rows, without the brackets. */
 const rowsText = (rows: unknown): string => JSON.stringify(rows).slice(1, -1)

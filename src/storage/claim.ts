@@ -17,11 +17,7 @@ export const newClaim = ({ instance, random }: { readonly instance: string; read
 export const instanceIn = (claim: string): string => claim.split(':', 1)[0] ?? ''
 
 /** Whether a process works on what this claim is on. A claim of an ended process is free, and so is one whose work here has ended. */
-export async function isHeld(
-  tx: Reader,
-  claim: string | null | undefined,
-  { instance, ongoing, storage }: Claimant,
-): Promise<boolean> {
+export async function isHeld(tx: Reader, claim: string | null | undefined, { instance, ongoing, storage }: Claimant) {
   if (claim === null || claim === undefined) return false
   const holder = instanceIn(claim)
   if (holder === instance) return ongoing.has(claim)

@@ -21,10 +21,7 @@ export function findInconsistency(state: State, schema: Schema): Inconsistency |
   return undefined
 }
 
-/**
- * Finds the inconsistencies of a state: values that are not rows or that no storage keeps, unknown collections, repeated
- * ids and unique keys, counters that would repeat an id, and references to missing rows. At most one for each row.
- */
+/** What is wrong with a state: values, collections, ids, unique keys, counters and references. At most one for each row. */
 export function* inconsistencies(
   { rows, counters }: State,
   { collections, counted }: Schema,
@@ -78,11 +75,7 @@ function* rowInconsistencies(
   }
 }
 
-function keyInconsistency(
-  collection: AnyCollection,
-  row: Row,
-  unique: ReturnType<typeof uniqueIndexes>,
-): string | undefined {
+function keyInconsistency(collection: AnyCollection, row: Row, unique: ReturnType<typeof uniqueIndexes>) {
   try {
     assertKeys(collection, row)
   } catch (error) {

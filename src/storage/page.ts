@@ -144,3 +144,10 @@ export class ReadOnce implements Reader {
     return known as Map<Key, R | undefined>
   }
 }
+
+/** What `change` makes of each item, one after the other, as a transaction reads. */
+export async function inOrder<T, U>(items: Iterable<T>, change: (item: T) => Promise<U>): Promise<U[]> {
+  const changed: U[] = []
+  for (const item of items) changed.push(await change(item))
+  return changed
+}

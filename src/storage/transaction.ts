@@ -114,11 +114,7 @@ export class Transaction implements Writer, CommitRecord {
   }
 
   /** The transaction's own rows, and the committed ones of the other ids. */
-  async #fill<R extends Row>(
-    own: ReadonlyMap<Key, R | null>,
-    from: Collection<R>,
-    ids: readonly R['id'][],
-  ): Promise<(R | undefined)[]> {
+  async #fill<R extends Row>(own: ReadonlyMap<Key, R | null>, from: Collection<R>, ids: readonly R['id'][]) {
     const others = ids.filter((id) => !own.has(id))
     const committed = others.length > 0 ? await this.#committed(from, others) : []
     let next = 0

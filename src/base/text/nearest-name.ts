@@ -1,6 +1,5 @@
 import { closestMatch } from 'leven'
 
-/** How many names a sentence lists. */
 const MOST_NAMES = 32
 
 /** What to say after an unknown name: ` Did you mean "users"?`, or all names. Upper case, `_` and `-` do not count. */

@@ -31,7 +31,6 @@ const markdown = (text: string): Reply<never> =>
 /** Longer lists of operations say only how many there are. */
 const MOST_IN_MARKDOWN = 20
 
-/** The explanation of an error as Markdown. */
 function errorMarkdown(explained: ExplainedError): string {
   const { code, status, error, meaning, causes, fixes, fields, operations } = explained
   const fieldLines = fields.map(({ name, type, description }) => `\`${name}\` (${type}): ${description}`)
@@ -52,7 +51,6 @@ function errorMarkdown(explained: ExplainedError): string {
     .concat('\n')
 }
 
-/** All errors as a Markdown list with links. */
 const errorListMarkdown = (errors: readonly ListedError[]): string =>
   ['# Errors', errors.map(({ code, status, error, docs }) => `- ${status} [\`${code}\`](${docs}): ${error}`).join('\n')]
     .join('\n\n')

@@ -153,7 +153,6 @@ function longFields(bytes: Uint8Array): Fields {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Undefined if it is not UTF-8. */
 function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes)
@@ -177,7 +176,6 @@ function jsonFields(text: string, depth: number): Readonly<Fields> {
   return value as Readonly<Fields>
 }
 
-/** How deep the fields of a body may nest. */
 const DEPTH = 32
 /** Rows hold fields of bodies, and a snapshot holds rows in lists in an object. */
 const SNAPSHOT_DEPTH = ROW_DEPTH + 3
@@ -263,7 +261,6 @@ export function checkTexts(schema: z.ZodMiniObject, texts: Readonly<Record<strin
   return checkShape(schema, typed)
 }
 
-/** Whether a schema was created by `z.strictObject`. */
 const isStrict = (schema: z.ZodMiniObject): boolean => schema._zod.def.catchall?._zod.def.type === 'never'
 
 function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.core.$ZodType | undefined): unknown {

@@ -99,7 +99,6 @@ function invalidFault([issue]: readonly z.core.$ZodIssue[], value: unknown): Fie
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part], value)
 
-/** The names of the fields that an object at this path may have. */
 const namesAt = (schema: FieldSchema, path: readonly PropertyKey[]): string[] =>
   path.reduce<SchemaPlace>((place, part) => partsOf(place, String(part)), [schema]).flatMap(fieldNames)
 

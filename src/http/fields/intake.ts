@@ -148,7 +148,6 @@ class Holder {
   /** Those that are not whole yet, in the order in which they began. */
   readonly arriving = new Set<HeldBody>()
 
-  /** Undefined if all of its bodies have arrived. */
   oldest(): HeldBody | undefined {
     for (const body of this.arriving) return body
     return undefined

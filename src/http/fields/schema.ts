@@ -1,7 +1,7 @@
-import { problem } from '../../base/problem.js'
 import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
+import { fieldRefused } from './field.js'
 import { allDesigned, designed } from './graded.js'
 import { component, strictComponent } from './marks.js'
 import * as z from './zod.js'
@@ -25,8 +25,7 @@ export function timeOf(field: string, time: number | string | undefined): number
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
   if (Number.isSafeInteger(ms)) return ms
-  const detail = `"${field}" must be Unix seconds or an ISO 8601 date-time.`
-  throw problem('field_invalid', { detail, fields: { field } })
+  throw fieldRefused(field, 'must be Unix seconds or an ISO 8601 date-time')
 }
 
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
@@ -292,7 +291,6 @@ const userSecret = <S extends z.ZodMiniType>(name: string, client_secret: S) =>
 export const SecretsShape = userSecret('UserSecret', z.secret(z.string()))
 /** Client credentials as a token of some of them shows them. */
 export const KnownSecretsShape = userSecret('KnownUserSecret', z.secret(z.nullable(z.string())))
-
 export const TwinPath = z.object({ hostname: z.Hostname })
 
 /** The path of a page whose token gives whoever has its link a right. */

@@ -69,11 +69,7 @@ export function checkKey(key: string): string {
 }
 
 /** The stored answer, or its place. Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`. */
-export async function findStoredAnswer(
-  tx: Writer,
-  request: KeyedRequest,
-  context: Context,
-): Promise<AnswerPlace | RenderedAnswer> {
+export async function findStoredAnswer(tx: Writer, request: KeyedRequest, context: Context) {
   const place = answerPlace(request)
   const kept = await storedAnswerAt(tx, place, context)
   if (kept && (await request.isStillValid(tx, kept))) return replayed(kept)
@@ -91,11 +87,7 @@ const answerPlace = ({ caller, method, path, key, fields }: KeyedRequest): Answe
   body_digest: digest(canonicalJson(fields)),
 })
 
-async function storedAnswerAt(
-  tx: Reader,
-  { id, body_digest }: AnswerPlace,
-  context: Context,
-): Promise<RenderedAnswer | undefined> {
+async function storedAnswerAt(tx: Reader, { id, body_digest }: AnswerPlace, context: Context) {
   const known = await tx.get(idempotency, id)
   if (!known || known.expires_at <= context.clock.now()) return undefined
   if (known.body_digest !== body_digest) throw problem('idempotency_mismatch')
@@ -108,7 +100,6 @@ async function storedAnswerAt(
 }
 
 interface PutAnswer {
-  /** Null while there is none. */
   readonly outcome: AnswerToStore | null
   readonly claim: string | null
   readonly at: number
@@ -250,6 +241,4 @@ export function retrySecretOf(
   return canonicalJson([method, withoutEnd(path, '/'), key, digest(canonicalJson(body))])
 }
 
-export const idempotencyFeature = {
-  collections: [idempotency],
-}
+export const idempotencyFeature = { collections: [idempotency] }

@@ -66,11 +66,7 @@ export async function writeOnce(run: KeyedRun): Promise<RenderedAnswer> {
   return answer
 }
 
-/**
- * Runs a `handle` handler once for each key. Its answer is stored if and only if it changed something, here or outside.
- * The handler stores it in the transaction of the change. If it does not, the answer is stored when the handler has
- * ended.
- */
+/** Runs a `handle` handler once for each key. Its answer is stored if it changed something, by the handler itself or at its end. */
 export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['handle']>): Promise<RenderedAnswer> {
   const { endpoint, incoming, recorded: service } = run
   const begun = await beginCall(run)
@@ -190,7 +186,6 @@ const toStore = (
 const NOT_KEPT =
   'The call ended with an answer that was sent once. It was not kept, because its caller had reached `limits.storedBytesPerDay`.'
 
-/** Renders what a handler returned, which may be a problem. */
 const answerTo = (
   handled: unknown,
   { endpoint, incoming, service }: Pick<KeyedRun, 'endpoint' | 'incoming' | 'service'>,

@@ -28,7 +28,6 @@ export const problemSchema = (least: Evidence): DocumentPart => ({
   },
 })
 
-/** The codes that strict modes show too. */
 const strictCodes: ReadonlySet<ProblemCode> = new Set(['account_not_granted', 'evidence_refused'])
 const showsCode = (least: Evidence): boolean => !isWeaker('designed', least)
 
@@ -91,11 +90,7 @@ function orMessage(schemas: Schemas, name: string, schema: DocumentPart): Docume
 const hasPage = ({ refused, produces, auth }: Route): boolean =>
   refused?.isPage ?? (produces?.includes('text/html') && auth.includes('none')) ?? false
 
-function errorSchema(
-  { refused, repeatsErrorAsMessage }: Route,
-  codes: readonly ProblemCode[],
-  least: Evidence,
-): DocumentPart {
+function errorSchema({ refused, repeatsErrorAsMessage }: Route, codes: readonly ProblemCode[], least: Evidence) {
   const oauthCode = refused?.oauthCode
   const statuses = [...new Set(codes.map((code) => problemStatusIn(least, code)))].sort((a, b) => a - b)
   const shown = showsCode(least)
@@ -161,20 +156,11 @@ export const headerComponents: Record<string, DocumentPart> = {
 }
 
 const waiting: ReadonlySet<ProblemCode> = new Set([
-  'idempotency_in_progress',
-  'checkout_paying',
-  'overloaded',
-  'not_ready',
-  'storage_unavailable',
+  ...(['idempotency_in_progress', 'checkout_paying', 'overloaded', 'not_ready', 'storage_unavailable'] as const),
 ])
 const authenticating: ReadonlySet<ProblemCode> = new Set([
-  'authorization_missing',
-  'bearer_required',
-  'token_invalid',
-  'credentials_missing',
-  'agent_token_required',
-  'insufficient_scope',
-  'invalid_client',
+  ...(['authorization_missing', 'bearer_required', 'token_invalid', 'credentials_missing'] as const),
+  ...(['agent_token_required', 'insufficient_scope', 'invalid_client'] as const),
 ])
 
 export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']

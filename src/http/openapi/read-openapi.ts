@@ -26,12 +26,8 @@ export const openapiRoutes = (loadRoutes: () => Promise<readonly Route[]>, loadT
         const name = `${evidence} ${baseUrl}`
         const known = written.get(name)
         if (known !== undefined) return reply({ body: known })
-        const [{ openapi }, { examples }, routes, texts] = await Promise.all([
-          import('./document.js'),
-          import('./document.js'),
-          loadRoutes(),
-          loadTexts(),
-        ])
+        const loaded = [import('./document.js'), loadRoutes(), loadTexts()] as const
+        const [{ openapi, examples }, routes, texts] = await Promise.all(loaded)
         const body = JSON.stringify(openapi({ routes, baseUrl, evidence, texts, examples }))
         written.set(name, body)
         return reply({ body })

@@ -103,7 +103,6 @@ export class Schemas {
     }
   }
 
-  /** What an object says of fields that it does not name. */
   #others(catchall: z.core.$ZodType | undefined, part: (schema: z.core.$ZodType) => DocumentPart): DocumentPart {
     if (!catchall || isWeakField(catchall, this.least)) return {}
     return { additionalProperties: catchall._zod.def.type === 'never' ? false : openOr(part(catchall)) }

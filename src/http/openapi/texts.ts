@@ -111,7 +111,6 @@ export class Descriptions {
   #ownerOf = (name: string) => this.texts.features.find(({ components = {} }) => Object.hasOwn(components, name))
 }
 
-/** The lists of a feature, each with what its keys belong to. */
 function listsOf({ operations, fields = {}, components = {} }: FeatureTexts): (readonly [string, Fields])[] {
   const [label = ''] = Object.keys(operations)
   return [['operation', operations], [`${label} and others`, fields], ...Object.entries(components)]

@@ -33,7 +33,6 @@ export function errorsOf(route: Route): ProblemCode[] {
   return [...codes]
 }
 
-/** Whether a strict mode may refuse a call, or a field of it. */
 const mayBeWeak = (route: Route): boolean =>
   weakest(route) !== 'documented' ||
   route.idempotent === true ||
@@ -42,7 +41,6 @@ const mayBeWeak = (route: Route): boolean =>
   route.weakParams !== undefined ||
   [route.query, route.body].some((schema) => schema && Object.values(schema.shape).some(gradeOf))
 
-/** The route's weakest evidence grade in any version. */
 const weakest = (route: Route): Evidence =>
   (route.versions ?? [undefined])
     .map((version) => evidenceOf(route, version))

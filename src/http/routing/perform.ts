@@ -1,7 +1,7 @@
 import { type Evidence, isWeaker } from '../../base/evidence.js'
 import { PAGE_CALL } from '../../base/page-call.js'
 import { load } from '../../base/parts.js'
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
 import type { StorageObserver } from '../../storage/service-storage.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -20,11 +20,7 @@ import type { Call, Principal, Route } from '../route.js'
 import { forSameCaller } from './same-caller.js'
 
 /** Decodes, authenticates, checks and handles a request, in one transaction unless the route has `handle`. */
-export async function perform(
-  endpoint: Endpoint,
-  incoming: Incoming,
-  service: ServiceContext,
-): Promise<RenderedAnswer> {
+export async function perform(endpoint: Endpoint, incoming: Incoming, service: ServiceContext) {
   const { route } = endpoint
   checkAccess(endpoint, incoming, service)
   const run = new RequestRun(endpoint, incoming, service)
@@ -38,7 +34,6 @@ export async function perform(
   }
 }
 
-/** Authenticates, checks and handles a decoded request. */
 async function handle(run: RequestRun): Promise<RenderedAnswer> {
   const { endpoint, incoming, service } = run
   const { route } = endpoint
@@ -71,9 +66,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
   /** Its Idempotency-Key. Null if there is none, or its route takes none. */
   declare readonly key: string | null
   declare readonly observer: StorageObserver | undefined
-  /** Its body, as far as it is in memory. */
   declare held: HeldBody | undefined
-  /** Who calls, once they are authenticated. */
   declare principal: Principal | undefined
   declare params: Record<string, string>
   declare query: Record<string, unknown>
@@ -96,7 +89,6 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.isWaiting = false
   }
 
-  /** The service whose every call is recorded. */
   get recorded(): ServiceContext {
     this.over ??= this.incoming.recording?.over(this.service) ?? this.service
     return this.over
@@ -175,7 +167,6 @@ class RequestRun implements KeyedRun, DecodedRequest {
     return this.callOf(await this.authenticate(tx))
   }
 
-  /** Checks the fields, and notes who calls. */
   callOf({ principal, session, provenUser }: Caller): Call {
     const { incoming, service } = this
     const { route, version } = this.endpoint
@@ -204,7 +195,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
       url: incoming.url,
       source: { address: incoming.clientAddress, device },
       ending: incoming.source.ending,
-      isAuthenticated: (later) => succeeds(this.authenticate(later)),
+      isAuthenticated: async (later) => !((await problemOr(this.authenticate(later))) instanceof Problem),
       storeAnswer: storeNothing,
     }
   }
@@ -222,7 +213,6 @@ class RequestRun implements KeyedRun, DecodedRequest {
     return { key, caller, method: incoming.method, path: pathTo(endpoint, call), fields: this.body, isStillValid }
   }
 
-  /** The service for a handler that opens its own transactions. */
   serviceFor(call: Call): ServiceContext {
     return forSameCaller(this.recorded, call.principal, (tx) => this.authenticate(tx))
   }
@@ -253,17 +243,6 @@ class RequestRun implements KeyedRun, DecodedRequest {
         incoming.principal = principal
       },
     }
-  }
-}
-
-/** Whether an attempt succeeds. False if it rejects with a problem. Throws other errors. */
-async function succeeds(attempt: Promise<unknown>): Promise<boolean> {
-  try {
-    await attempt
-    return true
-  } catch (error) {
-    if (error instanceof Problem) return false
-    throw error
   }
 }
 
@@ -315,8 +294,6 @@ interface Fields {
 }
 
 const NONE: Record<string, never> = Object.freeze({})
-
-/** Of a route that takes no text. */
 const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
 const queryFields = (query: string): Record<string, unknown> =>

@@ -80,12 +80,7 @@ export class RouteTable {
   }
 
   /** Answers a request when the service is `ready`, also with errors. Rejects only with `AnswerDropped`. */
-  async respond(
-    request: Request,
-    service: ServiceContext,
-    source: FetchSource = {},
-    ready?: () => Promise<void>,
-  ): Promise<Response> {
+  async respond(request: Request, service: ServiceContext, source: FetchSource = {}, ready?: () => Promise<void>) {
     const incoming = incomingOf(request, service, source)
     const around = service.sandbox?.requests
     let outcome: RenderedAnswer
@@ -149,7 +144,6 @@ export class RouteTable {
   }
 }
 
-/** An operation, and where it is. */
 interface Place {
   readonly method: Route['method']
   readonly pattern: RegExp

@@ -5,17 +5,12 @@ import type { Caller } from '../caller.js'
 import type { ServiceContext } from '../context.js'
 import type { Principal } from '../route.js'
 
-/** The user for whom a principal acts, if any. */
 function userIdOf(principal: Principal): number | null {
   if (principal.kind === 'user') return principal.id
   return 'user_id' in principal ? principal.user_id : null
 }
 
-/**
- * The service for a handler that opens its own transactions. The user's credentials may end between authentication and
- * the first write, for example by sign-out, so `authenticate` authenticates again in that write. Throws what `authenticate` throws,
- * and `sign_in_required` if the session has a different user or none.
- */
+/** Authenticates again in the first write, because the user may have signed out meanwhile. Throws `sign_in_required` then. */
 export function forSameCaller(
   service: ServiceContext,
   principal: Principal,

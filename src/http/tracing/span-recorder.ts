@@ -16,16 +16,11 @@ const MOST_REMEMBERED = 10_000
 interface SpanRecorderOptions {
   readonly tracer: Tracer
   readonly basePath: string
-  /** The names of the collections of messages and events. */
   readonly collections: { readonly messages: string; readonly events: string }
 }
 
 /** Records what a service does as spans too. A start that failed may have begun that already. */
-export function traceWith(
-  tracer: Tracer,
-  context: ServiceContext,
-  collections: SpanRecorderOptions['collections'],
-): void {
+export function traceWith(tracer: Tracer, context: ServiceContext, collections: SpanRecorderOptions['collections']) {
   const { recorder, options } = context
   const others = (recorder?.all ?? [recorder]).flatMap((each) => (!each || each instanceof SpanRecorder ? [] : [each]))
   const spans = new SpanRecorder({ tracer, basePath: options.basePath, collections })
@@ -121,10 +116,7 @@ function endRequest(span: TraceSpan, basePath: string, incoming: Incoming, answe
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
 const methodOf = ({ request: { method } }: Incoming): string => (METHODS.has(method) ? method : '_OTHER')
 
-/**
- * The trace of the caller. Without a header, a call in process belongs to what is active there. Over a network nothing that
- * is active belongs to one request: a server may begin several at once.
- */
+/** The caller's trace. A call in process belongs to what is active there. A server may begin several requests at once. */
 function callerOf({ headers, source }: Incoming): TraceParent | undefined {
   const traceparent = headers.get('traceparent')
   if (traceparent === null && source.peerAddress === undefined) return undefined

@@ -137,22 +137,11 @@ async function indexSeller(tx: Writer, before: AccountRow | undefined, after: Ac
   await reindex(tx, sellerWords, { id: after.id, before: wordsIn(before), after: wordsIn(after) })
 }
 
-/** Sets an account's names. Null clears one, undefined leaves it unchanged. Throws `not_found`. */
+/** Sets an account's names. Null clears one, undefined leaves it unchanged. Default of `actor`: the account itself. */
 export async function updateAccount(
   tx: Writer,
   id: number,
-  {
-    name,
-    businessName,
-    actor,
-    at,
-  }: {
-    name?: string | null | undefined
-    businessName?: string | null | undefined
-    /** Default: the account itself. */
-    actor?: string | undefined
-    at: number
-  },
+  { name, businessName, actor, at }: Pick<NewAccount, 'name' | 'businessName' | 'at'> & { actor?: string | undefined },
 ) {
   const account = await accountOf(tx, id)
   const updated: AccountRow = {
@@ -163,28 +152,17 @@ export async function updateAccount(
   }
   tx.put(accounts, updated)
   await indexSeller(tx, account, updated)
-  const { name: newName, business_name: newBusinessName } = updated
-  const data = { name: newName, businessName: newBusinessName }
-  await recordAccountEvent(tx, updated, { type: 'account.updated', data, actor, at })
-  return {
-    id,
-    name: updated.name,
-    businessName: updated.business_name,
-    created_at: seconds(updated.created_at),
-    updated_at: seconds(updated.updated_at),
-  }
+  const names = { name: updated.name, businessName: updated.business_name }
+  await recordAccountEvent(tx, updated, { type: 'account.updated', data: names, actor, at })
+  return { id, ...names, created_at: seconds(updated.created_at), updated_at: seconds(updated.updated_at) }
 }
 
-const recordAccountEvent = (
-  tx: Writer,
-  { id }: AccountRow,
-  {
-    type,
-    data = {},
-    actor = `account:${id}`,
-    at,
-  }: { type: EventType; data?: Record<string, unknown>; actor?: string | undefined; at: number },
-) => recordEvent(tx, { owners: [`account:${id}`], type, actor, subject: `account:${id}`, data, at })
+function recordAccountEvent(tx: Writer, { id }: AccountRow, { actor, ...event }: AccountEvent) {
+  const owner = `account:${id}` as const
+  return recordEvent(tx, { data: {}, ...event, owners: [owner], actor: actor ?? owner, subject: owner })
+}
+
+type AccountEvent = { type: EventType; data?: Record<string, unknown>; actor?: string | undefined; at: number }
 
 /** The name that payers see. Null if the account has none. */
 export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
@@ -204,18 +182,10 @@ export async function readSellers(page: ReadOnce, rows: readonly { readonly owne
   )
 }
 
-export interface ShownAccount {
-  id: number
-  created_at: string
-  updated_at: string
-  secrets: [
-    { public_secret: string; created_at: string; updated_at: string },
-    { client_id: string; client_secret: string | null; created_at: string; updated_at: string },
-  ]
-}
+export type ShownAccount = ReturnType<typeof showAccount>
 
 /** An account as callers see it: exactly the four fields that existing clients expect. */
-export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null): ShownAccount {
+export function showAccount(account: AccountRow, client: ClientRow, clientSecret: string | null) {
   const times = (row: { created_at: number; updated_at: number }) => ({
     created_at: secondsDigits(row.created_at),
     updated_at: secondsDigits(row.updated_at),
@@ -226,7 +196,7 @@ export function showAccount(account: AccountRow, client: ClientRow, clientSecret
     secrets: [
       { public_secret: account.public_secret, ...times(account) },
       { client_id: client.id, client_secret: clientSecret, ...times(client) },
-    ],
+    ] as const,
   }
 }
 

@@ -12,7 +12,6 @@ import { type ClientNetwork, provenUserByEmail } from '../users/user.js'
 type Above = 'refuse' | 'drop' | 'counted'
 
 interface MailKind {
-  /** Who causes it, in words. */
   readonly causedBy: string
   /** Kinds of one class share their count for an address. So invitations by strangers suppress no bill and no notice about security. */
   readonly class: 'code' | 'invitation' | 'letter' | 'security'

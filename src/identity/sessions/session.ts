@@ -119,10 +119,7 @@ export async function hasNewId(tx: Reader, sessionId: string, at: number): Promi
 /** A user who signs up creates client credentials later, if they want any. */
 const NEW_USER = { madeBy: null, proven: true, credentials: false }
 
-/**
- * Signs in the user with this email, after they entered a code that was mailed there. Creates the user if there is none.
- * The session gets a new id, so that an id planted by someone else is useless (session fixation).
- */
+/** Signs in, or up, whoever entered the code of this email. The session gets a new id, which nobody has planted (session fixation). */
 export async function signIn(
   tx: Writer,
   { email, previousSessionId, at }: { email: string; previousSessionId: string; at: number },
@@ -155,9 +152,7 @@ interface NewSession {
   readonly userId: number
   readonly by: SessionRow['by']
   readonly of?: { readonly page: PageOfSession; readonly expiresAt: number }
-  /** The client credentials whose access token creates it. */
   readonly clientId?: string | null | undefined
-  /** The id that this session had before its user signed in. */
   readonly previousSessionId?: string
   readonly at: number
 }
@@ -284,10 +279,7 @@ export interface PageOrder {
   readonly at: number
 }
 
-/**
- * Creates a session for the page around an embed. It may read itself and ask the paywall for payments, and the user
- * approves each. It ends with the session that creates it, at the latest when that expires. Throws `not_found`, and `field_invalid` if `origin` is not an origin.
- */
+/** Creates a session for the page around an embed, which ends with that of its user. Throws `not_found`, `field_invalid`. */
 export async function createPageSession(
   tx: Writer,
   { sessionId, hash, origin, at }: PageOrder,

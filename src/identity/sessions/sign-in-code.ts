@@ -89,7 +89,6 @@ export async function sendSessionCode(tx: Writer, { email, sessionId, source, at
 
 /** Limits the guesses at the codes of one address in a day: guessing for a year succeeds in one case of 140. */
 export const wrongCodes: RateLimit = { kind: 'wrong_codes', most: 20, windowMs: DAY, code: 'too_many_tries' }
-
 export const codesOfNetwork: RateLimit = { kind: 'network_codes', most: 50, windowMs: WINDOW, code: 'too_many_codes' }
 
 const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
@@ -99,10 +98,7 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
   code: 'too_many_codes',
 })
 
-/**
- * Returns whose limits a new code counts against. All sessions share the limits of an address. A browser or a session in
- * which its user signed in by a code has its own, so that others who request or guess codes cannot lock the user out.
- */
+/** Whose limits a code counts against: an address, or a browser or session that is proven, so that others lock no user out. */
 async function countedFor(tx: Reader, { email, sessionId, source, at }: AskedCode, { keys }: CodeContext) {
   const session = await findAnySession(tx, sessionId)
   // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.

@@ -160,19 +160,21 @@ export async function tokenForClient(tx: Writer, client: ClientRow, at: number, 
 
 /** Spends a refresh token for a new pair. Throws `refresh_token_invalid`, also if the client was revoked. */
 export async function refresh(tx: Writer, refreshToken: string, at: number, context: TokenContext): Promise<TokenPair> {
-  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
-  const client = row && (await tx.get(clients, row.client_id))
-  if (!row || !client || client.deleted_at !== null || !isRefreshCurrent(row, at))
-    throw problem('refresh_token_invalid')
+  const found = await refreshable(tx, refreshToken, at)
+  if (!found) throw problem('refresh_token_invalid')
+  const { row, client } = found
   tx.put(tokens, { ...row, refresh_digest: null })
   return issue(tx, client, at, context, row.family_id)
 }
 
 /** Whether a pair's refresh token is unused and unexpired, and its client not revoked. */
-export async function isUnused(tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> {
-  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refresh_token)], limit: 1 })
+export const isUnused = async (tx: Reader, { refresh_token }: TokenPair, at: number): Promise<boolean> =>
+  (await refreshable(tx, refresh_token, at)) !== undefined
+
+async function refreshable(tx: Reader, refreshToken: string, at: number) {
+  const [row] = await tx.find(tokens, { index: 'byRefresh', prefix: [digest(refreshToken)], limit: 1 })
   const client = row && (await tx.get(clients, row.client_id))
-  return row !== undefined && isRefreshCurrent(row, at) && client?.deleted_at === null
+  return row && client?.deleted_at === null && isRefreshCurrent(row, at) ? { row, client } : undefined
 }
 
 /** Memoized, because a client sends the same access token many times. */

@@ -5,7 +5,7 @@ import { required } from '../../base/required.js'
 import { digest } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
 import { secondsDigits } from '../../base/time.js'
-import type { Maker, ServiceContext } from '../../http/context.js'
+import type { Limiting, Maker, ServiceContext } from '../../http/context.js'
 import { type EventOwner, findEvents, type NewEvent, putEvent, recordEvent } from '../../jobs/events/event.js'
 import { addDaily, countDaily, type DailyLimit, waitOfDaily, waitText } from '../../jobs/rates/rate.js'
 import { firstQuantity } from '../../money/digital-quantities/digital-quantity.js'
@@ -233,12 +233,7 @@ export async function responsibleFor<O extends string>(tx: Reader, owner: O): Pr
 }
 
 /** Counts a new row of the collection `kind` for whoever is responsible for its maker. Throws `too_many_new`. */
-export async function countNew(
-  tx: Writer,
-  kind: string,
-  maker: Maker,
-  { limits, clock, sandbox }: Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>,
-): Promise<void> {
+export async function countNew(tx: Writer, kind: string, maker: Maker, { limits, clock, sandbox }: Limiting) {
   const subject = await countedOwner(tx, maker)
   if (subject !== undefined)
     await countDaily(tx, { kind, subject, most: limits.newPerDay, at: clock.now() }, { sandbox })
@@ -260,17 +255,15 @@ const STORED_BYTES = 'stored_bytes'
 /** The answers up to this size, in bytes, are not counted, so that an ordinary call costs no read more. */
 const SMALL = 8192
 
-type Limited = Pick<ServiceContext, 'limits' | 'clock' | 'sandbox'>
-
 /** Counts the bytes of a large answer to store for its maker. False if that would exceed `limits.storedBytesPerDay`. */
-export async function countStored(tx: Writer, bytes: number, maker: Maker, service: Limited): Promise<boolean> {
+export async function countStored(tx: Writer, bytes: number, maker: Maker, service: Limiting): Promise<boolean> {
   if (bytes <= SMALL) return true
   const limit = await limitOf(tx, maker, service)
   return limit === undefined || addDaily(tx, limit, bytes)
 }
 
 /** Throws `too_many_new` if a maker has reached `limits.storedBytesPerDay`, before they pay for what must be stored. */
-export async function checkStored(tx: Reader, maker: Maker, service: Limited): Promise<void> {
+export async function checkStored(tx: Reader, maker: Maker, service: Limiting): Promise<void> {
   const limit = await limitOf(tx, maker, service)
   const seconds = limit && (await waitOfDaily(tx, limit))
   if (seconds === undefined) return
@@ -282,7 +275,7 @@ export async function checkStored(tx: Reader, maker: Maker, service: Limited): P
   })
 }
 
-async function limitOf(tx: Reader, maker: Maker, { limits, clock }: Limited): Promise<DailyLimit | undefined> {
+async function limitOf(tx: Reader, maker: Maker, { limits, clock }: Limiting): Promise<DailyLimit | undefined> {
   const subject = await countedOwner(tx, maker)
   const most = limits.storedBytesPerDay
   return subject === undefined ? undefined : { kind: STORED_BYTES, subject, most, at: clock.now() }

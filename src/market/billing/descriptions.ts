@@ -63,7 +63,6 @@ export const billingTexts: TextsOf<typeof billingRoutes> = {
     },
     Invoice: {
       is: 'An invoice.',
-      id: 'The id of the invoice.',
       number: 'The number on the invoice. Null: it is a draft.',
       charging: 'Whether a charge is under way.',
       reason: 'Why it was written.',

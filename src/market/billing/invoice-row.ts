@@ -2,10 +2,7 @@ import type { ChargedCard } from '../../base/ports.js'
 import { collection } from '../../storage/storage.js'
 import type { CardOnFile, PlanId } from '../plans/plan.js'
 
-/**
- * `draft`: for a change of plan whose card is being charged. It has no number. `open`: issued and owed. Then `paid`,
- * `void` (nothing is owed) or `uncollectible` (the plan was cancelled over it).
- */
+/** `draft`: its card is being charged. `open`: owed. `void`: nothing is owed. `uncollectible`: the plan was cancelled over it. */
 export type InvoiceStatus = 'draft' | 'open' | 'paid' | 'void' | 'uncollectible'
 
 export interface InvoiceLine {

@@ -95,7 +95,6 @@ const DAY_MS = 86_400_000
 /** Delays between failed charges: 1, 3 and 7 days after the first one, or later if the service was not running. */
 const RETRY_DELAYS_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS]
 
-/** Whether the service has made all of its charges for an invoice: the first one and one after each delay. */
 const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
 
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
@@ -331,7 +330,6 @@ async function checkChangeable(tx: Reader, accountId: number, { plan, hasCard }:
 interface Chosen {
   readonly plan: PlanId
   readonly card: CardOnFile | undefined
-  /** Token of the flow that makes the charge. */
   readonly claim: string
 }
 
@@ -345,7 +343,6 @@ async function beginChange(tx: Writer, accountId: number, chosen: Chosen, servic
   return undefined
 }
 
-/** Schedules a downgrade. The paid plan stays until the period ends. */
 async function scheduleChange(tx: Writer, accountId: number, plan: PlanId, at: number): Promise<void> {
   const subscription = await subscriptionOf(tx, accountId)
   const next_plan = plan === subscription.plan ? null : plan

@@ -65,6 +65,7 @@ const Invoice = component('Invoice', {
 })
 
 const billing = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
+const profile = { ...billing, path: '/billing/profile', result: BillingProfile } as const
 
 export const billingRoutes = defineRoutes('billing', {
   listPlans: route({
@@ -105,13 +106,8 @@ export const billingRoutes = defineRoutes('billing', {
     body: z.object({ plan: PlanId, payment_method_id: z.optional(PaymentMethodId) }),
     result: Billing,
     errors: [
-      'card_required',
-      'too_many_declines',
-      'too_many_charges',
-      'card_declined',
-      'invoice_unpaid',
-      'charge_pending',
-      'processor_failed',
+      ...(['card_required', 'too_many_declines', 'too_many_charges', 'card_declined'] as const),
+      ...(['invoice_unpaid', 'charge_pending', 'processor_failed'] as const),
     ],
     refusesCardData: true,
     idempotent: true,
@@ -140,21 +136,17 @@ export const billingRoutes = defineRoutes('billing', {
     write: (tx, { principal }, { clock }) => deleteCard(tx, principal.id, clock.now()),
   }),
   readBillingProfile: route({
-    ...billing,
+    ...profile,
     summary: 'Read the name and addresses on invoices, and the email for mail about billing.',
     method: 'GET',
-    path: '/billing/profile',
-    result: BillingProfile,
     read: (tx, { principal }) => profileOf(tx, principal.id),
   }),
   updateBillingProfile: route({
-    ...billing,
+    ...profile,
     summary:
       'Change the name and addresses on future invoices. Null clears a field. A missing field stays. Buyers see the business name.',
     method: 'PUT',
-    path: '/billing/profile',
     body: z.object(profileFields),
-    result: BillingProfile,
     refusesCardData: true,
     write: (tx, { body, principal }, { clock }) => updateBillingProfile(tx, principal.id, body, clock.now()),
   }),

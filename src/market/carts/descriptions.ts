@@ -24,7 +24,6 @@ export const cartTexts: TextsOf<typeof cartRoutes> = {
   components: {
     Cart: {
       is: 'Items that are paid together.',
-      id: 'The id of the cart.',
       status: '`open` until it is paid. Then `paid`, or `partly_paid` or `failed` if lines were reversed.',
       items: 'The lines.',
       totals: 'The sum for each digital quantity, by its hash.',

@@ -6,6 +6,7 @@ import type { ApprovalTerms } from '../../consent/approvals/approval.js'
 import { priceDetail } from '../../consent/approvals/price-detail.js'
 import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spending.js'
 import { type ServiceContext, type StoreAnswer, storeNothing } from '../../http/context.js'
+import type { QuotedLines, z } from '../../http/fields/schema.js'
 import { checkStored } from '../../identity/users/user.js'
 import { type FlowRun, runFlow } from '../../jobs/flows/flow.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
@@ -174,13 +175,7 @@ interface CartOrder extends Omit<PayingCaller, 'party'> {
   readonly admit?: Admission | undefined
 }
 
-interface SeenLine {
-  readonly line: number
-  readonly quantity: number
-  /** Price of one, in the digital quantity. */
-  readonly price: number | string
-  readonly dq: string
-}
+type SeenLine = z.output<typeof QuotedLines>[number]
 
 const CONCURRENT_CALLS = 4
 

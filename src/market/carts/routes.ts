@@ -14,6 +14,8 @@ const lineShape = {
 }
 
 const cartRoute = { evidence: 'designed', versions: ['v4'], auth: ['account', 'user', 'agent', 'guest'] } as const
+const ofCart = { ...cartRoute, path: '/carts/:id', params: IdPath } as const
+const ofLine = { ...cartRoute, path: '/carts/:id/items/:line', params: LinePath, result: CartShape } as const
 type CartAuth = (typeof cartRoute)['auth'][number]
 
 const cartPlaceOf = (
@@ -51,21 +53,17 @@ export const cartRoutes = defineRoutes('carts', {
     },
   }),
   readCart: route({
-    ...cartRoute,
+    ...ofCart,
     summary: 'Read a cart with the quoted price of each line, and its receipts once it is paid.',
     method: 'GET',
-    path: '/carts/:id',
-    params: IdPath,
     result: CartShape,
     errors: ['not_found'],
     read: async (tx, call, service) => showCart(tx, await ownCart(tx, cartPlaceOf(call, service)), service),
   }),
   deleteCart: route({
-    ...cartRoute,
+    ...ofCart,
     summary: 'Delete an open cart.',
     method: 'DELETE',
-    path: '/carts/:id',
-    params: IdPath,
     status: 204,
     errors: ['not_found', 'cart_closed'],
     async write(tx, call, service) {
@@ -90,13 +88,10 @@ export const cartRoutes = defineRoutes('carts', {
     },
   }),
   updateCartItem: route({
-    ...cartRoute,
+    ...ofLine,
     summary: 'Change the quantity or the arguments of a line. Its quoted price stays.',
     method: 'PUT',
-    path: '/carts/:id/items/:line',
-    params: LinePath,
     body: z.object(lineShape),
-    result: CartShape,
     errors: ['not_found', 'cart_closed', ...ERRORS.item],
     async write(tx, call, service) {
       const { arguments: args, quantity } = call.body
@@ -105,12 +100,9 @@ export const cartRoutes = defineRoutes('carts', {
     },
   }),
   deleteCartItem: route({
-    ...cartRoute,
+    ...ofLine,
     summary: 'Remove a line from a cart.',
     method: 'DELETE',
-    path: '/carts/:id/items/:line',
-    params: LinePath,
-    result: CartShape,
     errors: ['not_found', 'cart_closed'],
     write: async (tx, call, service) =>
       showCart(tx, await deleteCartItem(tx, cartPlaceOf(call, service), call.params.line), service),

@@ -36,7 +36,6 @@ export const catalogTexts: TextsOf<typeof catalogRoutes> = {
   components: {
     CatalogItem: {
       is: 'Something that is sold to agents and people.',
-      id: 'The id of the item.',
       dq: 'The hash of the digital quantity.',
       commodity_hash: 'The hash of its commodity.',
       commodity_name: 'The same as `name`.',

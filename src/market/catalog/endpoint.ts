@@ -1,4 +1,5 @@
-import { type Problem, problem } from '../../base/problem.js'
+import type { Problem } from '../../base/problem.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { checkUpstreamUrl, type UpstreamPolicy } from '../../jobs/upstream/policy.js'
 import { requiredInputs, type SellerSchema } from './schema.js'
 
@@ -34,8 +35,7 @@ export function checkEndpoint(endpoint: string, schema: SellerSchema, policy: Up
   return null
 }
 
-const invalidEndpoint = (what: string): Problem =>
-  problem('field_invalid', { detail: `"external_endpoint" ${what}.`, fields: { field: 'external_endpoint' } })
+const invalidEndpoint = (what: string): Problem => fieldRefused('external_endpoint', what)
 
 /** Splits an endpoint into scheme and host, path, and query. `head` is undefined for an endpoint without a host. */
 function endpointParts(endpoint: string): { head: string | undefined; path: string; query: string } {
@@ -59,10 +59,7 @@ export class PlaceholderFault extends Error {
 export const inputsIn = (endpoint: string): Set<string> =>
   new Set(placeholdersIn(endpoint).flatMap(({ source, name }) => (source === 'input' ? [name] : [])))
 
-/**
- * Fills an endpoint's placeholders with percent-encoded values. One without a value stays. Throws `PlaceholderFault` for a
- * value such as `..`, because URLs read a segment of dots as a step up, even when it is encoded.
- */
+/** Fills placeholders, percent-encoded. Throws `PlaceholderFault` for a value such as `..`, which URLs read as a step up. */
 export function fillEndpoint(endpoint: string, valueFor: (source: Source, name: string) => string | undefined): string {
   const fill = (text: string) =>
     text.replace(PLACEHOLDER, (placeholder, source: Source, name: string) => {

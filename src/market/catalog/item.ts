@@ -1,6 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { Amount, ContentHash, Descriptor, type ItemShape, itemFields, z } from '../../http/fields/schema.js'
 import { readSellers, sellerOf } from '../../identity/accounts/account.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
@@ -8,34 +9,26 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
-import { allRows, getOrNotFound, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { allRows, getOrNotFound, inOrder, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/plan.js'
 import { checkEndpoint } from './endpoint.js'
 import { type CatalogItemRow, catalogItems, indexItem, itemWords, visibleItem } from './item-row.js'
-import { checkSchema, type SellerSchema } from './schema.js'
+import { checkSchema } from './schema.js'
 
-/** An item as a seller describes it. */
-export interface ItemFields {
-  readonly name: string
-  readonly description: string
-  /** In the digital quantity. */
-  readonly price: number
-  /** Default: the twin's, or the service's first. */
-  readonly dq?: string | undefined
-  /** Line on the receipt. Default: the name in capitals. */
-  readonly descriptor?: string | undefined
-  /** Default: a new twin. */
-  readonly twin_id?: number | undefined
-  readonly service_method: CatalogItemRow['service_method']
-  readonly external_endpoint: string
-  readonly service_schema: SellerSchema
-  readonly active?: boolean | undefined
-  readonly private?: boolean | undefined
-  readonly featured?: boolean | undefined
+/** What a seller may say of an item. Default: the digital quantity of the twin, the name in capitals, and a new twin. */
+export const itemTerms = {
+  dq: z.optional(ContentHash),
+  descriptor: z.optional(Descriptor),
+  twin_id: z.optional(z.Id),
+  private: z.optional(z.boolean()),
+  featured: z.optional(z.boolean()),
+  active: z.optional(z.boolean()),
 }
+export const NewItem = z.object({ ...itemTerms, ...itemFields, price: Amount, external_endpoint: z.string() })
+type ItemFields = z.output<typeof NewItem>
 
-export type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
+type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 export interface ItemSeller {
   readonly accountId: number
@@ -192,9 +185,7 @@ export async function readCatalogItem(tx: Reader, id: number, accountId: number 
 export async function listOwnCatalogItems(tx: Reader, accountId: number, place: PageBounds) {
   const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
   const page = await readItemsTogether(tx, rows)
-  const items = []
-  for (const row of rows) items.push(await showOwnItem(page, row))
-  return { items, next }
+  return { items: await inOrder(rows, (row) => showOwnItem(page, row)), next }
 }
 
 /** Returns a reader that has already read what `showItem` needs: commodities, digital quantities and sellers. */
@@ -237,30 +228,7 @@ const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> 
   external_endpoint: row.external_endpoint,
 })
 
-export interface ShownItem {
-  id: number
-  name: string
-  description: string
-  price: number
-  dq: string
-  commodity_hash: string
-  commodity_name: string
-  commodity_description: string
-  commodity_cost: number
-  descriptor: string
-  hostname: string
-  seller: string
-  service_method: CatalogItemRow['service_method']
-  service_schema: SellerSchema
-  active: boolean
-  private: boolean
-  featured: boolean
-  archived: boolean
-  /** Only for its own account. */
-  external_endpoint?: string
-  created_at: number
-  updated_at: number
-}
+export type ShownItem = z.output<typeof ItemShape>
 
 /** Names of the tools that every MCP server of the service has. No item can have one of them. */
 export const reservedToolNames: ReadonlySet<string> = new Set([

@@ -1,6 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
+import { inOrder } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 export type ParameterKind = 'header' | 'query' | 'url'
@@ -60,11 +61,8 @@ export async function showParameter(row: DispatchParameterRow, { keys }: Encrypt
   }
 }
 
-export async function listDispatchParameters(tx: Reader, itemId: number, encryption: Encryption) {
-  const shown = []
-  for (const row of await parametersOf(tx, itemId)) shown.push(await showParameter(row, encryption))
-  return shown
-}
+export const listDispatchParameters = async (tx: Reader, itemId: number, encryption: Encryption) =>
+  inOrder(await parametersOf(tx, itemId), (row) => showParameter(row, encryption))
 
 const encryptionContext = (id: number): string => `dispatch_parameters:${id}:value`
 

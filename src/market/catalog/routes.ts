@@ -1,9 +1,7 @@
 import { designed } from '../../http/fields/graded.js'
 import {
   Amount,
-  ContentHash,
   component,
-  Descriptor,
   IdPath,
   ItemShape,
   itemFields,
@@ -18,7 +16,9 @@ import {
 import { defineRoutes, route } from '../../http/route.js'
 import {
   createCatalogItem,
+  itemTerms,
   listOwnCatalogItems,
+  NewItem,
   ownItem,
   readCatalogItem,
   recordParameterChange,
@@ -28,17 +28,7 @@ import {
 import { listDispatchParameters, replaceDispatchParameters } from './parameter.js'
 import { listCatalogItems, MOST_OFFSET } from './search.js'
 
-const terms = {
-  dq: z.optional(ContentHash),
-  descriptor: z.optional(Descriptor),
-  twin_id: z.optional(z.Id),
-  private: z.optional(z.boolean()),
-  featured: z.optional(z.boolean()),
-  active: z.optional(z.boolean()),
-}
-
 const Kind = z.enum(['header', 'query', 'url'])
-
 const ParameterName = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 characters of letters, digits, "_" and "-"'))
@@ -57,7 +47,10 @@ const Parameters = component('DispatchParameters', {
   ),
 })
 
+const refusals = ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'] as const
 const own = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
+const changed = { ...own, method: 'POST', params: IdPath, result: ItemShape, idempotent: true } as const
+const parameters = { ...own, path: '/catalog/items/:id/parameters', params: IdPath, result: Parameters } as const
 
 export const catalogRoutes = defineRoutes('catalog', {
   listCatalogItems: route({
@@ -84,10 +77,10 @@ export const catalogRoutes = defineRoutes('catalog', {
     ...own,
     method: 'POST',
     path: '/catalog/items',
-    body: z.object({ ...terms, ...itemFields, price: Amount, external_endpoint: z.string() }),
+    body: NewItem,
     status: 201,
     result: ItemShape,
-    errors: ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'],
+    errors: refusals,
     adds: 'catalog_items',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
@@ -113,7 +106,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     path: '/catalog/items/:id',
     params: IdPath,
     body: z.object({
-      ...terms,
+      ...itemTerms,
       name: z.optional(itemFields.name),
       description: z.optional(itemFields.description),
       price: z.optional(Amount),
@@ -122,39 +115,23 @@ export const catalogRoutes = defineRoutes('catalog', {
       service_schema: z.optional(ServiceSchema),
     }),
     result: ItemShape,
-    errors: [
-      'not_found',
-      'item_archived',
-      'dq_unknown',
-      'twin_unknown',
-      'amount_invalid',
-      'upstream_refused',
-      'plan_limit_reached',
-    ],
+    errors: ['not_found', 'item_archived', ...refusals],
     write: (tx, { params, body, principal }, service) =>
       updateCatalogItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
   }),
   archiveCatalogItem: route({
     summary: 'Archive an item. It is no longer for sale.',
-    ...own,
-    method: 'POST',
+    ...changed,
     path: '/catalog/items/:id/archive',
-    params: IdPath,
-    result: ItemShape,
     errors: ['not_found', 'item_archived'],
-    idempotent: true,
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: true, at: clock.now() }),
   }),
   restoreCatalogItem: route({
     summary: 'Restore an archived item. It stays inactive until you activate it.',
-    ...own,
-    method: 'POST',
+    ...changed,
     path: '/catalog/items/:id/restore',
-    params: IdPath,
-    result: ItemShape,
     errors: ['not_found', 'item_not_archived'],
-    idempotent: true,
     write: (tx, { params: { id }, principal }, { clock }) =>
       setArchived(tx, { id, accountId: principal.id, archived: false, at: clock.now() }),
   }),
@@ -170,11 +147,8 @@ export const catalogRoutes = defineRoutes('catalog', {
   }),
   listDispatchParameters: route({
     summary: 'List the dispatch parameters that farthing adds when it calls an item. Sensitive values are never shown.',
-    ...own,
+    ...parameters,
     method: 'GET',
-    path: '/catalog/items/:id/parameters',
-    params: IdPath,
-    result: Parameters,
     errors: ['not_found'],
     read: async (tx, { params, principal }, service) => {
       const { id } = await ownItem(tx, principal.id, params.id)
@@ -184,10 +158,8 @@ export const catalogRoutes = defineRoutes('catalog', {
   replaceDispatchParameters: route({
     summary:
       'Replace the dispatch parameters of an item. Send an id to keep a parameter, without a value to keep its value too.',
-    ...own,
+    ...parameters,
     method: 'PUT',
-    path: '/catalog/items/:id/parameters',
-    params: IdPath,
     body: z.object({
       parameters: z.array(
         z.object({
@@ -199,7 +171,6 @@ export const catalogRoutes = defineRoutes('catalog', {
         }),
       ),
     }),
-    result: Parameters,
     errors: ['not_found'],
     write: async (tx, { params, body, principal }, service) => {
       const item = await ownItem(tx, principal.id, params.id)

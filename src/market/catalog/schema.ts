@@ -1,5 +1,6 @@
 import { format as formats, validate } from '@cfworker/json-schema'
 import { Problem, problem, problemSentence } from '../../base/problem.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { isObject } from '../../storage/unknown.js'
 import {
   compilePattern,
@@ -110,8 +111,7 @@ const MAX_SCHEMA_DEPTH = 64
 const MAX_PATTERN_STEPS = 600
 
 /** Throws `field_invalid`. */
-export const schemaRefused = (what: string): Problem =>
-  problem('field_invalid', { detail: `"service_schema" ${what}.`, fields: { field: 'service_schema' } })
+const schemaRefused = (what: string): Problem => fieldRefused('service_schema', what)
 
 type Check = (value: unknown) => boolean
 const isText = (value: unknown): value is string => typeof value === 'string'

@@ -1,6 +1,7 @@
-import { problem } from '../../base/problem.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
+import { inOrder } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
@@ -37,11 +38,7 @@ export async function listCatalogItems(
   tx: Reader,
   { query = '', limit = 20, offset = 0, createdAfter, within }: CatalogQuery,
 ): Promise<{ items: ShownItem[]; total: number }> {
-  if (offset > MOST_OFFSET)
-    throw problem('field_invalid', {
-      detail: `"offset" must be at most ${MOST_OFFSET}. Search for words instead.`,
-      fields: { field: 'offset' },
-    })
+  if (offset > MOST_OFFSET) throw fieldRefused('offset', `must be at most ${MOST_OFFSET}. Search for words instead`)
   const words = [...new Set(query.toLowerCase().split(/\s+/).filter(Boolean))]
   const wanted = { words, createdAfter, end: offset + limit }
   const listed = words.length > 0 ? await findByWords(tx, wanted) : await newestListed(tx, wanted)
@@ -49,9 +46,7 @@ export async function listCatalogItems(
   const rows = own.length > 0 ? [...listed.rows, ...own].sort((a, b) => (isNewer(a, b) ? -1 : 1)) : listed.rows
   const shown = rows.slice(offset, offset + limit)
   const page = await readItemsTogether(tx, shown)
-  const items = []
-  for (const row of shown) items.push(await showItem(page, row))
-  return { items, total: listed.total + own.length }
+  return { items: await inOrder(shown, (row) => showItem(page, row)), total: listed.total + own.length }
 }
 
 interface Wanted {

@@ -160,10 +160,7 @@ async function twinOf(
   return twin
 }
 
-/**
- * Issues the charged value to the checkout's twin. If no request is waiting for it, the checkout becomes unpaid again
- * and the payer can pay with that value, or the card is refunded if the checkout has expired.
- */
+/** Issues the charged value to the checkout's twin. If no request waits for it, the payer can pay with it, or is refunded. */
 export const settleCheckoutCharge: SettleCharge = async (tx, { id, result }, service) => {
   const charge = await tx.get(checkoutCharges, id)
   if (charge?.status !== 'pending') return

@@ -6,6 +6,7 @@ import { normalEmail } from '../../base/text/email.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { fieldRefused } from '../../http/fields/field.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
 import { setTimer } from '../../jobs/schedule/timer.js'
@@ -83,10 +84,8 @@ function checkedUrl(field: string, text: string | undefined): string | null {
   const url = /[\s\p{Cc}]/u.test(text) ? undefined : parsedUrl(text)
   const isLink = url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (isLink && url.href.length <= MAX_URL_LENGTH) return url.href
-  throw problem('field_invalid', {
-    detail: `"${field}" must be an http or https URL without user name and password, of at most ${MAX_URL_LENGTH} characters.`,
-    fields: { field },
-  })
+  const must = `an http or https URL without user name and password, of at most ${MAX_URL_LENGTH} characters`
+  throw fieldRefused(field, `must be ${must}`)
 }
 
 export async function checkoutByToken(tx: Reader, token: string): Promise<CheckoutRow> {
@@ -109,11 +108,7 @@ export const receiptIdOf = ({ id, receipt_id }: CheckoutRow): number =>
 export const twinIdOf = ({ id, twin_id }: CheckoutRow): number => required(twin_id, `the twin of checkout ${id}`)
 
 /** Returns a checkout for anyone with its link, without the delivered content. */
-export async function readCheckout(
-  tx: Reader,
-  token: string,
-  { clock, baseUrl, keys }: Pick<ServiceContext, 'clock' | 'baseUrl' | 'keys'>,
-): Promise<ShownCheckout> {
+export async function readCheckout(tx: Reader, token: string, { clock, baseUrl, keys }: ServiceContext) {
   const at = clock.now()
   const checkout = await checkoutByToken(tx, token)
   if (checkoutStatus(checkout, at) === 'expired') throw problem('checkout_expired')

@@ -1,5 +1,5 @@
 import type { CardRow } from '../../base/message.js'
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
 import { checkStored } from '../../identity/users/user.js'
@@ -58,10 +58,7 @@ export interface Completion {
   readonly source: CallSource
 }
 
-/**
- * Pays a checkout once and delivers what is bought. Concurrent calls wait for the running attempt. The payer gets the
- * same receipt each time. Whatever it throws, the checkout is unpaid again then, unless the outcome of a charge is unknown.
- */
+/** Pays a checkout once and delivers. Concurrent calls wait, and its payer gets the same receipt each time. */
 export async function completeCheckout(order: Completion, service: ServiceContext): Promise<ShownCheckout> {
   checkHops(order.hops)
   // A guest has no wallet. Value that their card was charged is spent as a card payment.
@@ -150,19 +147,17 @@ async function showToPayer(
   return showCheckout(tx, checkout, { token, baseUrl, at: clock.now(), receipt })
 }
 
-export async function quoteOf(tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> {
+export const quoteOf = (tx: Reader, checkout: CheckoutRow): Promise<Quote | Problem> =>
+  problemOr(currentQuote(tx, checkout))
+
+async function currentQuote(tx: Reader, checkout: CheckoutRow) {
   const { catalog_item_id: itemId, arguments: args, within, dq, price } = checkout
-  try {
-    const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
-    if (quote.quantity.id === dq && String(quote.amount) === price) return quote
-    const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
-    const [now, agreed] = [moneyText(quote.amount, quote.quantity), moneyText(price, await quantityOf(tx, dq))]
-    const detail = `The price is now ${now}, but this link is for ${agreed}. Ask for a new link.`
-    return problem('price_changed', { detail, fields })
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const quote = await quoteItem(tx, { itemId, args, within: within ?? undefined })
+  if (quote.quantity.id === dq && String(quote.amount) === price) return quote
+  const fields = { catalog_item_id: itemId, price: quote.price, dq: quote.quantity.id }
+  const [now, agreed] = [moneyText(quote.amount, quote.quantity), moneyText(price, await quantityOf(tx, dq))]
+  const detail = `The price is now ${now}, but this link is for ${agreed}. Ask for a new link.`
+  return problem('price_changed', { detail, fields })
 }
 
 async function refuseAttempt(tx: Writer, checkout: CheckoutRow, refused: Problem, service: ServiceContext) {

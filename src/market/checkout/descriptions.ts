@@ -26,7 +26,6 @@ export const checkoutTexts: TextsOf<typeof checkoutRoutes> = {
   components: {
     CheckoutRefund: {
       is: 'A refund of a card that failed.',
-      id: 'The id of the refund.',
       checkout_id: 'The id of the checkout.',
       name: 'The name of the item.',
       status: 'Whether the processor refused it, or its outcome is unknown.',

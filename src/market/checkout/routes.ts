@@ -41,7 +41,6 @@ const Outcome = z.enum(outcomes)
 const designed = { evidence: 'designed', versions: ['v4'] } as const
 const guestOwner = (userId: number | null) => (userId === null ? null : (`user:${userId}` as const))
 
-/** What stands in the way of paying, from a wallet or by card. */
 const refusals = [
   ...(['not_found', 'sign_in_required', 'checkout_paid', 'checkout_paying', 'checkout_expired'] as const),
   ...(['price_changed', 'too_many_hops', 'too_many_calls', 'too_many_new'] as const),

@@ -41,10 +41,7 @@ interface MerchantQuote extends PaywallQuote {
   readonly merchantUrl: string
 }
 
-/**
- * Pays a merchant from the user's primary twin. The user approves the payment by second factor, or has approved such
- * payments before. An approval of a session's request stands for its later payments, one of a page's does not.
- */
+/** Pays a merchant once the user approves. The approval of a session's request stands for its later payments, a page's does not. */
 export async function createMerchantPayment(
   order: MerchantOrder,
   service: ServiceContext,

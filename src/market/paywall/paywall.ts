@@ -8,6 +8,8 @@ import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spendi
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext, StoreAnswer } from '../../http/context.js'
+import { allDesigned } from '../../http/fields/graded.js'
+import { Amount, ContentHash, z } from '../../http/fields/schema.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
@@ -48,10 +50,7 @@ interface PaywallCall extends PaywallCaller {
   readonly whole: boolean
 }
 
-/**
- * Takes a payment, and calls the upstream service if one is named. An answer below status 500 posts the payment, any
- * other reverses it. Throws `upstream_failed` afterwards, and everything else before any value moves.
- */
+/** Takes a payment, and calls a service. An answer below 500 posts it, others reverse it, and `upstream_failed` is thrown. */
 export async function callPaywall(
   paywall: PaywallCall,
   service: ServiceContext,
@@ -116,19 +115,8 @@ async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, serv
   const bearer = bearerOf(party, payer)
   // The host may be anybody's, and the payer may pay themselves.
   if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
-  const actor = actorOf(party)
-  return {
-    kind: 'paywall',
-    hash: null,
-    descriptor,
-    dq: quantity.id,
-    amount,
-    payer,
-    payee,
-    actor,
-    delegate,
-    at,
-  } as const
+  const price = { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount } as const
+  return { ...price, payer, payee, actor: actorOf(party), delegate, at }
 }
 
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
@@ -200,17 +188,22 @@ export const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
   'x-payment-status': status,
 })
 
-interface PaywallRequest {
-  /** In the digital quantity. */
-  readonly amount: number
-  /** Default: that of the payer. */
-  readonly dq?: string | undefined
-  /** Hostname of the payee's twin. Default: the twin of the catalog item whose endpoint is `serviceUrl`. */
-  readonly destination?: string | undefined
-  readonly serviceUrl?: string | undefined
-  readonly serviceMethod?: 'GET' | 'POST' | 'PUT' | undefined
-  readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
-}
+export const PaywallBody = z.object({
+  amount: Amount,
+  ...allDesigned({
+    dq: z.optional(ContentHash),
+    serviceUrl: z.optional(z.string()),
+    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
+    additionalParams: z.optional(z.record(z.string(), z.unknown())),
+    destination: z.optional(z.string()),
+    approval_id: z.optional(z.TextId),
+    persona_delegate: z.secret(z.optional(z.string())),
+    public_secret: z.optional(z.string()),
+  }),
+})
+
+/** Without `destination`, the payee is the twin of the catalog item whose endpoint is `serviceUrl`. */
+type PaywallRequest = Omit<z.output<typeof PaywallBody>, 'approval_id' | 'persona_delegate' | 'public_secret'>
 
 interface PaywallCaller {
   readonly caller: PayingCaller
@@ -218,13 +211,11 @@ interface PaywallCaller {
   readonly session: { readonly userId: number; readonly sessionId: string } | undefined
   /** The account of the embed or publishable secret. Default payee: its primary twin. */
   readonly sellerId: number | undefined
-  /** Origin of the calling page. */
   readonly origin: string | undefined
 }
 
 interface PaywallOrder extends PaywallCaller {
   readonly request: PaywallRequest
-  /** The upstream service to call, already checked. */
   readonly url: URL | undefined
 }
 

@@ -5,21 +5,7 @@ import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fi
 import { reply } from '../../http/reply.js'
 import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createMerchantPayment } from './merchant-payment.js'
-import { callPaywall, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
-
-const PaywallBody = z.object({
-  amount: Amount,
-  ...allDesigned({
-    dq: z.optional(ContentHash),
-    serviceUrl: z.optional(z.string()),
-    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
-    additionalParams: z.optional(z.record(z.string(), z.unknown())),
-    destination: z.optional(z.string()),
-    approval_id: z.optional(z.TextId),
-    persona_delegate: z.secret(z.optional(z.string())),
-    public_secret: z.optional(z.string()),
-  }),
-})
+import { callPaywall, PaywallBody, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
 
 const asking = ['too_many_pending', 'too_many_mails'] as const
 const merchantRefusals = [
@@ -83,12 +69,7 @@ export const paywallRoutes = defineRoutes('paywall', {
       const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
       const sent = { sessionId: session?.id, delegate: body.persona_delegate, approvalId: body.approval_id }
       const outcome = await callPaywall(
-        {
-          ...paywallCaller(principal, sent),
-          request,
-          hops: hopsIn(headers),
-          whole: headers.has('idempotency-key'),
-        },
+        { ...paywallCaller(principal, sent), request, hops: hopsIn(headers), whole: headers.has('idempotency-key') },
         service,
         async (tx, outcome, options) => {
           await storeAnswer(tx, outcome instanceof Problem ? outcome : answerOf(outcome), options)

@@ -21,7 +21,6 @@ export const plans: Readonly<Record<PlanId, { id: PlanId; name: string; price: b
 }
 
 export const isUpgrade = (from: PlanId, to: PlanId): boolean => PLAN_IDS.indexOf(to) > PLAN_IDS.indexOf(from)
-
 export const toDollars = (cents: bigint | string): number => toAmount(cents, 2)
 
 export const listPlans = () => ({

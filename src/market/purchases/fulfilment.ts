@@ -28,10 +28,7 @@ import {
 import { receiptOf, type ShownReceipt, showReceipt, storeResponse } from './receipt.js'
 import type { Delivered } from './receipt-row.js'
 
-/**
- * Settles a purchase by its endpoint's answer: posts below status 500, or with `chargeOnUpstreamError`, else reverses.
- * The receipt has the whole answer. `readLater`: the buyer is not shown this receipt, so the answer is always stored.
- */
+/** Settles a purchase by its endpoint's answer. The receipt has all of it. `readLater`: it is not shown now, so it is stored. */
 export async function settlePurchase(
   tx: Writer,
   held: HeldPurchase,
@@ -62,10 +59,7 @@ export interface ServiceAnswer {
 export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
   run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
-export async function callEndpoint(
-  { request, hops }: Pick<HeldPurchase, 'request' | 'hops'>,
-  service: ServiceContext,
-): Promise<ServiceAnswer> {
+export async function callEndpoint({ request, hops }: Pick<HeldPurchase, 'request' | 'hops'>, service: ServiceContext) {
   try {
     const { url, shownUrl, method, headers, body } = request
     const to = checkUpstreamUrl(url, service)

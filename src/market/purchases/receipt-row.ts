@@ -21,10 +21,7 @@ export interface PurchaseRow {
 
 export const purchases = collection<PurchaseRow>()(
   'purchases',
-  {
-    byBuyer: { fields: ['buyer'] },
-    bySeller: { fields: ['seller_owner'] },
-  },
+  { byBuyer: { fields: ['buyer'] }, bySeller: { fields: ['seller_owner'] } },
   {
     refs: { catalog_item_id: 'catalog_items', commodity_hash: 'commodities', dq: 'digital_quantities' },
     growth: { by: 'whoever pays', bound: 'One for each payment of an item.' },

@@ -1,11 +1,11 @@
 import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { Limiting, ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
-import { getOrNotFound, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { getOrNotFound, inOrder, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Delivered, type PurchaseRow, purchaseResponses, purchases } from './receipt-row.js'
 
@@ -27,7 +27,7 @@ export async function storeResponse(
   tx: Writer,
   id: number,
   { delivered, isPaid, bearer, readLater }: ResponseToStore,
-  service: Encryption & Pick<ServiceContext, 'rules' | 'limits' | 'clock'>,
+  service: Encryption & Limiting & Pick<ServiceContext, 'rules'>,
 ): Promise<boolean> {
   const { status, content_type, body, body_encoding } = delivered
   // As JSON, so that a byte order mark at the beginning stays.
@@ -125,7 +125,5 @@ export async function listPurchases(tx: Reader, caller: Owner, page: PageBounds,
   const { rows, next } = await newestOfAll(tx, purchases, places, page)
   const ids = rows.map(({ id }) => id)
   const read = await readReceipts(tx, ids)
-  const shown = []
-  for (const id of ids) shown.push(await showReceipt(read, id, { keys, for: 'others' }))
-  return { purchases: shown, next }
+  return { purchases: await inOrder(ids, (id) => showReceipt(read, id, { keys, for: 'others' })), next }
 }

@@ -100,11 +100,7 @@ const MARGIN = 10_000 // How long recording the outcome of a charge may take bef
 const chargeClaimMs = ({ cardMs }: Pick<Limits, 'cardMs'>): number => cardMs + MARGIN
 
 /** Delivers the charge that a flow wrote, as its step. Returns its result, or undefined if that is not known yet. */
-export const chargeNow = (
-  message: CardRow,
-  run: FlowRun,
-  { background, limits, log }: Pick<ServiceContext, 'background' | 'limits' | 'log'>,
-): Promise<ChargeResult | undefined> =>
+export const chargeNow = (message: CardRow, run: FlowRun, { background, limits, log }: ServiceContext) =>
   run
     .effect('charge the card', chargeClaimMs(limits), () => background.charge(message))
     .catch((cause: unknown) => {

@@ -66,10 +66,7 @@ export async function amountText(tx: Reader, { dq, amount }: { dq: string; amoun
 }
 
 /** Reads the digital quantities of rows in one call. By their hashes. */
-export async function quantitiesOf(
-  tx: Reader,
-  rows: readonly { readonly dq: string }[],
-): Promise<ReadonlyMap<string, DigitalQuantityRow>> {
+export async function quantitiesOf(tx: Reader, rows: readonly { readonly dq: string }[]) {
   const hashes = [...new Set(rows.map(({ dq }) => dq))]
   const found = (await tx.getMany(digitalQuantities, hashes)).filter((row) => row !== undefined)
   return new Map(found.map((row) => [row.id, row]))

@@ -67,17 +67,14 @@ interface Waiting {
 }
 
 interface Slice {
-  /** The digital quantities of its rows. */
   readonly dqs: readonly string[]
 }
 
-/** What was added since the last slice. */
 interface Added extends Slice {
   readonly movements: readonly MovementRow[]
   readonly entries: readonly EntryRow[]
   /** Movements that were read before and have new entries. Undefined for an entry without a movement. */
   readonly earlier: ReadonlyMap<number, MovementRow | undefined>
-  /** Whether these are all there are. */
   readonly isWhole: boolean
 }
 
@@ -87,7 +84,6 @@ interface Judged {
   /** The movements that were held when they were read before, as they are now. */
   readonly holds: readonly (MovementRow | undefined)[]
   readonly reservations: readonly ReservationRow[]
-  /** Ids of balances that must exist and do not. */
   readonly missing: readonly string[]
   readonly isWhole: boolean
 }
@@ -114,7 +110,6 @@ class AuditRun {
   /** Entries of movements that were not read yet. */
   readonly #early = new Map<number, EntryRow[]>()
   readonly #judged = new Set<string>()
-  /** Balances that reservations need. */
   readonly #reserving = new Set<string>()
   #movements = 0
   #broken: BrokenRule | null = null
@@ -347,11 +342,7 @@ class AuditRun {
     return held
   }
 
-  #judgeBalance(
-    balance: BalanceRow,
-    holds: ReadonlyMap<string, bigint>,
-    reservedNow: ReadonlyMap<string, bigint>,
-  ): void {
+  #judgeBalance(balance: BalanceRow, holds: ReadonlyMap<string, bigint>, reservedNow: ReadonlyMap<string, bigint>) {
     const { id, dq, twin_id } = balance
     this.#judged.add(id)
     if (this.#lastBalance === undefined || id > this.#lastBalance) this.#lastBalance = id

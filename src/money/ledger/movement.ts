@@ -95,10 +95,7 @@ export const movements = collection<MovementRow>()(
 
 export const entries = collection<EntryRow>()(
   'entries',
-  {
-    byTwin: { fields: ['twin_id', 'at'] },
-    byMovement: { fields: ['movement_id'] },
-  },
+  { byTwin: { fields: ['twin_id', 'at'] }, byMovement: { fields: ['movement_id'] } },
   {
     refs: { counterpart_twin_id: 'twins', movement_id: 'movements', twin_id: 'twins', dq: 'digital_quantities' },
     growth: { by: 'whoever pays', bound: 'Two for each movement.' },
@@ -143,12 +140,7 @@ export async function fundsFor(tx: Reader, order: MovementOrder): Promise<Funds>
 export const movementIds = ['movements', 'entries', 'entries'] as const
 
 /** Moves value, with the funds that `fundsFor` read in this transaction and numbers of `movementIds`. */
-export function postWith(
-  tx: Writer,
-  order: MovementOrder,
-  funds: Funds,
-  [id, ...entryIds]: readonly number[],
-): MovementRow {
+export function postWith(tx: Writer, order: MovementOrder, funds: Funds, [id, ...entryIds]: readonly number[]) {
   const movement = newMovement(tx, id, order, 'posted')
   enter(tx, movement, funds, { ids: entryIds, at: order.at })
   return movement
@@ -169,12 +161,7 @@ export async function hold(tx: Writer, order: HoldOrder): Promise<MovementRow> {
 }
 
 /** Gives a held amount to its payee, or to the claimant. Throws `same_twin`, and an Error if it is not held: nothing posts twice. */
-export async function postHold(
-  tx: Writer,
-  movementId: number,
-  at: number,
-  claimantTwinId: number | null = null,
-): Promise<MovementRow> {
+export async function postHold(tx: Writer, movementId: number, at: number, claimantTwinId: number | null = null) {
   const movement = await openHold(tx, movementId)
   const payee_twin_id = movement.payee_twin_id ?? claimantTwinId
   if (payee_twin_id === null) throw new Error(`movement ${movementId} has no payee`)
@@ -257,7 +244,6 @@ function taken(id: number | undefined): number {
 }
 
 interface Side {
-  /** Of the entry. */
   readonly id: number
   readonly balance: BalanceRow
   readonly counterpart: number
@@ -284,7 +270,6 @@ async function openHold(tx: Writer, movementId: number): Promise<MovementRow> {
   return movement
 }
 
-/** The payer's balance without the movement's hold. */
 const released = (payer: BalanceRow, { amount }: MovementRow): BalanceRow => ({
   ...payer,
   held: String(BigInt(payer.held) - BigInt(amount)),
@@ -325,10 +310,7 @@ export const hasReserved = async (tx: Reader, maker: string, many: number): Prom
   (await tx.find(reservations, { index: 'byMaker', prefix: [maker], limit: many })).length >= many
 
 /** Reserves supply. Throws `amount_invalid` if that much cannot be issued in addition to what is reserved already. */
-export async function reserveSupply(
-  tx: Writer,
-  { paymentId, dq, issuerTwinId, amount, maker }: Reserving,
-): Promise<void> {
+export async function reserveSupply(tx: Writer, { paymentId, dq, issuerTwinId, amount, maker }: Reserving) {
   const issuer = await balanceOf(tx, issuerTwinId, dq)
   checkIssuable(issuer, amount)
   tx.put(balances, { ...issuer, reserved: String(reserved(issuer) + amount) })
@@ -358,6 +340,4 @@ export function checkIssuable(issuer: BalanceRow, amount: bigint): void {
   throw problem('amount_invalid', { detail: 'It is more than can be issued now. Use a smaller amount.' })
 }
 
-export const ledgerFeature = {
-  collections: [balances, movements, entries, reservations],
-}
+export const ledgerFeature = { collections: [balances, movements, entries, reservations] }

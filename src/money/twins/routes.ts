@@ -3,16 +3,16 @@ import { ContentHash, PageQuery, TwinPath, TwinShape, UnixSeconds, z } from '../
 import { defineRoutes, route } from '../../http/route.js'
 import { createOwnTwin, createTwinNonce, listTwins, readTwin, verifyTwinNonce } from './twin.js'
 
-const owned = { auth: ['account', 'user', 'session'] } as const
+const auth = ['account', 'user', 'session'] as const
+const documented = { evidence: 'documented', versions: ['v4', 'v2'], auth } as const
+const ofNonce = { evidence: 'named', path: '/twin/nonce', versions: ['v2'], auth } as const
 
 export const twinRoutes = defineRoutes('twins', {
   createTwin: route({
     summary: 'Create a twin that transacts in a digital quantity.',
-    evidence: 'documented',
+    ...documented,
     method: 'POST',
     path: '/twin',
-    versions: ['v4', 'v2'],
-    ...owned,
     body: z.object({ dq: ContentHash }),
     status: 201,
     result: TwinShape,
@@ -24,11 +24,8 @@ export const twinRoutes = defineRoutes('twins', {
   }),
   createTwinNonce: route({
     summary: 'Create a nonce that proves control of a twin. It is valid for five minutes.',
-    evidence: 'named',
+    ...ofNonce,
     method: 'POST',
-    path: '/twin/nonce',
-    versions: ['v2'],
-    ...owned,
     body: TwinPath,
     status: 201,
     result: z.object({ nonce: z.secret(z.string()), hostname: z.Hostname, expires_at: UnixSeconds }),
@@ -40,11 +37,8 @@ export const twinRoutes = defineRoutes('twins', {
   }),
   verifyTwinNonce: route({
     summary: "Verify and spend another party's twin nonce.",
-    evidence: 'named',
+    ...ofNonce,
     method: 'PUT',
-    path: '/twin/nonce',
-    versions: ['v2'],
-    ...owned,
     body: z.object({ hostname: z.Hostname, nonce: z.secret(z.string()) }),
     result: z.object({ valid: z.literal(true), hostname: z.Hostname }),
     errors: ['twin_nonce_refused'],
@@ -53,11 +47,9 @@ export const twinRoutes = defineRoutes('twins', {
   }),
   listTwins: route({
     summary: "List the caller's twins with keys and balances, newest first.",
-    evidence: 'documented',
+    ...documented,
     method: 'GET',
     path: '/twins',
-    versions: ['v4', 'v2'],
-    ...owned,
     query: PageQuery,
     result: z.object({ twins: z.array(TwinShape), next: designed(z.nullable(z.int())) }),
     errors: ['cursor_invalid'],
@@ -67,10 +59,9 @@ export const twinRoutes = defineRoutes('twins', {
   readTwin: route({
     summary:
       'Read a twin by hostname or id. Only the owner sees its key. A page with the public_secret sees its balances.',
-    evidence: 'documented',
+    ...documented,
     method: 'GET',
     path: '/twin/:hostname',
-    versions: ['v4', 'v2'],
     auth: ['account', 'user', 'session', 'embed'],
     params: TwinPath,
     query: z.object({ public_secret: z.optional(z.string()) }),

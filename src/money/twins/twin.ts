@@ -73,11 +73,7 @@ export async function createTwin(
 }
 
 /** Creates a twin for its owner, who sees its key. Throws `dq_unknown`. */
-export async function createOwnTwin(
-  tx: Writer,
-  order: { owner: Owner; dq: string; at: number },
-  context: TwinContext,
-): Promise<ShownTwin> {
+export async function createOwnTwin(tx: Writer, order: { owner: Owner; dq: string; at: number }, context: TwinContext) {
   await quantityOf(tx, order.dq)
   const twin = await createTwin(tx, order, context)
   return showTwin(tx, twin, { key: twinKey(twin, context), unit: context.options.balances })
@@ -190,7 +186,6 @@ export async function createQuantity(
 
 /** A host with or without scheme, port and path. A pattern, because runtimes parse URLs differently. */
 const HOST = /^(?:https?:\/\/)?([a-z0-9._-]+)(?::\d+)?(?:[/?#].*)?$/i
-
 const ADDRESS = /^41[0-9a-f]{64}$/
 
 /** The hostname or address in the text by which someone names a twin, in lower case. Undefined if the text has another form. */
@@ -207,7 +202,6 @@ export async function twinNamed(tx: Reader, text: string): Promise<TwinRow | und
 
 /** The owner's name for a twin, apart because existing clients expect exactly four fields of a twin. */
 interface TwinNameRow {
-  /** The twin's id. */
   readonly id: number
   readonly name: string
 }

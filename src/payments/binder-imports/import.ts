@@ -131,7 +131,6 @@ interface Checking {
   readonly onProgress: (progress: ImportProgress) => void
 }
 
-/** Checks the rows of a file one after the other, and stores them in pieces. */
 async function checkRows({ twin, run, tally, csv, onProgress }: Checking, service: ServiceContext) {
   const done = { rows: 0, delegates: 0, pieces: 0 }
   const known = new Map<string, number>()

@@ -8,7 +8,5 @@ export const paymentFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [payments, paybacks, heldCalls],
-  timers: {
-    [heldPayments.timer]: async () => takeOverLate(heldPayments),
-  },
+  timers: { [heldPayments.timer]: async () => takeOverLate(heldPayments) },
 }

@@ -103,7 +103,6 @@ async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' 
   })
 }
 
-/** Records an event of each type for both sides of a payment. */
 async function recordEvents(
   tx: Writer,
   types: readonly EventType[],
@@ -117,7 +116,6 @@ async function recordEvents(
   return shown
 }
 
-/** The events of a settled payment. A purchase has two. */
 function endEventTypes({ kind, status }: PaymentRow): EventType[] {
   const isPosted = status === 'posted'
   const ending = isPosted ? 'payment.created' : 'payment.reversed'

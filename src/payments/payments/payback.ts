@@ -39,10 +39,7 @@ export interface PaybackOrder {
   readonly at: number
 }
 
-/**
- * Pays a commodity's price from its seller's twin to the reader's primary twin, in return for their consent.
- * Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `price_changed`, `insufficient_funds`.
- */
+/** Pays the reader of a commodity. Throws `not_found`, `payback_refused`, `email_unproven`, `payback_taken`, `price_changed`. */
 export async function createPayback(
   tx: Writer,
   { hash, reader, consent, origin, seen = {}, at }: PaybackOrder,

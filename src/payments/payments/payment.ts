@@ -18,7 +18,7 @@ import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
-import { getOrNotFound, newestFirst, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { getOrNotFound, inOrder, newestFirst, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
@@ -120,11 +120,7 @@ export async function createPayment(
 }
 
 /** Checks the quote that the payer saw. Returns the digital quantity of the price. Throws `price_changed`. */
-export async function checkSeenCost(
-  tx: Reader,
-  { dq, cost }: CommodityRow,
-  seen: PriceQuote,
-): Promise<DigitalQuantityRow> {
+export async function checkSeenCost(tx: Reader, { dq, cost }: CommodityRow, seen: PriceQuote) {
   const quantity = await quantityOf(tx, dq)
   if (seen.price !== undefined || seen.dq !== undefined) checkQuote(seen, { quantity, amount: BigInt(cost) })
   return quantity
@@ -200,7 +196,6 @@ interface PaymentEvent {
   readonly eventId?: number | undefined
 }
 
-/** Posts a price, and takes all ids for it at once. */
 async function postPrice(tx: Writer, { kind, commodity, from, to, at }: PricePayment) {
   const amount = BigInt(commodity.cost)
   const order = { kind, dq: commodity.dq, amount, payerTwinId: from.id, payeeTwinId: to.id, at }
@@ -250,11 +245,7 @@ export async function readPaymentNonce(tx: Reader, proof: PaymentProof) {
 }
 
 /** The nonce of a payback proves no payment, so it counts only while the commodity pays its users. */
-async function findPayment(
-  tx: Reader,
-  { id: hash, payback }: CommodityRow,
-  { nonce, timestamp }: PaymentProof,
-): Promise<ProvablePayment | undefined> {
+async function findPayment(tx: Reader, { id: hash, payback }: CommodityRow, { nonce, timestamp }: PaymentProof) {
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
   if (payment?.kind === 'payback' && !payback) return undefined
   return payment?.hash === hash && isTimeOf(payment, timestamp) && isProvable(payment) ? payment : undefined
@@ -324,9 +315,7 @@ async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> 
     rows.flatMap(({ payer_twin_id, payee_twin_id }) => [payer_twin_id, payee_twin_id]),
   )
   await readQuantities(page, rows)
-  const shown = []
-  for (const row of rows) shown.push(await showPayment(page, row))
-  return shown
+  return inOrder(rows, (row) => showPayment(page, row))
 }
 
 export type ShownPayment = ReturnType<typeof shownPaymentOf>

@@ -13,7 +13,7 @@ import {
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
-import { defineRoutes, route } from '../../http/route.js'
+import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createPayback } from './payback.js'
 import {
   createPayment,
@@ -32,21 +32,19 @@ const ProvablePayment = component('ProvablePayment', {
 
 /** Like `quoteFields`, but a commodity calls its price `cost`. */
 const seenCost = allDesigned({ cost: z.optional(QuotedAmount), dq: quoteFields.dq })
-
 const proofShape = { nonce: z.secret(z.string()), timestamp: z.optional(z.union([z.number(), z.string()])) }
-
-/** An origin in the form of browsers: scheme, host and port. */
 const Origin = z.string().check(z.maxLength(255), z.regex(/^https?:\/\/[^\s/?#@]+$/, 'the origin of a page'))
+const observed = { evidence: 'observed', versions: ['v4', 'v2'], params: HashPath } as const
+const proof = { ...observed, path: '/payment/:hash/validate', auth: ['account'] } as const
+const owned = { evidence: 'designed', method: 'GET', versions: ['v4'], auth: ['account', 'user', 'session'] } as const
 
 export const paymentRoutes = defineRoutes('payments', {
   createPayment: route({
     summary: 'Pay for a commodity. The answer contains the nonce that the seller validates.',
-    evidence: 'observed',
+    ...observed,
     method: 'POST',
     path: '/payment/:hash',
-    versions: ['v4', 'v2'],
     auth: ['user', 'session', 'account', 'agent', 'embed'],
-    params: HashPath,
     body: z.object({
       hostname: designed(z.optional(z.Hostname)),
       ...seenCost,
@@ -57,14 +55,8 @@ export const paymentRoutes = defineRoutes('payments', {
     status: 202,
     result: ProvablePayment,
     errors: [
-      'not_found',
-      'not_owner',
-      'payback_only',
-      'item_inactive',
-      'price_changed',
-      'delegate_required',
-      'delegate_refused',
-      'insufficient_funds',
+      ...(['not_found', 'not_owner', 'payback_only', 'item_inactive', 'price_changed'] as const),
+      ...[...ERRORS.delegate, 'insufficient_funds' as const],
     ],
     idempotent: true,
     write(tx, { params: { hash }, body, principal: party }, service) {
@@ -99,12 +91,8 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
   validatePayment: route({
     summary: "Spend the nonce of a payment for one of the caller's commodities.",
-    evidence: 'observed',
+    ...proof,
     method: 'POST',
-    path: '/payment/:hash/validate',
-    versions: ['v4', 'v2'],
-    auth: ['account'],
-    params: HashPath,
     body: z.object(proofShape),
     result: z.object({ valid: designed(z.literal(true)), payment: designed(PaymentShape) }),
     errors: ['not_found', 'not_owner', 'nonce_unknown', 'nonce_used', 'nonce_expired'],
@@ -114,12 +102,8 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
   readPaymentNonce: route({
     summary: 'Read the nonce of a payment without spending it.',
-    evidence: 'observed',
+    ...proof,
     method: 'GET',
-    path: '/payment/:hash/validate',
-    versions: ['v4', 'v2'],
-    auth: ['account'],
-    params: HashPath,
     query: z.object(proofShape),
     result: z.object(
       allDesigned({
@@ -136,11 +120,8 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
   listPayments: route({
     summary: 'List the payments that the caller made or received, newest first.',
-    evidence: 'designed',
-    method: 'GET',
+    ...owned,
     path: '/payments',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     query: PageQuery,
     result: pageOf('payments', PaymentShape),
     errors: ['cursor_invalid'],
@@ -148,11 +129,8 @@ export const paymentRoutes = defineRoutes('payments', {
   }),
   readPayment: route({
     summary: 'Read a payment that the caller made or received.',
-    evidence: 'designed',
-    method: 'GET',
+    ...owned,
     path: '/payments/:id',
-    versions: ['v4'],
-    auth: ['account', 'user', 'session'],
     params: IdPath,
     result: PaymentShape,
     errors: ['not_found'],

@@ -4,8 +4,9 @@ import { required } from '../../base/required.js'
 import { contentHash } from '../../base/secrets.js'
 import { type DelegateRow, delegates, hasValidHash } from '../../consent/personas/delegate.js'
 import { delegatesHeld } from '../../consent/personas/held-delegates.js'
-import { type PersonaRow, personaOf } from '../../consent/personas/persona.js'
+import { personaOf } from '../../consent/personas/persona.js'
 import type { ServiceContext } from '../../http/context.js'
+import { Amount, component, z } from '../../http/fields/schema.js'
 import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import {
@@ -19,7 +20,7 @@ import {
 } from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { keyIn } from '../../storage/key.js'
-import { allRows } from '../../storage/page.js'
+import { allRows, inOrder } from '../../storage/page.js'
 import type { Key, Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
 
@@ -42,13 +43,8 @@ interface BinderRecord {
 export type BinderColumn = keyof BinderRecord
 
 export const binderColumns = [
-  'timestamp',
-  'fileAction',
-  'fileIdentity',
-  'fileType',
-  'amount',
-  'fromAddress',
-  'destinationAddress',
+  ...(['timestamp', 'fileAction', 'fileIdentity', 'fileType', 'amount'] as const),
+  ...(['fromAddress', 'destinationAddress'] as const),
 ] as const satisfies readonly BinderColumn[]
 
 export interface BinderEntry {
@@ -146,8 +142,7 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
   const movementRows = await tx.getMany(movements, ids)
   const decimals = new Map<string, number>()
   for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
-  const givers: PersonaRow[] = []
-  for (const persona of new Set(received.map(({ persona }) => persona))) givers.push(await personaOf(tx, persona))
+  const givers = await inOrder(new Set(received.map(({ persona }) => persona)), (persona) => personaOf(tx, persona))
   const named = [
     ...moved.map(({ counterpart_twin_id }) => counterpart_twin_id),
     ...givers.map(({ twin_id }) => twin_id),
@@ -234,60 +229,35 @@ export const binderJson = ({ record, twistId, author, type }: BinderEntry) => ({
 })
 
 /** The caller's own twin, for a statement. Throws like `ownTwin`. */
-export const statedTwin = (
-  { storage }: Pick<ServiceContext, 'storage'>,
-  owner: Owner,
-  hostname: string,
-): Promise<TwinRow> => storage.read((tx) => ownTwin(tx, owner, hostname))
+export const statedTwin = ({ storage }: Pick<ServiceContext, 'storage'>, owner: Owner, hostname: string) =>
+  storage.read((tx) => ownTwin(tx, owner, hostname))
 
-/** One thing that a twin holds now. */
-export interface InventoryRecord {
-  readonly fileIdentity: string
-  /** Hostname of the digital quantity's issuer, or of the persona that gave the delegate. */
-  readonly issuer: string
-  /** The digital quantity. Empty for a delegate. */
-  readonly fileType: string
-  /** Null for a delegate. */
-  readonly amount: number | null
-  /** `valid` if the entries add up to the balance, or the delegate matches its hash. */
-  readonly integrity: 'valid' | 'broken'
-  /** Time of the last entry or the delegate. Without entries, when the twin was created. */
-  readonly timestamp: string
-}
+/** `issuer`: a hostname, of a persona too. `integrity`: whether entries add up to a balance, or a delegate matches its hash. */
+export const InventoryRecord = component('InventoryRecord', {
+  fileIdentity: z.string(),
+  issuer: z.string(),
+  fileType: z.string(),
+  amount: z.nullable(Amount),
+  integrity: z.enum(['valid', 'broken']),
+  timestamp: z.IsoTime,
+})
 
-export const inventoryColumns = [
-  'fileIdentity',
-  'issuer',
-  'fileType',
-  'amount',
-  'integrity',
-  'timestamp',
-] as const satisfies readonly (keyof InventoryRecord)[]
+type Held = z.output<typeof InventoryRecord>
 
 /** What a twin holds now: its balances, then its delegates. The balances are read first, because a stream has no errors. */
-export async function inventoryOf(
-  service: Pick<ServiceContext, 'storage'>,
-  twin: TwinRow,
-): Promise<AsyncGenerator<InventoryRecord[]>> {
+export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   const held = await balanceRecords(service, twin)
   return withDelegates(held, service, twin)
 }
 
-async function* withDelegates(first: InventoryRecord[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
+async function* withDelegates(first: Held[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   yield first
   for await (const held of delegatesHeld(service, twin.id))
-    yield await service.storage.read(async (tx) => {
-      const records = []
-      for (const delegate of held) records.push(await delegateRecord(tx, twin, delegate))
-      return records
-    })
+    yield await service.storage.read((tx) => inOrder(held, (delegate) => delegateRecord(tx, twin, delegate)))
 }
 
-/**
- * What a twin holds of each digital quantity. The entries are summed in slices. The last slice also reads the balances. If
- * both don't agree, the clock may have been moved back meanwhile, and one transaction sums again.
- */
-async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<InventoryRecord[]> {
+/** The entries are summed in slices. If they differ from the balances, the clock was moved, and one transaction sums again. */
+async function balanceRecords({ storage }: Pick<ServiceContext, 'storage'>, twin: TwinRow): Promise<Held[]> {
   const sums = new Map<string, Sum>()
   let after: readonly Key[] | undefined
   for (;;) {
@@ -311,11 +281,9 @@ const SLICE = 500
 const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undefined): Promise<EntryRow[]> =>
   tx.find(entries, { index: 'byTwin', prefix: [id], limit: SLICE, ...(after && { after }) })
 
-async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<InventoryRecord[]> {
+async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<Held[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  const records: InventoryRecord[] = []
-  for (const balance of held) records.push(await balanceRecord(tx, twin, balance, sums.get(balance.dq)))
-  return records
+  return inOrder(held, (balance) => balanceRecord(tx, twin, balance, sums.get(balance.dq)))
 }
 
 interface Sum {
@@ -331,7 +299,7 @@ function addEntries(sums: Map<string, Sum>, rows: readonly EntryRow[]): Map<stri
   return sums
 }
 
-const delegateRecord = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<InventoryRecord> => ({
+const delegateRecord = async (tx: Reader, twin: TwinRow, delegate: DelegateRow): Promise<Held> => ({
   fileIdentity: delegate.id,
   issuer: (await personaOf(tx, delegate.persona)).hostname,
   fileType: '',
@@ -346,7 +314,7 @@ async function sumAtOnce(tx: Reader, twin: TwinRow): Promise<Map<string, Sum>> {
   return sums
 }
 
-async function balanceRecord(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<InventoryRecord> {
+async function balanceRecord(tx: Reader, twin: TwinRow, balance: BalanceRow, sum?: Sum): Promise<Held> {
   const quantity: DigitalQuantityRow = await quantityOf(tx, balance.dq)
   const issuer = await tx.get(twins, quantity.issuer_twin_id)
   return {

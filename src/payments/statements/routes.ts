@@ -4,7 +4,7 @@ import { csvReply, jsonReply, prefersJson } from '../../http/csv/csv.js'
 import { allDesigned, designed } from '../../http/fields/graded.js'
 import { Amount, component, Time, TwinPath, timeOf, z } from '../../http/fields/schema.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
-import { binderColumns, binderEntries, binderJson, inventoryColumns, inventoryOf, statedTwin } from './binder.js'
+import { binderColumns, binderEntries, binderJson, InventoryRecord, inventoryOf, statedTwin } from './binder.js'
 
 const BinderEntry = component('BinderEntry', {
   twistId: z.TextId,
@@ -18,15 +18,6 @@ const BinderEntry = component('BinderEntry', {
       entryType: z.string(),
     }),
   ),
-})
-
-const InventoryRecord = component('InventoryRecord', {
-  fileIdentity: z.string(),
-  issuer: z.string(),
-  fileType: z.string(),
-  amount: z.nullable(Amount),
-  integrity: z.enum(['valid', 'broken']),
-  timestamp: z.IsoTime,
 })
 
 const tableMedia = ['text/csv', 'application/json'] as const
@@ -72,7 +63,7 @@ export const statementRoutes = defineRoutes('twins', {
     async handle(call, service) {
       const twin = await ownTwinOf(call, service)
       const pieces = await inventoryOf(service, twin)
-      return prefersJson(call.headers) ? jsonReply(pieces) : csvReply(inventoryColumns, pieces)
+      return prefersJson(call.headers) ? jsonReply(pieces) : csvReply(Object.keys(InventoryRecord.shape), pieces)
     },
   }),
 })

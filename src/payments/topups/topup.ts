@@ -86,10 +86,7 @@ export interface ChargeOrder {
   readonly at: number
 }
 
-/**
- * Stores a pending payment and the charge that settles it, which the caller must make. Reserves supply of the issuer, so
- * that the charged amount can always be issued. Throws `amount_invalid`, `too_many_declines`, `too_many_charges`.
- */
+/** Stores a pending payment, its charge, and the supply for it. Throws `amount_invalid`, `too_many_declines`, `too_many_charges`. */
 export async function createPendingPayment(
   tx: Writer,
   { twin, quantity, units, paymentMethodId, description, to, purpose, subjects, maker, claim, at }: ChargeOrder,

@@ -35,11 +35,7 @@ import {
 export type TransferRight = (ApprovedSecondFactor & { readonly by: 'session' }) | AgentRight
 
 /** Waits until the user approves the order. Throws `insufficient_funds` before it asks. */
-export async function awaitTransferApproval(
-  service: ServiceContext,
-  order: TransferOrder,
-  session: UserSession,
-): Promise<ApprovedSecondFactor> {
+export async function awaitTransferApproval(service: ServiceContext, order: TransferOrder, session: UserSession) {
   const plan = await service.storage.read(async (tx) => {
     const planned = await planTransfer(tx, order)
     const balance = await balanceOf(tx, planned.sender.id, planned.quantity.id)

@@ -5,7 +5,5 @@ export const transferFeature = {
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),
   collections: [transfers],
-  timers: {
-    [TRANSFER_EXPIRES]: async () => expireTransfer,
-  },
+  timers: { [TRANSFER_EXPIRES]: async () => expireTransfer },
 }

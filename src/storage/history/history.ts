@@ -116,7 +116,6 @@ export class CommitHistory implements History {
     putBack(before, tx)
   }
 
-  /** The state after a commit, over a reader of the current state. */
   #at(commit: number, tx: Reader): Reader {
     const { former, before } = this.#since(commit)
     if (before.length === 0) return former ?? tx
@@ -208,7 +207,6 @@ const readOnly = (tx: Reader) => ({
 /** About how much memory a row of a whole state takes, in bytes. */
 const ROW_BYTES = 400
 
-/** About how much memory replaced rows take, in bytes. */
 function sizeOf(rows: readonly ReplacedRow[]): number {
   let bytes = 64
   for (const { row } of rows) {

@@ -34,7 +34,6 @@ export class Rows<R extends Row> {
   #chunks: Chunk<R>[] = []
   /** Which chunks belong to other rows too. Undefined: none. */
   #isShared: boolean[] | undefined
-  /** How many places the chunks have. */
   #length = 0
   /** The id of the first place. */
   #first = 0

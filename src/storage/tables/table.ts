@@ -6,7 +6,6 @@ import { LayeredMap, Rows } from './rows.js'
 
 // Some loaders return this CommonJS module's default export, others an object that holds it.
 const BTree = 'default' in sortedBtree ? sortedBtree.default : sortedBtree
-
 const NODE_SIZE = 32
 
 /** The rows of one collection. Its trees are built when their index is first read, and unique keys at the first check. */

@@ -143,7 +143,6 @@ export class Typeface {
     return widthOf(codes, weight)
   }
 
-  /** Returns the printed form of a character: itself, or a replacement. */
   #writtenOf(character: string): string {
     const known = this.#written.get(character)
     if (known) return known
