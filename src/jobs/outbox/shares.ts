@@ -23,24 +23,20 @@ export const nameOf = ({ owner, host }: Sharer): string => `${owner} ${host}`
  * quarter for others.
  */
 export class Shares {
-  readonly #most: number
-  readonly #isSlow: (sharer: Sharer) => boolean
   readonly #taken = new Map<string, number>()
   #all = 0
 
   constructor(
-    most: number,
-    { running, isSlow }: { readonly running: Iterable<Sharer>; readonly isSlow: (sharer: Sharer) => boolean },
+    readonly most: number,
+    readonly sharers: { readonly running: Iterable<Sharer>; readonly isSlow: (sharer: Sharer) => boolean },
   ) {
-    this.#most = most
-    this.#isSlow = isSlow
-    for (const sharer of running) this.take(sharer)
+    for (const sharer of sharers.running) this.take(sharer)
   }
 
   mayTake(sharer: Sharer): boolean {
     const own = this.of(sharer)
-    const counted = (own === 0 ? 1 : 1 / 2) - (this.#isSlow(sharer) ? (own === 0 ? 1 / 2 : 1 / 4) : 0)
-    const free = Math.floor(this.#most * counted) - this.#all
+    const counted = (own === 0 ? 1 : 1 / 2) - (this.sharers.isSlow(sharer) ? (own === 0 ? 1 / 2 : 1 / 4) : 0)
+    const free = Math.floor(this.most * counted) - this.#all
     if (own === 0) return free >= 1
     return own < free && this.#at(`there ${nameOf(sharer)}`) < free - own && this.#at(`host ${sharer.host}`) < free
   }
