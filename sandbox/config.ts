@@ -200,10 +200,7 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
   throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
-function readSource(
-  source: Readonly<Record<string, unknown>>,
-  keyOf: (name: SettingName) => string,
-): Record<string, unknown> {
+function readSource(source: Readonly<Record<string, unknown>>, keyOf: (name: SettingName) => string) {
   const given: Record<string, unknown> = {}
   for (const name of names) {
     const value = source[keyOf(name)]

@@ -30,7 +30,6 @@ const BASE_URL = 'http://127.0.0.1:4242'
 
 /** How many streams of events and MCP subscriptions a process keeps open. */
 const STREAMS = { most: 5000, mostOfOwner: 50 }
-
 const table = new RouteTable(features)
 
 /**
@@ -200,5 +199,4 @@ function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
-
 const pathOf = (url: string): string => withoutSlash(new URL(url).pathname)

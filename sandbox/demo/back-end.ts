@@ -52,10 +52,8 @@ const Payment = z.object({
 })
 
 type Payment = z.output<typeof Payment>
-
 const Payments = z.object({ payments: z.array(Payment) })
 const Quantities = z.object({ metadata: z.record(z.string(), z.object({ shortcode: z.string() })) })
-
 type Owner = ClientCredentials & { readonly hostname: string }
 
 async function answerWallet(shop: Shop, kind: 'account' | 'user', owner: Owner): Promise<Response> {

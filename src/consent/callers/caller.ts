@@ -88,7 +88,6 @@ function describeCredentials(auth: readonly Auth[]): string {
 }
 
 const AGENT_TOKEN = 'the Bearer access token of an app that a user connected'
-
 const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
 /**

@@ -106,7 +106,6 @@ export const eventTypes = {
 
 /** The type of an event that the service writes. Clients may write events of their own, whose types begin with `client.`. */
 export type EventType = keyof typeof eventTypes
-
 const types: readonly string[] = Object.keys(eventTypes)
 const groups: readonly string[] = [
   ...new Set([...types.flatMap((type) => (type.includes('.') ? [`${type.split('.')[0]}.*`] : [])), 'client.*']),

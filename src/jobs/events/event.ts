@@ -75,12 +75,7 @@ export async function putEvent(
 }
 
 export const showEvent = ({ id, type, actor, subject, data, created_at }: EventRow) => ({
-  id,
-  type,
-  actor,
-  subject,
-  data,
-  created_at: seconds(created_at),
+  ...{ id, type, actor, subject, data, created_at: seconds(created_at) },
 })
 
 export interface EventQuery {
@@ -125,18 +120,13 @@ export interface EventSearch {
 }
 
 /** Events that concern an owner, on either side, in the order of their ids. */
-export async function findEvents(
-  tx: Reader,
-  { owner, type, past, limit, reverse = false }: EventSearch,
-): Promise<EventRow[]> {
+export async function findEvents(tx: Reader, { owner, type, past, limit, reverse = false }: EventSearch) {
   const prefix = type === undefined ? [owner] : [owner, type]
   const query = { prefix, limit, reverse, ...(past !== undefined && { after: [...prefix, past] }) }
   const [own, others] =
     type === undefined ? (['byOwner', 'byOther'] as const) : (['byOwnerType', 'byOtherType'] as const)
-  const rows = [
-    ...(await tx.find(events, { index: own, ...query })),
-    ...(await tx.find(events, { index: others, ...query })),
-  ]
+  const rows = await tx.find(events, { index: own, ...query })
+  rows.push(...(await tx.find(events, { index: others, ...query })))
   return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
 }
 

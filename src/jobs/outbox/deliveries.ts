@@ -201,10 +201,7 @@ export class Deliveries {
   }
 
   /** One transaction. Returns the claimed messages. `dueBy`: the latest due time, by default now. */
-  async #recordAndClaim(
-    roomAfter: (finished: ReadonlySet<string>) => readonly Room[],
-    dueBy?: number,
-  ): Promise<readonly OutboxRow[]> {
+  async #recordAndClaim(roomAfter: (finished: ReadonlySet<string>) => readonly Room[], dueBy?: number) {
     const { log } = this.service
     const outcomes = this.#finished.toSorted((a, b) => a.message.id - b.message.id)
     const storage = this.#storageOf(outcomes)
@@ -307,9 +304,7 @@ const isLate = ({ message, answered }: Outcome): boolean =>
   message.kind === 'webhook' && isObject(answered?.result) && answered.result.error === 'timeout'
 
 const claimIn = ({ id, claim }: OutboxRow): string => required(claim, `the claim of message ${id}`)
-
 const NONE: ReadonlySet<string> = new Set()
-
 type Failure = { readonly message: OutboxRow; readonly cause: unknown }
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */

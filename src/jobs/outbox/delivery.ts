@@ -50,7 +50,6 @@ const HOUR = 60 * MINUTE
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
 /** Longer than any port should take. */
 const DEADLINE = MINUTE
-
 const NOT_SENT = 'It was not accepted. The log has the reason.'
 
 /** How long one try may take, in milliseconds. */

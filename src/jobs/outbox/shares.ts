@@ -127,7 +127,6 @@ async function callNext(tx: Writer, queue: string, at: number): Promise<void> {
 
 /** How many owners and hosts one transaction looks at that wait for a place. */
 const MOST_LOOKED_AT = 16
-
 const ALL = 'turn:'
 const prefixOf = (lane: string): string => `${ALL}${lane} `
 

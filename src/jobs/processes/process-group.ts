@@ -32,7 +32,6 @@ const FOLLOW_CHECK_MS = 250
 const PATIENCE_MS = 20_000
 /** Before the fence of any control. */
 const NOTHING = -1
-
 const NOT_IN_STEP = 'others took this process for dead during a control, and it has not followed them yet'
 const TAKEN_FOR_DEAD =
   'Other processes took this one for dead during the control, and ended it. They see what it had stored by then, and ' +
@@ -364,7 +363,5 @@ export class ProcessGroup {
 
 /** The fence of a control that has ended itself. */
 const endOf = (fence: number): number => fence + 1
-
 const instanceOf = ({ holder }: ProcessRow): string => instanceIn(holder)
-
 const readSeen = async (tx: Reader): Promise<Seen> => ({ rows: await processRows(tx), control: await readControl(tx) })

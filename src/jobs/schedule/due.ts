@@ -45,11 +45,8 @@ export async function redate<R extends DueRow, I extends string>(
 }
 
 /** Whether `redate` would find any. */
-export const isAnyAhead = async <R extends DueRow, I extends string>(
-  tx: Reader,
-  work: Waiting<R, I>,
-  at: number,
-): Promise<boolean> => (await rowsAhead(tx, work, { at, limit: 1 })).length > 0
+export const isAnyAhead = async <R extends DueRow, I extends string>(tx: Reader, work: Waiting<R, I>, at: number) =>
+  (await rowsAhead(tx, work, { at, limit: 1 })).length > 0
 
 async function rowsAhead<R extends DueRow, I extends string>(
   tx: Reader,
@@ -91,7 +88,6 @@ export async function runInParts<W>(
 
 /** How much longer than its wait a retry may be, so that work that failed together is not all tried again together. */
 export const MOST_JITTER = 0.25
-
 type Drawing = Pick<ServiceContext, 'random' | 'sandbox'>
 
 /**

@@ -12,7 +12,6 @@ const SEED_BYTES = 32
 
 /** A private key in PKCS #8 without its seed (RFC 8410 section 7). */
 const PKCS8 = hexToBytes('302e020100300506032b657004220420')
-
 const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 /** A new key pair for signatures of deliveries. Throws `field_invalid` where the runtime has no Ed25519. */

@@ -191,7 +191,6 @@ const PAST_PARTS = '03'
 /** Ends a string. The code unit 0 is `ESCAPED`, so a string comes before its extensions. */
 const END = '00'
 const ESCAPED = '00ff'
-
 export const encodeKey = (parts: readonly Key[]): EncodedKey => parts.map(encodePart).join('')
 /** The first place past all keys that begin with these parts. */
 export const pastKeys = (parts: readonly Key[]): EncodedKey => encodeKey(parts) + PAST_PARTS

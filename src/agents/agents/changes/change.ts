@@ -154,7 +154,6 @@ const renameWalletSchema = z.strictObject({
 })
 
 type RenameWallet = z.output<typeof renameWalletSchema>
-
 const ownerOf = (accountId: number) => `account:${accountId}` as const
 
 const renameWalletKind: ChangeKind<RenameWallet> = {
@@ -201,7 +200,6 @@ const updateItemSchema = z.strictObject({
 })
 
 type UpdateItem = z.output<typeof updateItemSchema>
-
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
 const setArchive =
