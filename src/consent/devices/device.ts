@@ -278,3 +278,5 @@ function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string;
       }
   }
 }
+
+export const deviceFeature = { collections: [devices] }
