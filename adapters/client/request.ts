@@ -148,7 +148,10 @@ function parsedUrl(url: string | URL, page: string | undefined): URL | undefined
 }
 
 /** Throws a TypeError if an answer redirects, with the address: only the service itself may get the credentials of a call. */
-export function refuseRedirect(url: string, { type, status, headers }: Pick<Response, 'type' | 'status' | 'headers'>) {
+export function refuseRedirect(
+  url: string,
+  { type, status, headers }: Pick<Response, 'type' | 'status' | 'headers'>,
+): void {
   const leads = type === 'opaqueredirect' || (status >= 300 && status < 400 && headers.has('location'))
   if (!leads) return
   // Browsers do not show where it leads.
