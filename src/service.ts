@@ -180,7 +180,7 @@ const rules: LaterRules = {
 }
 
 const fixedOptions = (options: AssemblyOptions): FixedOptions => ({
-  basePath: pathOf(options.baseUrl ?? BASE_URL),
+  basePath: withoutSlash(new URL(options.baseUrl ?? BASE_URL).pathname),
   twinDomain: options.twinDomain ?? 'twin.localhost',
   balances: options.balances ?? 'quantity',
   evidence: options.evidence ?? 'designed',
@@ -199,4 +199,3 @@ function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
-const pathOf = (url: string): string => withoutSlash(new URL(url).pathname)

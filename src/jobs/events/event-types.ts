@@ -1,10 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 
-/**
- * What each type of event reports, in one sentence. Only the documentation reads the sentences: everything else imports
- * the type.
- */
+/** What each type of event reports, in one sentence. Only the documentation reads the sentences: everything else imports the type. */
 export const eventTypes = {
   // Signing in, and credentials
   sign_in: 'The user signed in. `by` says how, and `origin` names the page of an embed.',

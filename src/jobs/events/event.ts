@@ -85,10 +85,7 @@ export interface EventQuery {
   readonly after?: number | undefined
 }
 
-/**
- * A page of an owner's events, newest first. After an event that the sweep removed there are none. Throws
- * `cursor_invalid`.
- */
+/** A page of an owner's events, newest first. After an event that the sweep removed there are none. Throws `cursor_invalid`. */
 export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, after }: EventQuery) {
   if (after !== undefined && !(await ownEvent(tx, owner, after))) {
     if (after > 0 && after <= (await sweptUntil(tx))) return { events: [], next: null }
@@ -101,10 +98,7 @@ export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, a
   return { events: shown.map(showEvent), next: next ?? null }
 }
 
-/**
- * The highest id up to which the sweep has removed events. It removes the events of all owners in the order of their
- * ids.
- */
+/** The highest id up to which the sweep has removed events. It removes the events of all owners in the order of their ids. */
 export async function sweptUntil(tx: Reader): Promise<number> {
   const [oldest] = await tx.find(events, { index: 'id', prefix: [], limit: 1 })
   return oldest ? oldest.id - 1 : 0

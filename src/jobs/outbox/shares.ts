@@ -177,10 +177,7 @@ async function firstAfter(tx: Reader, prefix: string, turn: string): Promise<Out
 /** How many messages one transaction makes due again. */
 const CALLED_AT_ONCE = 200
 
-/**
- * Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be
- * more.
- */
+/** Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be more. */
 export async function endTurns(tx: Writer, at: number): Promise<boolean> {
   const query = { index: 'byWaiting', prefix: [], after: [ALL, Number.MAX_VALUE, 0], limit: CALLED_AT_ONCE } as const
   const waiting = (await tx.find(outbox, query)).filter(({ queued_in }) => queued_in?.startsWith(ALL))

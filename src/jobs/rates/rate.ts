@@ -139,10 +139,7 @@ export interface DailyLimit {
   readonly at: number
 }
 
-/**
- * Adds to what a subject has caused today. False, and adds nothing, if that is `most` already. The last addition may
- * exceed it.
- */
+/** Adds to what a subject has caused today. False, and adds nothing, if that is `most` already. The last addition may exceed it. */
 export async function addDaily(tx: Writer, limit: DailyLimit, amount: number): Promise<boolean> {
   const today = await todayOf(tx, limit)
   if (today.count >= limit.most) return false

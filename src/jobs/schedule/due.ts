@@ -25,9 +25,7 @@ export const waitAfter = (waits: readonly number[], failures: number): number =>
 /** How many rows one transaction dates anew. */
 const REDATED_AT_ONCE = 200
 
-/**
- * Dates work anew that was set before the clock was moved back: it waits as long from now as it was to wait then.
- */
+/** Dates work anew that was set before the clock was moved back: it waits as long from now as it was to wait then. */
 export async function redate<R extends DueRow, I extends string>(
   work: Waiting<R, I>,
   { storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>,

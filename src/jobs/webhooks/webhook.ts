@@ -124,10 +124,7 @@ export async function listWebhooks(
   return { webhooks: rows.map((row) => showWebhook(row, at)), next }
 }
 
-/**
- * Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`,
- * `field_invalid`.
- */
+/** Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`, `field_invalid`. */
 export async function updateWebhook(
   tx: Writer,
   id: number,
