@@ -17,12 +17,6 @@ interface Setting {
   readonly isSecret?: boolean
 }
 
-const setting = <const O extends Pick<Setting, 'schema' | 'expects' | 'isSecret'>>(
-  option: O,
-  flags: string,
-  help: string,
-) => ({ ...option, flags, help })
-
 const text = z.string().check(z.minLength(1))
 const aFile = { schema: text, expects: 'the name of a file' }
 const aSwitch = { schema: z.boolean(), expects: 'true or false' }
@@ -38,111 +32,65 @@ const someLimits = {
   expects: `a name and a whole number, such as codes=20. The names are ${Object.keys(options.limits.schema.shape).join(', ')}`,
 }
 
+/** What the options of JavaScript lack, or take in another form. */
+const own = {
+  ...{ data: aFile, memory: aSwitch, database: aDatabase, seed: aSeed, clock: aClock, encryptionKey: aKey },
+  ...{ limits: someLimits, import: aFile, exportOnExit: aFile },
+  ...{ json: aSwitch, open: aSwitch, fresh: aSwitch, quiet: aSwitch },
+}
+const takers = { ...options, ...own }
+
 /**
  * The settings of `farthing.config.json`. Each is also a flag and an environment variable. Those that JavaScript has too are
- * the same options.
+ * the same options. Each text is what the flag takes, and its help. A flag without a name has that of the setting.
  */
-const declared = {
-  port: setting(options.port, '-p, --port <number>', 'port to listen on; 0 picks a free one (default: 4242)'),
-  host: setting(options.host, '<address>', 'address to listen on (default: 127.0.0.1)'),
-  data: setting(aFile, '<file>', 'file to store the state in (default: .farthing/data.json)'),
-  memory: setting(aSwitch, '', 'store the state in memory only'),
-  database: setting(
-    aDatabase,
-    '<url>',
-    'PostgreSQL database to store the state in, such as postgres://user:password@host/name',
-  ),
-  seed: setting(
-    aSeed,
-    '<file>',
-    'what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)',
-  ),
-  baseUrl: setting(options.baseUrl, '<url>', 'URL at which clients reach the service (default: where it listens)'),
-  clock: setting(aClock, '<mode>', 'real or manual; manual time moves only when you advance it (default: as stored)'),
-  evidence: setting(
-    options.evidence,
-    '<grade>',
-    'refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)',
-  ),
-  balances: setting(
-    options.balances,
-    '<unit>',
-    'unit of every `balances`: quantity, with decimals, or smallest, in integers (default: quantity)',
-  ),
-  twinDomain: setting(options.twinDomain, '<domain>', 'domain of the hostnames of new twins (default: twin.localhost)'),
-  accountCreation: setting(
-    options.accountCreation,
-    '<answer>',
-    'whether anybody may create accounts: yes or no (default: yes)',
-  ),
-  chargeOnUpstreamError: setting(
-    options.chargeOnUpstreamError,
-    '',
-    'keep the payment for a call that the endpoint of a seller answers with 500 or more',
-  ),
-  encryptionKey: setting(
-    aKey,
-    '<hex>',
-    'key of the state, in place of its key file; a variable keeps it out of the list of processes',
-  ),
-  limits: setting(
-    someLimits,
-    '--limit <name=number>',
-    'limit of the service, such as codes=20 or newPerDay=1000; may be repeated',
-  ),
-  import: setting(aFile, '<file>', 'replace the stored state with the state in this file'),
-  exportOnExit: setting(aFile, '<file>', 'write the state to this file on exit'),
-  controlToken: setting(
-    options.controlToken,
-    '<token>',
-    'token that lets other machines call the controls under /_sandbox (default: random, printed at start)',
-  ),
-  allowOrigins: setting(
-    options.allowOrigins,
-    '--allow-origin <origin>',
-    'also let pages of this origin call; may be repeated',
-  ),
-  allowHosts: setting(
-    options.allowHosts,
-    '--allow-host <host>',
-    "also answer requests for this host, beside localhost and the base URL's; may be repeated",
-  ),
-  allowUpstream: setting(
-    options.allowUpstream,
-    '<host or CIDR>',
-    'also let purchases call this private host or address range; may be repeated',
-  ),
-  trustProxy: setting(
-    options.trustProxy,
-    '',
-    'take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces',
-  ),
-  journalEntries: setting(
-    options.journalEntries,
-    '<number>',
-    'how many requests the journal keeps; 0 keeps none (default: 10000)',
-  ),
-  journalBytes: setting(
-    options.journalBytes,
-    '<number>',
-    'how many bytes of requests the journal keeps (default: 64000000)',
-  ),
-  json: setting(aSwitch, '', 'print the address and credentials as one line of JSON'),
-  open: setting(aSwitch, '', 'open the workbench in a browser'),
-  fresh: setting(aSwitch, '', 'forget what is stored, and begin with the seed'),
-  quiet: setting(aSwitch, '', 'print no line for each request'),
-} satisfies Readonly<Record<string, Setting>>
+const texts = {
+  port: `-p, --port <number> port to listen on; 0 picks a free one (default: 4242)`,
+  host: `<address> address to listen on (default: 127.0.0.1)`,
+  data: `<file> file to store the state in (default: .farthing/data.json)`,
+  memory: `store the state in memory only`,
+  database: `<url> PostgreSQL database to store the state in, such as postgres://user:password@host/name`,
+  seed: `<file> what an empty sandbox starts with: a JSON or YAML file, demo or none (default: demo)`,
+  baseUrl: `<url> URL at which clients reach the service (default: where it listens)`,
+  clock: `<mode> real or manual; manual time moves only when you advance it (default: as stored)`,
+  evidence: `<grade> refuse operations and fields with weaker evidence: documented, observed, named or designed (default: designed)`,
+  balances: `<unit> unit of every \`balances\`: quantity, with decimals, or smallest, in integers (default: quantity)`,
+  twinDomain: `<domain> domain of the hostnames of new twins (default: twin.localhost)`,
+  accountCreation: `<answer> whether anybody may create accounts: yes or no (default: yes)`,
+  chargeOnUpstreamError: `keep the payment for a call that the endpoint of a seller answers with 500 or more`,
+  encryptionKey: `<hex> key of the state, in place of its key file; a variable keeps it out of the list of processes`,
+  limits: `--limit <name=number> limit of the service, such as codes=20 or newPerDay=1000; may be repeated`,
+  import: `<file> replace the stored state with the state in this file`,
+  exportOnExit: `<file> write the state to this file on exit`,
+  controlToken: `<token> token that lets other machines call the controls under /_sandbox (default: random, printed at start)`,
+  allowOrigins: `--allow-origin <origin> also let pages of this origin call; may be repeated`,
+  allowHosts: `--allow-host <host> also answer requests for this host, beside localhost and the base URL's; may be repeated`,
+  allowUpstream: `<host or CIDR> also let purchases call this private host or address range; may be repeated`,
+  trustProxy: `take the address of callers from the proxy in front (X-Forwarded-For) for the journal and traces`,
+  journalEntries: `<number> how many requests the journal keeps; 0 keeps none (default: 10000)`,
+  journalBytes: `<number> how many bytes of requests the journal keeps (default: 64000000)`,
+  json: `print the address and credentials as one line of JSON`,
+  open: `open the workbench in a browser`,
+  fresh: `forget what is stored, and begin with the seed`,
+  quiet: `print no line for each request`,
+} satisfies Partial<Record<keyof typeof takers, string>>
 
 const wholeFlag = (name: string, flags: string): string =>
   flags.startsWith('-')
     ? flags
     : `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${flags}`.trimEnd()
 
-export const settings = Object.fromEntries(
-  Object.entries(declared).map(([name, each]) => [name, { ...each, flags: wholeFlag(name, each.flags) }]),
-) as typeof declared // Object.fromEntries loses the types of the keys.
+export type SettingName = keyof typeof texts
 
-export type SettingName = keyof typeof settings
+function settingFrom(name: SettingName, text: string): Setting {
+  const [, flags = '', help = ''] = /^((?:-\S+ )*<[^>]+>)? ?(.*)$/.exec(text) ?? []
+  return { ...takers[name], flags: wholeFlag(name, flags), help }
+}
+
+export const settings = Object.fromEntries(
+  Object.entries(texts).map(([name, text]) => [name, settingFrom(name as SettingName, text)]),
+) as { readonly [N in SettingName]: Setting & (typeof takers)[N] } // Object.fromEntries loses the types of the keys.
+
 export type PartialSettings = { readonly [N in SettingName]?: z.output<(typeof settings)[N]['schema']> | undefined }
 export const settingOf = (name: SettingName): Setting => settings[name]
 /** The flag may be repeated. A variable separates the values by commas. */
@@ -254,10 +202,7 @@ function check(document: unknown, named: (name: SettingName) => string, place = 
   throw new Refusal(`${named(name)} must be ${rule}${shown}`)
 }
 
-function readSource(
-  source: Readonly<Record<string, unknown>>,
-  keyOf: (name: SettingName) => string,
-): Record<string, unknown> {
+function readSource(source: Readonly<Record<string, unknown>>, keyOf: (name: SettingName) => string) {
   const given: Record<string, unknown> = {}
   for (const name of names) {
     const value = source[keyOf(name)]

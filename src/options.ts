@@ -107,7 +107,6 @@ export const options = {
 
 const { port: portOption, host, closeMs, requestMs, standsFor, precache, ...others } = options
 const { journalEntries, journalBytes, ...ofService } = others
-
 export type OptionTaker = 'createService' | 'serve' | 'handlers' | 'handle' | 'fire'
 
 export const optionsOf = {

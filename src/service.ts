@@ -27,7 +27,6 @@ const BASE_URL = 'http://127.0.0.1:4242'
 
 /** How many streams of events and MCP subscriptions a process keeps open. */
 const STREAMS = { most: 5000, mostOfOwner: 50 }
-
 const table = new RouteTable(features)
 
 /**
@@ -178,7 +177,7 @@ const rules: LaterRules = {
 }
 
 const fixedOptions = (options: AssemblyOptions): FixedOptions => ({
-  basePath: pathOf(options.baseUrl ?? BASE_URL),
+  basePath: withoutSlash(new URL(options.baseUrl ?? BASE_URL).pathname),
   twinDomain: options.twinDomain ?? 'twin.localhost',
   balances: options.balances ?? 'quantity',
   evidence: options.evidence ?? 'designed',
@@ -197,5 +196,3 @@ function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
-
-const pathOf = (url: string): string => withoutSlash(new URL(url).pathname)

@@ -33,7 +33,6 @@ export interface Signer {
 
 /** Gets a pair for an `Authorization` header. Rejects with a `Refusal`. */
 export type Exchange = (authorization: string) => Promise<TokenCredentials>
-
 export const anonymous: Signer = { sign: async () => ({ headers: {} }) }
 
 /** Throws a TypeError if these are no credentials. */

@@ -99,7 +99,6 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const argumentText = (value: unknown): string => (typeof value === 'string' ? `"${value}"` : typeof value)
-
 type Fields = Readonly<Record<string, unknown>>
 type Page = Readonly<Record<string, unknown>>
 

@@ -93,7 +93,6 @@ type OperationWith<Id extends OperationId> =
     : Operation<ArgumentsOf<Id>, AnswerOf<Id>, RefusalOf<CodeOf<Id>>>
 
 type IsList<Id extends OperationId> = Includes<NamesIn<OperationQuery<Id>>, 'after' | 'offset'>
-
 type Follows<Endpoint extends string> = Following<'listEvents' & Endpoint> & Following<'listRequests' & Endpoint>
 
 type Following<Id extends OperationId> = [Id] extends [never]

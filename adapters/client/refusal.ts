@@ -24,7 +24,6 @@ export class Refusal extends Error {
 
 /** A refusal with one of these codes, each with its status and its fields. `unknown` is for answers without a code. */
 export type RefusalOf<Codes extends Code> = Codes extends Code ? Coded<Codes> : never
-
 type Coded<C extends Code> = Refusal & { readonly code: C; readonly status: StatusOf<C> } & Readonly<FieldsOf<C>>
 
 /**

@@ -35,16 +35,13 @@ const URGENT = /^[^?#]*\/(_sandbox\/|(healthz|readyz|metrics)([?#]|$))/
  * request at once wait as long as everybody else, and leave time for answers.
  */
 export class Arrivals<A extends Arrival> {
-  readonly #begin: (arrival: A) => unknown
   readonly #urgent: A[] = []
   readonly #line: A[] = []
   readonly #shed = new LoadShedding<A>()
   #isTurnSet = false
   #isReleaseSet = false
 
-  constructor(begin: (arrival: A) => unknown) {
-    this.#begin = begin
-  }
+  constructor(readonly begin: (arrival: A) => unknown) {}
 
   add(arrival: A): void {
     if (URGENT.test(arrival.req.url ?? '') && this.#urgent.length < LINE) this.#urgent.push(arrival)
@@ -77,10 +74,10 @@ export class Arrivals<A extends Arrival> {
     this.#isTurnSet = false
     // By now, those that began in the last turn have their places in the service.
     this.#fillLine()
-    for (const arrival of this.#urgent.splice(0, TURN)) this.#begin(arrival)
+    for (const arrival of this.#urgent.splice(0, TURN)) this.begin(arrival)
     for (const arrival of this.#line.splice(0, TURN)) {
       arrival.handler.waiting?.leave()
-      this.#begin(arrival)
+      this.begin(arrival)
     }
     this.#goOn()
   }
@@ -96,7 +93,7 @@ export class Arrivals<A extends Arrival> {
     this.#fillLine()
     for (let n = 0; n < RELEASED; n++) {
       const { first } = this.#shed
-      if (first) this.#begin(this.#shed.take(first))
+      if (first) this.begin(this.#shed.take(first))
     }
     this.#goOn()
   }

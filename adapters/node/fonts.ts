@@ -34,7 +34,6 @@ export function nodeFonts({ packages = NOTO }: NodeFontsOptions = {}): Fonts {
 
 /** A font file and the characters that it contains. */
 type FontPart = { readonly file: string; readonly ranges: readonly (readonly [first: number, last: number])[] }
-
 const require = createRequire(import.meta.url)
 
 async function readFontParts(name: string): Promise<FontPart[]> {

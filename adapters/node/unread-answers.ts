@@ -3,7 +3,6 @@ import type { Socket } from 'node:net'
 
 /** In bytes. */
 const MOST = 128 << 20
-
 type Held = { readonly network: string; bytes: number }
 
 /**

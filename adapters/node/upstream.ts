@@ -39,10 +39,7 @@ export function nodeUpstream({
 }
 
 /** The addresses to connect to, in turn. An IP address needs no lookup. */
-async function addressesOf(
-  { hostname }: URL,
-  lookup: NonNullable<NodeUpstreamOptions['lookup']>,
-): Promise<readonly ResolvedAddress[]> {
+async function addressesOf({ hostname }: URL, lookup: NonNullable<NodeUpstreamOptions['lookup']>) {
   const host = hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
   return family ? [{ address: host, family }] : [...(await lookup(host))]

@@ -54,7 +54,6 @@ const Payment = z.object({
 })
 
 type Payment = z.output<typeof Payment>
-
 const Payments = z.object({ payments: z.array(Payment) })
 const Quantities = z.object({
   metadata: z.record(z.string(), z.object({ shortcode: z.string(), decimals: z.number() })),

@@ -7,7 +7,6 @@ import { type ChannelMessage, channelName, sendRequest, urlOf } from './requests
 
 const { reader } = demo
 const tabs = ['Mail', 'Wallet'] as const
-
 type Tab = (typeof tabs)[number]
 
 export function Phone({ mails, version }: { mails: readonly Mail[]; version: string }) {

@@ -167,7 +167,9 @@ export class SharedProcesses implements Presence {
 const sharedWork = ({ service, deliveries, loops, wake }: OwnWork): SharedWork => ({
   async pause() {
     await Promise.all(loops.map((loop) => loop.pause()))
-    await Promise.all([deliveries.finish(PATIENCE_MS), ongoingEnded(service)])
+    // A clock that jumps could end the claims of flows that run here.
+    const ended = waitAtMost(PATIENCE_MS, Promise.allSettled(service.ongoing.values()), service)
+    await Promise.all([deliveries.finish(PATIENCE_MS), ended])
   },
   resume() {
     for (const loop of loops) loop.resume()
@@ -187,7 +189,3 @@ const sharedWork = ({ service, deliveries, loops, wake }: OwnWork): SharedWork =
     await endUnfinished(service, false)
   },
 })
-
-/** Resolves when the flows that run here have ended, or take long. A clock that jumps could end their claims. */
-const ongoingEnded = (service: ServiceContext): Promise<void> =>
-  waitAtMost(PATIENCE_MS, Promise.allSettled(service.ongoing.values()), service)

@@ -19,7 +19,6 @@ import { TRANSFER_EXPIRES, transfers } from '../payments/transfers/transfer.js'
 import type { Reader, Writer } from '../storage/storage.js'
 
 type Concern = { readonly owners: readonly [Owner, Owner?]; readonly type: EventType; readonly subject: string }
-
 type Concerning = (tx: Reader, subject: string) => Promise<Concern | undefined>
 
 const ofPayment: Concerning = async (tx, id) => {

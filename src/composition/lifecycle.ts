@@ -16,14 +16,11 @@ interface Started {
 }
 
 export class Lifecycle {
-  readonly #started: Started
   #starting: Promise<void> | undefined
   #closing: Promise<void> | undefined
   hasStarted = false
 
-  constructor(started: Started) {
-    this.#started = started
-  }
+  constructor(readonly started: Started) {}
 
   readonly ready = (): Promise<void> => {
     // After a failed start, the next caller tries again.
@@ -35,7 +32,7 @@ export class Lifecycle {
   }
 
   async #start(): Promise<void> {
-    const { context, layers, isFork, tracer } = this.#started
+    const { context, layers, isFork, tracer } = this.started
     if (tracer) await trace(tracer, context)
     await context.storage.presence?.enter(context.instance)
     const arm = await layers?.prepare()
@@ -52,7 +49,7 @@ export class Lifecycle {
   }
 
   async #close(withinMs: number): Promise<void> {
-    const { context, layers } = this.#started
+    const { context, layers } = this.started
     context.ending.close(withinMs)
     await this.#starting?.catch(() => {})
     await layers?.close()

@@ -24,9 +24,7 @@ export async function readContent(tx: IDBPTransaction<unknown, string[], 'readon
   return state
 }
 
-export async function readCounters(
-  tx: IDBPTransaction<unknown, string[], 'readonly' | 'readwrite'>,
-): Promise<Record<string, number>> {
+export async function readCounters(tx: IDBPTransaction<unknown, string[], 'readonly' | 'readwrite'>) {
   const counters = tx.objectStore(COUNTERS)
   const [names, last] = await Promise.all([counters.getAllKeys(), counters.getAll()])
   return Object.fromEntries(names.map((name, i) => [String(name), Number(last[i])]))

@@ -116,7 +116,6 @@ function rangeOf({ prefix, after, reverse = false }: Query, isIndexed: boolean):
 }
 
 const isBefore = (a: readonly Key[], b: readonly IDBValidKey[]): boolean => indexedDB.cmp(a, b) < 0
-
 type Source = ReturnType<IDBPTransaction<unknown, string[]>['objectStore']>
 
 async function lastFirst(source: Pick<Source, 'openCursor'>, range: IDBKeyRange, limit: number): Promise<unknown[]> {
@@ -129,10 +128,7 @@ async function lastFirst(source: Pick<Source, 'openCursor'>, range: IDBKeyRange,
 }
 
 /** Throws `UniqueViolation` if two rows would share a unique key. A row that is removed or rewritten here frees its old key. */
-async function checkUnique(
-  tx: IDBPTransaction<unknown, string[], 'readwrite'>,
-  { collection, rows }: Changes,
-): Promise<void> {
+async function checkUnique(tx: IDBPTransaction<unknown, string[], 'readwrite'>, { collection, rows }: Changes) {
   const store = tx.objectStore(storeOf(collection.name))
   const put = [...rows.values()].filter((row) => row !== null)
   await Promise.all(

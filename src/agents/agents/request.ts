@@ -33,7 +33,6 @@ import { accountChangeTerms } from './changes/change.js'
 
 /** An agent that sends a request. The principal of a route is one. */
 export type CallingAgent = Agent & { readonly kind: 'agent'; readonly owner: Owner; readonly family_id: string }
-
 const parameters = z.optional(z.record(z.string(), z.unknown()))
 const optionalText = z.optional(z.string())
 

@@ -108,7 +108,6 @@ const MOST_WAITS = 6
 
 /** Identifies a call by its tool and arguments, in any order of fields. */
 const callOf = (name: string, args: object): string => digest(canonicalJson([name, args]))
-
 const sealedFor = ({ agent }: McpVisit): string => `mcp request state:${agent.user_id}:${agent.client_id}`
 
 export async function openState(visit: McpVisit, state: string): Promise<AskState> {
@@ -207,7 +206,6 @@ export async function isDecided({ agent, service, isAuthenticated }: McpVisit, i
 
 /** For clients that open URLs for their user. Others need no session. */
 const OPENS_URLS = 'opens urls'
-
 const sealedIn = ({ agent }: Pick<McpVisit, 'agent'>): string => `mcp session:${agent.user_id}:${agent.client_id}`
 
 /** Whether declared capabilities say that the client opens URLs for its user. */

@@ -14,7 +14,6 @@ import type { McpVisit } from './tools/visit.js'
 const PAUSE_MS = 2000
 /** The same, where no other process writes. */
 const LONG_PAUSE_MS = 15_000
-
 type OwnLists = { readonly tools: string; readonly resources: string }
 
 async function lookAtOwn(tx: Reader, { agent, ...rest }: McpVisit): Promise<OwnLists | undefined> {

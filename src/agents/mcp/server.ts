@@ -31,7 +31,8 @@ export function offerTo(visit: McpVisit): (sdk: Sdk) => McpOffer {
     handlers: {
       'tools/list': ({ cursor }) => storage.read(async (tx) => toolPage(sdk, await offeredTools(tx, visit), cursor)),
       'tools/call': (params, context) => callTool(sdk, visit, params, context),
-      'resources/list': ({ cursor }) => storage.read((tx) => listResources(tx, visit, optionalText(cursor))),
+      'resources/list': ({ cursor }) =>
+        storage.read((tx) => listResources(tx, visit, cursor === undefined ? undefined : String(cursor))),
       'resources/templates/list': async () => ({ resourceTemplates }),
       'resources/read': async ({ uri }) => readText(sdk, visit, String(uri)),
       // The server sends no log messages, so the level does not matter.
@@ -44,8 +45,6 @@ export function offerTo(visit: McpVisit): (sdk: Sdk) => McpOffer {
     watch: () => watchChanges(visit),
   })
 }
-
-const optionalText = (value: unknown): string | undefined => (value === undefined ? undefined : String(value))
 
 function toolPage(sdk: Sdk, tools: Awaited<ReturnType<typeof offeredTools>>, cursor: unknown) {
   const start = cursor === undefined ? 0 : Number(cursor)

@@ -15,14 +15,12 @@ const PENDING_FOR = 15 * 60_000
 const SPENDABLE_FOR = 60 * 60_000
 /** How many approvals a connection may have pending. More would wear the user down. */
 const MAX_PENDING = 20
-
 export const APPROVAL_STORED_FOR = 30 * 24 * 60 * 60_000
 /** Limit on the JSON of a detail, because people read it. A full cart of fifty lines fits. */
 const MAX_CHARACTERS = 32 * 1024
 
 /** Kind of the timer that expires an approval. Its subject is the approval's id. */
 export const APPROVAL_EXPIRES = 'approval_expires'
-
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired', 'spent'] as const
 export type ApprovalStatus = (typeof approvalStatuses)[number]
 

@@ -19,7 +19,7 @@ import { findAgentToken } from '../oidc/token.js'
 type Context = Pick<ServiceContext, 'clock' | 'random' | 'keys' | 'baseUrl'>
 
 /** A call whose caller is to be found. `authorization`: of the header or the form. */
-interface Asked extends Context {
+interface Presented extends Context {
   readonly tx: Reader
   readonly auth: readonly Auth[]
   readonly sent: SentCredentials
@@ -33,13 +33,13 @@ interface Asked extends Context {
 export function authenticate(tx: Reader, auth: readonly Auth[], sent: SentCredentials, context: Context) {
   const authorization = authorizationOf(sent)
   const { clock, random, keys, baseUrl } = context
-  const asked: Asked = { tx, auth, sent, authorization, clock, random, keys, baseUrl }
+  const asked: Presented = { tx, auth, sent, authorization, clock, random, keys, baseUrl }
   const isDecided = !auth.includes('none') && !auth.includes('client') && !auth.includes('guest')
   // Most calls come with a token.
   return authorization !== null && isDecided ? authenticateToken(asked, authorization) : authenticateAny(asked)
 }
 
-async function authenticateAny(asked: Asked): Promise<Caller> {
+async function authenticateAny(asked: Presented): Promise<Caller> {
   const { tx, auth, sent, authorization } = asked
   // A page that names its account wants to know whether there is one.
   if (auth.includes('none') && auth.includes('embed') && sent.publicSecret !== undefined)
@@ -62,7 +62,7 @@ const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 const TOKENS: readonly Auth[] = ['account', 'user', 'agent']
 
 /** Authenticates a caller of a public route. A valid token of a kind that the route does not list counts as no caller. */
-async function authenticateOptional(asked: Asked, authorization: string): Promise<Caller> {
+async function authenticateOptional(asked: Presented, authorization: string): Promise<Caller> {
   const caller = await authenticateToken({ ...asked, auth: TOKENS }, authorization)
   if (!asked.auth.includes(caller.principal.kind)) return NO_CALLER
   requireScope(caller.principal, asked)
@@ -70,7 +70,7 @@ async function authenticateOptional(asked: Asked, authorization: string): Promis
 }
 
 /** Throws `insufficient_scope` for an agent whose token lacks the scope. */
-function requireScope(principal: Principal, asked: Asked): void {
+function requireScope(principal: Principal, asked: Presented): void {
   const { agentScope } = asked.sent
   if (principal.kind !== 'agent' || principal.scopes.includes(agentScope)) return
   const detail = `The token needs the scope \`${agentScope}\`. Request it with \`scope\` at /v4/oidc/auth.`
@@ -87,14 +87,16 @@ function describeCredentials(auth: readonly Auth[]): string {
 }
 
 const AGENT_TOKEN = 'the Bearer access token of an app that a user connected'
-
 const usesToken = (kind: Auth): boolean => kind === 'account' || kind === 'user' || kind === 'agent'
 
 /**
  * The `WWW-Authenticate` header (RFC 6750 section 3), with the address of a resource's metadata (RFC 9728 section 5.1).
  * It names no scope without a token: many clients would request only that one, and get no refresh token.
  */
-function challenge({ sent: { resource, agentScope }, baseUrl }: Asked, error?: 'invalid_token' | 'insufficient_scope') {
+function challenge(
+  { sent: { resource, agentScope }, baseUrl }: Presented,
+  error?: 'invalid_token' | 'insufficient_scope',
+) {
   const parts = ['realm="farthing"']
   if (error !== undefined) parts.push(`error="${error}"`)
   if (error === 'insufficient_scope') parts.push(`scope="${agentScope}"`)
@@ -139,7 +141,7 @@ function decodeBase64(text: string): string {
   }
 }
 
-async function authenticateToken(asked: Asked, authorization: string): Promise<Caller> {
+async function authenticateToken(asked: Presented, authorization: string): Promise<Caller> {
   const { tx, auth, sent, clock } = asked
   const { scheme, credentials: accessToken } = schemeAndCredentials(authorization)
   if (scheme !== 'bearer' || accessToken === '' || /\s/.test(accessToken))
@@ -181,7 +183,7 @@ function tokenSource(auth: readonly Auth[]): string {
   return kinds.map((kind) => TOKEN_SOURCES[kind]).join(' ') || `Send ${describeCredentials(auth)}.`
 }
 
-async function authenticateAgent(asked: Asked, accessToken: string): Promise<Caller> {
+async function authenticateAgent(asked: Presented, accessToken: string): Promise<Caller> {
   const { tx, auth, sent, clock, baseUrl } = asked
   const { resource } = sent
   const found = await findAgentToken(tx, accessToken, { at: clock.now(), baseUrl, resource })
@@ -207,7 +209,7 @@ async function authenticateAgent(asked: Asked, accessToken: string): Promise<Cal
   return { principal, session: undefined }
 }
 
-async function authenticateSession({ tx, auth, sent: { headers }, clock }: Asked, id: string): Promise<Caller> {
+async function authenticateSession({ tx, auth, sent: { headers }, clock }: Presented, id: string): Promise<Caller> {
   const session = { id, issued: false }
   const userSession = await findSession(tx, id, clock.now())
   if (userSession)
@@ -240,7 +242,7 @@ function pagePrincipal(
  * with a key that is hard to guess: an answer that got lost named it, and it owns what the first request bought and its
  * Idempotency-Key.
  */
-async function authenticateGuest(asked: Asked): Promise<Caller> {
+async function authenticateGuest(asked: Presented): Promise<Caller> {
   const { tx, auth, sent, clock } = asked
   const presented = presentedSession(sent, asked.baseUrl)
   const known = presented !== undefined && isSessionId(presented)

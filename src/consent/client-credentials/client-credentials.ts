@@ -9,7 +9,6 @@ import { actApproved, type UserSession } from '../second-factor/await-second-fac
 
 /** The newest existing credentials keep working, so that a user who loses the answer is not locked out. */
 const MAX_OLDER = 1
-
 const SUPERSEDED = 'Newer client credentials exist, so these create no others. Use the newest ones, or a session.'
 
 interface Caller {

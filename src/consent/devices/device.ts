@@ -11,7 +11,6 @@ import { collection, type Reader, type Writer } from '../../storage/storage.js'
 /** `mobile`: a phone whose app names no system, as existing clients register. */
 export const platforms = ['ios', 'android', 'web', 'mobile'] as const
 type Platform = (typeof platforms)[number]
-
 const MAX_DEVICES = 20
 /** Limit on unconfirmed devices, counted separately. A new one removes the oldest. */
 const MAX_UNCONFIRMED = 5
@@ -239,7 +238,6 @@ export const showDevice = ({ id, platform, name, created_at }: DeviceRow) => ({
 })
 
 type NamedDevice = Pick<DeviceRow, 'platform' | 'name'>
-
 const platformNames = { ios: 'iOS', android: 'Android', web: 'a browser', mobile: 'a phone' } as const
 
 /** A device in text for people. Its name is quoted, because anybody who registers a device chooses it. */
@@ -279,3 +277,5 @@ function deviceMail(device: NamedDevice, letter: DeviceMail): { subject: string;
       }
   }
 }
+
+export const deviceFeature = { collections: [devices] }

@@ -19,7 +19,6 @@ const Platform = z.enum(platforms)
 
 /** Every token fits in a header, because answers send it as `X-Device-Token`. */
 const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 printable ASCII characters without spaces'))
-
 const Name = lineOf(255, 0)
 
 const Registration = component('Device', {

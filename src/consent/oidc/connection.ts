@@ -193,10 +193,8 @@ export async function findAgentTwin(tx: Reader, userId: number): Promise<TwinRow
 export async function listConnections(tx: Reader, userId: number, page: PageBounds) {
   const prefix = [userId, await generationOf(tx, `user:${userId}`)]
   const { rows, next } = await newestFirst(tx, oidcConnections, { index: 'byUser', prefix, ...page })
-  const apps = await tx.getMany(
-    oidcClients,
-    rows.map(({ client_id }) => client_id),
-  )
+  const ids = rows.map(({ client_id }) => client_id)
+  const apps = await tx.getMany(oidcClients, ids)
   return {
     connections: rows
       .map((row, i) => ({ row, app: required(apps[i], `the app of connection ${row.id}`) }))
@@ -273,23 +271,18 @@ export async function endConnection(
   if (!other) await setUnusedSince(tx, client_id, { unusedSince: at })
 }
 
+type OwnConnection = { readonly id: number; readonly userId: number; readonly at: number }
+
 /** Ends one of the user's own connections. Throws `not_found`. */
-export async function deleteConnection(
-  tx: Writer,
-  { id, userId, at }: { id: number; userId: number; at: number },
-  context: Disconnecting,
-): Promise<void> {
+export async function deleteConnection(tx: Writer, { id, userId, at }: OwnConnection, context: Disconnecting) {
   const row = await getOrNotFound(tx, oidcConnections, id, { user_id: userId })
   if (!(await isConnectionValid(tx, row))) throw problem('not_found')
   await endConnection(tx, row, { actor: `user:${userId}`, at }, context)
 }
 
 /** Ends connections of a user's former generations. Returns how many. */
-export async function endConnectionsOf(
-  tx: Writer,
-  { userId, generation, most, at }: ProvenUser,
-  context: Disconnecting,
-) {
+export async function endConnectionsOf(tx: Writer, proven: ProvenUser, context: Disconnecting): Promise<number> {
+  const { userId, generation, most, at } = proven
   const oldest = await tx.find(oidcConnections, { index: 'byUser', prefix: [userId], limit: most })
   const ended = oldest.filter(({ user_generation }) => user_generation < generation)
   for (const connection of ended) await endConnection(tx, connection, { actor: 'service', at }, context)

@@ -4,10 +4,8 @@ type Address = Pick<ServiceContext, 'baseUrl'>
 
 /** The issuer of tokens. It follows from the service's base URL, not from a request's `Host`. */
 export const issuerOf = ({ baseUrl }: Address): string => `${baseUrl}/v4/oidc`
-
 export const scopesSupported = ['openid', 'profile', 'email', 'twin', 'offline_access'] as const
 export type Scope = (typeof scopesSupported)[number]
-
 export const isScope = (text: string): text is Scope => scopesSupported.some((scope) => scope === text)
 
 /** The values of a space-separated list, without duplicates. */

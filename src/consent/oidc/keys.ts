@@ -16,9 +16,7 @@ import { type OidcKeyRow, oidcKeys, PUBLISHED_FOR, type PublicJwk } from './key-
 
 /** More keys than a service has at once: each is removed a day after its rotation. */
 const MAX_KEYS = 1000
-
 type KeyContext = Pick<ServiceContext, 'keys'>
-
 const allKeys = (tx: Reader) => tx.find(oidcKeys, { index: 'byAge', prefix: [], limit: MAX_KEYS, reverse: true })
 const algorithmOf = ({ public_jwk }: OidcKeyRow): SigningAlgorithm => (public_jwk.kty === 'EC' ? 'ES256' : 'RS256')
 const sealedFieldOf = (kid: string): string => `oidc_keys.${kid}.private`

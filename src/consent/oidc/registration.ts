@@ -6,6 +6,7 @@ import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import type { Reader, Writer } from '../../storage/storage.js'
+import { isObject } from '../../storage/unknown.js'
 import {
   authMethods,
   type ClientMetadata,
@@ -21,7 +22,6 @@ import type { Metadata, Replacement } from './schema.js'
 
 /** Metadata as sent. Only the types of its fields are checked. */
 type SentMetadata = z.output<typeof Metadata>
-
 type Context = Pick<ServiceContext, 'random' | 'keys' | 'baseUrl' | 'clock'>
 
 /** Registers an app (RFC 7591). Throws `invalid_redirect_uri`, `invalid_client_metadata`. */
@@ -135,12 +135,6 @@ export function checkMetadata(sent: SentMetadata): ClientMetadata {
 const MAX_CHARACTERS = 65_536
 const MAX_URIS = 32
 
-function checkKeys(jwks: object): { readonly keys: readonly object[] } {
-  const checked = checkPublicKeys(jwks)
-  if ('wrong' in checked) throw metadataProblem(checked.wrong, 'jwks')
-  return checked
-}
-
 function checkRedirects({ redirect_uris = [], post_logout_redirect_uris = [] }: SentMetadata): readonly string[] {
   if (redirect_uris.length === 0) throw problem('invalid_redirect_uri', { detail: 'Send at least one redirect URI.' })
   const all = [...redirect_uris, ...post_logout_redirect_uris]
@@ -190,7 +184,6 @@ function isWebAddress(text: string): boolean {
 
 /** Secret members of a JWK (RFC 7518 sections 6.2.2, 6.3.2 and 6.4). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-
 const MAX_KEYS = 16
 
 const base64url = (least: number, most: number) =>
@@ -221,19 +214,19 @@ const PublicKey = z.union([
   }),
 ])
 
-function checkPublicKeys({ keys }: { readonly keys?: unknown }): { keys: object[] } | { wrong: string } {
-  if (!Array.isArray(keys)) return { wrong: '`jwks` needs `keys`, an array of public keys.' }
-  const sent: readonly unknown[] = keys
-  if (keys.length > MAX_KEYS) return { wrong: `\`jwks\` takes at most ${MAX_KEYS} keys.` }
-  const shown: object[] = []
-  for (const key of sent) {
-    const isSecret = typeof key === 'object' && key !== null && PRIVATE_MEMBERS.some((member) => member in key)
-    if (isSecret)
-      return { wrong: '`jwks` takes public keys only. Send no private or symmetric key, and replace this one.' }
-    const checked = PublicKey.safeParse(key)
-    if (!checked.success)
-      return { wrong: 'A key in `jwks` is not supported. Send RSA keys of 2048 to 8192 bits, EC or OKP keys.' }
-    shown.push(checked.data)
-  }
-  return { keys: shown }
+function checkKeys({ keys }: { readonly keys?: unknown }): { readonly keys: readonly object[] } {
+  if (!Array.isArray(keys)) throw metadataProblem('`jwks` needs `keys`, an array of public keys.', 'jwks')
+  if (keys.length > MAX_KEYS) throw metadataProblem(`\`jwks\` takes at most ${MAX_KEYS} keys.`, 'jwks')
+  return { keys: keys.map(checkKey) }
+}
+
+function checkKey(key: unknown): object {
+  if (isObject(key) && PRIVATE_MEMBERS.some((member) => member in key))
+    throw metadataProblem(
+      '`jwks` takes public keys only. Send no private or symmetric key, and replace this one.',
+      'jwks',
+    )
+  const { success, data } = PublicKey.safeParse(key)
+  if (success) return data
+  throw metadataProblem('A key in `jwks` is not supported. Send RSA keys of 2048 to 8192 bits, EC or OKP keys.', 'jwks')
 }

@@ -69,14 +69,8 @@ async function namedParty(tx: Reader, { client_id, public_secret }: NewSpendingA
 
 /** A spending authority as the persona's owner sees it: `limit` in the digital quantity, Unix seconds. */
 async function showSpendingAuthority(tx: Reader, { party, dq, limit, period, expires_at }: SpendingAuthority) {
-  const { decimals } = await quantityOf(tx, dq)
-  return {
-    party,
-    dq,
-    limit: toAmount(limit, decimals),
-    period,
-    expires_at: expires_at === null ? null : seconds(expires_at),
-  }
+  const amount = toAmount(limit, (await quantityOf(tx, dq)).decimals)
+  return { party, dq, limit: amount, period, expires_at: secondsOrNull(expires_at) }
 }
 
 /** What a persona gave to a twin. Until it is revoked, it can be verified and may let a party spend. The id is its hash. */
@@ -165,38 +159,26 @@ export async function revokeDelegatesOf(tx: Writer, { userId, generation, most, 
   return ended.length
 }
 
+type DelegateList = { persona: string; owner: Owner; limit?: number | undefined; after?: string | undefined }
+
 /** Every delegate of the owner's persona, including revoked ones, newest first. Throws `not_found`, `not_owner`, `cursor_invalid`. */
-export async function listDelegates(
-  tx: Reader,
-  {
-    persona,
-    owner,
-    ...page
-  }: { persona: string; owner: Owner; limit?: number | undefined; after?: string | undefined },
-) {
+export async function listDelegates(tx: Reader, { persona, owner, ...page }: DelegateList) {
   await ownPersona(tx, owner, persona)
   const { rows, next } = await newestFirst(tx, delegates, { index: 'byPersona', prefix: [persona], ...page })
   const read = new ReadOnce(tx)
-  await readQuantities(
-    read,
-    rows.map(({ spend }) => spend).filter((spend) => spend !== null),
-  )
+  const authorities = rows.map(({ spend }) => spend).filter((spend) => spend !== null)
+  await readQuantities(read, authorities)
   const shown = []
   for (const row of rows) shown.push(await showDelegate(read, row))
   return { delegates: shown, next }
 }
 
-const showDelegate = async (tx: Reader, row: DelegateRow) => ({
-  hash: row.id,
-  persona: row.persona,
-  hostname: row.hostname,
-  issue: row.issue,
-  name: row.name,
-  email: row.email,
-  spend: row.spend && (await showSpendingAuthority(tx, row.spend)),
-  revoked_at: secondsOrNull(await revokedAt(tx, row)),
-  created_at: seconds(row.created_at),
-})
+async function showDelegate(tx: Reader, row: DelegateRow) {
+  const { id: hash, persona, hostname, issue, name, email } = row
+  const spend = row.spend && (await showSpendingAuthority(tx, row.spend))
+  const times = { revoked_at: secondsOrNull(await revokedAt(tx, row)), created_at: seconds(row.created_at) }
+  return { hash, persona, hostname, issue, name, email, spend, ...times }
+}
 
 const secondsOrNull = (at: number | null): number | null => (at === null ? null : seconds(at))
 

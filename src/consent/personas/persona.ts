@@ -74,9 +74,5 @@ export async function ownPersona(tx: Reader, owner: Owner, hash: string): Promis
 }
 
 export const showPersona = ({ id: hash, name, description, hostname, created_at }: PersonaRow) => ({
-  hash,
-  name,
-  description,
-  hostname,
-  created_at: seconds(created_at),
+  ...{ hash, name, description, hostname, created_at: seconds(created_at) },
 })

@@ -15,14 +15,7 @@ import {
 import { noContent, Reply } from '../../http/reply.js'
 import { type AccountPrincipal, defineRoutes, type Principal, route, type UserPrincipal } from '../../http/route.js'
 import { deleteDelegate, listDelegates } from './delegate.js'
-import {
-  heldByOwner,
-  mappingOf,
-  mappingText,
-  showVerification,
-  verificationText,
-  verifyPersona,
-} from './held-delegates.js'
+import * as held from './held-delegates.js'
 import { createDelegate } from './new-delegate.js'
 import { createPersona, personaOf, showPersona } from './persona.js'
 
@@ -101,9 +94,9 @@ export const personaRoutes = defineRoutes('personas', {
     auth: ['account', 'user', 'session'],
     result: z.record(z.string(), z.secret(z.array(ContentHash))),
     async read(tx, { principal: { owner } }, service) {
-      const first = await heldByOwner(tx, owner)
-      if (first.next) return new Reply({ text: () => mappingText(first, owner, service) })
-      return Object.fromEntries(mappingOf(first.part))
+      const first = await held.heldByOwner(tx, owner)
+      if (first.next) return new Reply({ text: () => held.mappingText(first, owner, service) })
+      return Object.fromEntries(held.mappingOf(first.part))
     },
   }),
   readPersona: route({
@@ -154,9 +147,9 @@ export const personaRoutes = defineRoutes('personas', {
         issueMin: query.issue_min,
         issueMax: query.issue_max,
       }
-      const first = await verifyPersona(tx, verification)
-      if (first.next === undefined) return showVerification(first)
-      return new Reply({ text: () => verificationText(first, verification, service) })
+      const first = await held.verifyPersona(tx, verification)
+      if (first.next === undefined) return held.showVerification(first)
+      return new Reply({ text: () => held.verificationText(first, verification, service) })
     },
   }),
   createDelegate: route({

@@ -42,16 +42,8 @@ export function createStandingApproval(
   terms: StandingTerms,
   at: number,
 ): void {
-  const id = idOf(user_id, terms)
-  tx.put(standingApprovals, {
-    id,
-    user_id,
-    generation,
-    ...terms,
-    request_id,
-    created_at: at,
-    expires_at: at + STANDING_APPROVAL_MS,
-  })
+  const times = { created_at: at, expires_at: at + STANDING_APPROVAL_MS }
+  tx.put(standingApprovals, { id: idOf(user_id, terms), user_id, generation, ...terms, request_id, ...times })
 }
 
 /** Whether the user has approved such a payment before. Read it in the transaction that pays. */

@@ -45,7 +45,6 @@ type SignedIn = Awaited<ReturnType<typeof signIn>>
 
 /** The user has not approved this request on their device yet. */
 type WaitingSignIn = { readonly waits: ReturnType<typeof showRequest> }
-
 type SignInOutcome = SignedIn | WaitingSignIn | Problem
 
 /**

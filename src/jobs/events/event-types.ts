@@ -1,10 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { suggestName } from '../../base/text/nearest-name.js'
 
-/**
- * What each type of event reports, in one sentence. Only the documentation reads the sentences: everything else imports
- * the type.
- */
+/** What each type of event reports, in one sentence. Only the documentation reads the sentences: everything else imports the type. */
 export const eventTypes = {
   // Signing in, and credentials
   sign_in: 'The user signed in. `by` says how, and `origin` names the page of an embed.',
@@ -106,7 +103,6 @@ export const eventTypes = {
 
 /** The type of an event that the service writes. Clients may write events of their own, whose types begin with `client.`. */
 export type EventType = keyof typeof eventTypes
-
 const types: readonly string[] = Object.keys(eventTypes)
 const groups: readonly string[] = [
   ...new Set([...types.flatMap((type) => (type.includes('.') ? [`${type.split('.')[0]}.*`] : [])), 'client.*']),

@@ -75,12 +75,7 @@ export async function putEvent(
 }
 
 export const showEvent = ({ id, type, actor, subject, data, created_at }: EventRow) => ({
-  id,
-  type,
-  actor,
-  subject,
-  data,
-  created_at: seconds(created_at),
+  ...{ id, type, actor, subject, data, created_at: seconds(created_at) },
 })
 
 export interface EventQuery {
@@ -90,10 +85,7 @@ export interface EventQuery {
   readonly after?: number | undefined
 }
 
-/**
- * A page of an owner's events, newest first. After an event that the sweep removed there are none. Throws
- * `cursor_invalid`.
- */
+/** A page of an owner's events, newest first. After an event that the sweep removed there are none. Throws `cursor_invalid`. */
 export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, after }: EventQuery) {
   if (after !== undefined && !(await ownEvent(tx, owner, after))) {
     if (after > 0 && after <= (await sweptUntil(tx))) return { events: [], next: null }
@@ -106,10 +98,7 @@ export async function listEvents(tx: Reader, owner: Owner, { type, limit = 20, a
   return { events: shown.map(showEvent), next: next ?? null }
 }
 
-/**
- * The highest id up to which the sweep has removed events. It removes the events of all owners in the order of their
- * ids.
- */
+/** The highest id up to which the sweep has removed events. It removes the events of all owners in the order of their ids. */
 export async function sweptUntil(tx: Reader): Promise<number> {
   const [oldest] = await tx.find(events, { index: 'id', prefix: [], limit: 1 })
   return oldest ? oldest.id - 1 : 0
@@ -125,18 +114,13 @@ export interface EventSearch {
 }
 
 /** Events that concern an owner, on either side, in the order of their ids. */
-export async function findEvents(
-  tx: Reader,
-  { owner, type, past, limit, reverse = false }: EventSearch,
-): Promise<EventRow[]> {
+export async function findEvents(tx: Reader, { owner, type, past, limit, reverse = false }: EventSearch) {
   const prefix = type === undefined ? [owner] : [owner, type]
   const query = { prefix, limit, reverse, ...(past !== undefined && { after: [...prefix, past] }) }
   const [own, others] =
     type === undefined ? (['byOwner', 'byOther'] as const) : (['byOwnerType', 'byOtherType'] as const)
-  const rows = [
-    ...(await tx.find(events, { index: own, ...query })),
-    ...(await tx.find(events, { index: others, ...query })),
-  ]
+  const rows = await tx.find(events, { index: own, ...query })
+  rows.push(...(await tx.find(events, { index: others, ...query })))
   return rows.sort((a, b) => (reverse ? b.id - a.id : a.id - b.id)).slice(0, limit)
 }
 

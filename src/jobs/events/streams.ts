@@ -6,7 +6,6 @@ import { type EventRow, findEvents, findMatching, showEvent, sweptUntil } from '
 
 /** A stream ends after this time, and the client connects again. */
 export const LONGEST_STREAM_MS = 10 * 60_000
-
 type Streaming = Pick<ServiceContext, 'storage' | 'intake' | 'rules' | 'alarm'>
 
 /**
@@ -82,11 +81,7 @@ export function followEvents(following: FollowOptions, service: ServiceContext):
   return leaving(follow(following, ended, service), () => ended.abort())
 }
 
-async function* follow(
-  following: FollowOptions,
-  ended: AbortController,
-  service: ServiceContext,
-): AsyncGenerator<string> {
+async function* follow(following: FollowOptions, ended: AbortController, service: ServiceContext) {
   const { storage, background, alarm } = service
   // Alone with its storage, a process knows of every write.
   const pauseMs = storage.exclusive ? HEARTBEAT_MS : PAUSE_MS
@@ -141,7 +136,6 @@ const comment = (text: string): string => `: ${text}\n`
 
 /** Tells a client that events may be missing. Its id makes the client continue behind the gap when it reconnects. */
 const gapMessage = (gap: { after: number; until: number }): string => message(gap.until, 'events.removed', gap)
-
 const asMessage = (event: EventRow): string => message(event.id, event.type, showEvent(event))
 
 /** The id comes last, because some clients remember it at once, even if the stream is cut before the message ends. */

@@ -34,20 +34,19 @@ type Undo<Made> = (tx: Writer, made: Made, error: unknown) => Promise<unknown>
 export class FlowRun {
   /** The claim that each step writes into what it claims. A later step changes a row only while it has that. */
   readonly token: string
-  readonly #name: string
-  readonly #service: Running
   readonly #undos: ((tx: Writer, error: unknown) => Promise<unknown>)[] = []
   #step = ''
   #end = () => {}
 
-  constructor(name: string, service: Running) {
-    this.#name = name
-    this.#service = service
+  constructor(
+    readonly name: string,
+    readonly service: Running,
+  ) {
     this.token = newClaim(service)
   }
 
   async transaction<Made>(step: string, body: (tx: Writer) => Promise<Made>, undo?: Undo<Made>): Promise<Made> {
-    const { storage, ongoing } = this.#service
+    const { storage, ongoing } = this.service
     this.#step = step
     if (!ongoing.has(this.token)) ongoing.set(this.token, new Promise<void>((resolve) => (this.#end = resolve)))
     const made = await storage.write(body)
@@ -59,38 +58,38 @@ export class FlowRun {
   effect<Result>(step: string, ms: number, call: () => Promise<Result>): Promise<Result> {
     this.#step = step
     return new Promise((resolve, reject) => {
-      const late = new Error(`${this.#name}: "${step}" took longer than ${ms} ms`)
-      const cancel = this.#service.alarm.set(ms, () => reject(late))
+      const late = new Error(`${this.name}: "${step}" took longer than ${ms} ms`)
+      const cancel = this.service.alarm.set(ms, () => reject(late))
       call().then(resolve, reject).finally(cancel)
     })
   }
 
   /** Reads the answer once all is settled, and stores it. It counts even if it cannot be stored. */
   async answer<Answer>(body: (tx: Reader) => Promise<Answer>, storeAnswer: StoreAnswer<Answer>): Promise<Answer> {
-    const { storage, log } = this.#service
+    const { storage, log } = this.service
     const answer = await storage.read(body)
     await storage
       .write((tx) => storeAnswer(tx, answer))
       // The provisional answer says where to look.
-      .catch((cause: unknown) => log.error(`${this.#name}: the answer could not be stored`, cause))
+      .catch((cause: unknown) => log.error(`${this.name}: the answer could not be stored`, cause))
     return answer
   }
 
   /** Undoes what it can, and throws. A timer or the next start takes the rest over. */
   async undo(error: unknown): Promise<never> {
-    const { storage, log } = this.#service
+    const { storage, log } = this.service
     let told: unknown
     for (const undo of this.#undos)
       told = await storage
         .write((tx) => undo(tx, error))
-        .catch((cause: unknown) => log.error(`${this.#name}: "${this.#step}" failed, and is not undone yet`, cause))
+        .catch((cause: unknown) => log.error(`${this.name}: "${this.#step}" failed, and is not undone yet`, cause))
     if (!(told instanceof Problem)) throw error
-    if (!(error instanceof Problem)) log.error(`${this.#name}: "${this.#step}" failed`, error)
+    if (!(error instanceof Problem)) log.error(`${this.name}: "${this.#step}" failed`, error)
     throw told
   }
 
   end(): void {
-    this.#service.ongoing.delete(this.token)
+    this.service.ongoing.delete(this.token)
     this.#end()
   }
 }

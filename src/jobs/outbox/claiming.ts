@@ -143,50 +143,39 @@ export async function claimDue(
 class Claiming {
   readonly claimed: OutboxRow[] = []
   readonly unreadable: OutboxRow[] = []
-  readonly #tx: Writer
-  readonly #lane: Lane
-  readonly #most: number
-  readonly #running: Set<string>
-  readonly #sharing: Sharing | undefined
-  readonly #service: ServiceContext
   readonly #places: QueuePlaces
   /** Whether messages of these turns wait. */
   readonly #waiting = new Map<string, boolean>()
 
   constructor(
-    tx: Writer,
-    { lane, most, running, sharing }: DueSearch & { readonly lane: Lane; readonly sharing: Sharing | undefined },
-    service: ServiceContext,
+    readonly tx: Writer,
+    readonly search: DueSearch & { readonly lane: Lane; readonly sharing: Sharing | undefined },
+    readonly service: ServiceContext,
   ) {
-    this.#tx = tx
-    this.#lane = lane
-    this.#most = most
-    this.#running = running
-    this.#sharing = sharing
-    this.#service = service
     this.#places = new QueuePlaces(tx)
   }
 
   /** How many more messages it may claim. */
   get room(): number {
-    return this.#most - this.claimed.length
+    return this.search.most - this.claimed.length
   }
 
   /** Claims messages that wait for a place of their owner's, one of each owner in turn. Returns the last turn. */
   async callTurns(): Promise<string> {
-    if (!this.#sharing?.areTurnsWaiting) return this.#sharing?.after ?? ''
-    const { shares, after } = this.#sharing
-    const { turns, last } = await findTurns(this.#tx, this.#lane.name, { shares, after })
+    const { lane, sharing } = this.search
+    if (!sharing?.areTurnsWaiting) return sharing?.after ?? ''
+    const { shares } = sharing
+    const { turns, last } = await findTurns(this.tx, lane.name, sharing)
     let open = []
     for (const { turn, sharer } of turns)
-      open.push({ sharer, messages: (await messagesOf(this.#tx, turn, this.room)).values() })
+      open.push({ sharer, messages: (await messagesOf(this.tx, turn, this.room)).values() })
     while (open.length > 0) {
       const left = []
       for (const each of open) {
         if (this.room === 0 || !shares.mayTake(each.sharer)) continue
         const { value: message } = each.messages.next()
         if (!message) continue
-        await this.#offer(dueAgain(message, this.#service.clock.now()))
+        await this.#offer(dueAgain(message, this.service.clock.now()))
         left.push(each)
       }
       open = left
@@ -202,7 +191,7 @@ class Claiming {
       const turn = await this.#turnOf(message)
       if (turn === undefined) isAside = !(await this.#offer(message)) || isAside
       else {
-        this.#tx.put(outbox, setAside(message, turn))
+        this.tx.put(outbox, setAside(message, turn))
         this.#waiting.set(turn, true)
         isAside = true
       }
@@ -213,41 +202,37 @@ class Claiming {
   /** The turn that a message has to wait for. None overtakes those of its owner and host that wait already. */
   async #turnOf(message: OutboxRow): Promise<string | undefined> {
     // One that is taken over keeps its places.
-    if (!this.#sharing || message.claim) return undefined
-    const { shares, areTurnsWaiting } = this.#sharing
+    const { lane, sharing } = this.search
+    if (!sharing || message.claim) return undefined
     const sharer = sharerOf(message)
-    const turn = turnOf(this.#lane.name, sharer)
-    if (!shares.mayTake(sharer)) return turn
-    if (areTurnsWaiting && !this.#waiting.has(turn))
-      this.#waiting.set(turn, await isTurnWaiting(this.#tx, this.#lane.name, sharer))
+    const turn = turnOf(lane.name, sharer)
+    if (!sharing.shares.mayTake(sharer)) return turn
+    if (sharing.areTurnsWaiting && !this.#waiting.has(turn))
+      this.#waiting.set(turn, await isTurnWaiting(this.tx, lane.name, sharer))
     return this.#waiting.get(turn) ? turn : undefined
   }
 
   /** Claims a message, or ends it, or sets it aside if its queue is full. Returns false if it is set aside. */
   async #offer(message: OutboxRow): Promise<boolean> {
-    const { clock, sandbox } = this.#service
+    const { clock, sandbox } = this.service
     const at = clock.now()
     if (isLost(message)) this.unreadable.push(message)
     if (isLost(message) || (message.stale_at !== null && message.stale_at <= at)) {
-      if (sandbox) this.#tx.put(outbox, endMessage(message, 'failed'))
-      else this.#tx.remove(outbox, message.id)
+      if (sandbox) this.tx.put(outbox, endMessage(message, 'failed'))
+      else this.tx.remove(outbox, message.id)
       return true
     }
     const { queue } = message
     if (queue !== undefined && !(await this.#places.take(message))) {
-      this.#tx.put(outbox, setAside(message, queue))
+      this.tx.put(outbox, setAside(message, queue))
       return false
     }
-    const claim = newClaim(this.#service)
-    this.#running.add(claim)
-    const mine = {
-      ...message,
-      attempts: message.attempts + 1,
-      claim,
-      ...(queue !== undefined && { slot_of: queue }),
-    }
-    this.#tx.put(outbox, mine)
-    this.#sharing?.shares.take(sharerOf(message))
+    const claim = newClaim(this.service)
+    this.search.running.add(claim)
+    const place = queue !== undefined && { slot_of: queue }
+    const mine = { ...message, attempts: message.attempts + 1, claim, ...place }
+    this.tx.put(outbox, mine)
+    this.search.sharing?.shares.take(sharerOf(message))
     this.claimed.push(mine)
     return true
   }

@@ -24,10 +24,6 @@ type Room = readonly [lane: Lane, most: number]
  * records the tries that have ended and claims the next messages. The tries themselves run between the rounds.
  */
 export class Deliveries {
-  readonly #handlers: DeliveryHandlers
-  readonly #service: ServiceContext
-  /** Called when a try has ended. */
-  readonly #wake: () => void
   /** The tries that run or wait to be recorded, by their claims. */
   readonly #running = new Map<string, { readonly lane: Lane['name']; readonly sharer: Sharer }>()
   readonly #slow = new SlowSharers()
@@ -40,19 +36,20 @@ export class Deliveries {
   /** Tries that have ended and are not recorded. */
   #finished: Outcome[] = []
 
-  constructor(handlers: DeliveryHandlers, service: ServiceContext, wake: () => void) {
-    this.#handlers = handlers
-    this.#service = service
-    this.#wake = wake
-  }
+  /** `wake`: called when a try has ended. */
+  constructor(
+    readonly handlers: DeliveryHandlers,
+    readonly service: ServiceContext,
+    readonly wake: () => void,
+  ) {}
 
   /**
    * Records what has ended and begins what is due, as far as the lanes have room. Returns when the next message is due.
    * `wake` is called when there is more to do.
    */
   async round(): Promise<number | undefined> {
-    const { storage, clock } = this.#service
-    if (await storage.read((tx) => isAnyAhead(tx, outbox, clock.now()))) await redate(outbox, this.#service)
+    const { storage, clock } = this.service
+    if (await storage.read((tx) => isAnyAhead(tx, outbox, clock.now()))) await redate(outbox, this.service)
     for (;;) {
       if (this.#finished.length === 0) {
         const { isDue, next } = await storage.read((tx) => this.#look(tx))
@@ -60,7 +57,7 @@ export class Deliveries {
       }
       const begun = await this.#recordAndClaim((finished) => lanes.map((lane) => [lane, this.#roomIn(lane, finished)]))
       const tries = begun.map((message) => this.#begin(message))
-      if (this.#service.recorder && this.#service.sandbox?.clock.mode === 'manual') await this.#promptly(tries)
+      if (this.service.recorder && this.service.sandbox?.clock.mode === 'manual') await this.#promptly(tries)
     }
   }
 
@@ -68,19 +65,19 @@ export class Deliveries {
   async #promptly(tries: readonly Try[]): Promise<void> {
     if (tries.length === 0) return
     await Promise.all(tries.map(({ ended, atPort }) => Promise.race([ended, atPort])))
-    await waitAtMost(0, Promise.all(tries.map(({ ended }) => ended)), this.#service)
+    await waitAtMost(0, Promise.all(tries.map(({ ended }) => ended)), this.service)
   }
 
   /** Makes due what waits for a place of its owner's: a clock that is moved delivers everything in its order. */
   async endTurns(): Promise<void> {
-    const { storage, clock } = this.#service
+    const { storage, clock } = this.service
     while (await storage.write((tx) => endTurns(tx, clock.now())));
   }
 
   /** When the first message is due that no try of this process holds. Undefined if there is none. */
   async nextDue(): Promise<number | undefined> {
-    const { free } = await this.#service.storage.read((tx) =>
-      findDue(tx, inOrder, { ...this.#search(1), dueBy: Number.MAX_VALUE }, this.#service),
+    const { free } = await this.service.storage.read((tx) =>
+      findDue(tx, inOrder, { ...this.#search(1), dueBy: Number.MAX_VALUE }, this.service),
     )
     return free[0]?.due_at ?? undefined
   }
@@ -101,7 +98,7 @@ export class Deliveries {
   }
 
   async #settle(sending: readonly Promise<void>[], patienceMs: number): Promise<void> {
-    await waitAtMost(patienceMs, Promise.all(sending), this.#service)
+    await waitAtMost(patienceMs, Promise.all(sending), this.service)
     if (this.#finished.length > 0) await this.#recordAndClaim(() => [])
   }
 
@@ -125,14 +122,14 @@ export class Deliveries {
   async #untilEnd<T>(coming: Promise<T>): Promise<T | undefined> {
     let forget = () => {}
     const end = new Promise<undefined>((resolve) => {
-      forget = this.#service.ending.onCallsEnd(() => resolve(undefined))
+      forget = this.service.ending.onCallsEnd(() => resolve(undefined))
     })
     return Promise.race([coming, end]).finally(forget)
   }
 
   async #charge(message: CardRow): Promise<ChargeResult | undefined> {
-    const { log } = this.#service
-    const outcome = await deliverBy(this.#handlers.card, message, { service: this.#service })
+    const { log } = this.service
+    const outcome = await deliverBy(this.handlers.card, message, { service: this.service })
     const storage = this.#storageOf([outcome])
     try {
       await storage.write((tx) => outcome.record(tx))
@@ -149,13 +146,13 @@ export class Deliveries {
   #begin(claimed: OutboxRow): Try {
     let onPort = () => {}
     const atPort = new Promise<void>((resolve) => (onPort = resolve))
-    const { clock } = this.#service
+    const { clock } = this.service
     const at = clock.now()
-    const ended = deliverMessage(claimed, this.#handlers, { service: this.#service, onPort }).then((outcome) => {
+    const ended = deliverMessage(claimed, this.handlers, { service: this.service, onPort }).then((outcome) => {
       this.#slow.note(sharerOf(claimed), { ms: clock.now() - at, isLate: isLate(outcome) })
       this.#sending.delete(ended)
       this.#finished.push(outcome)
-      this.#wake()
+      this.wake()
     })
     this.#sending.add(ended)
     return { ended, atPort }
@@ -187,13 +184,13 @@ export class Deliveries {
     const areTurnsWaiting = await findWhetherTurnsWait(tx)
     for (const lane of lanes) {
       if (this.#roomIn(lane, NONE) === 0) continue
-      const { free, areHeld } = await findDue(tx, lane, this.#search(1), this.#service)
+      const { free, areHeld } = await findDue(tx, lane, this.#search(1), this.service)
       if (free.length > 0) return { isDue: true, next: undefined }
       const sharing = areTurnsWaiting ? this.#sharing(lane, NONE, true) : undefined
       if (sharing && (await findTurns(tx, lane.name, sharing)).turns.length > 0) return { isDue: true, next: undefined }
       areAnyHeld ||= areHeld
     }
-    const at = this.#service.clock.now()
+    const at = this.service.clock.now()
     const after = [at, Number.MAX_VALUE]
     const [later] = await tx.find(outbox, { index: 'byDue', prefix: [], after, limit: 1 })
     const next = Math.min(
@@ -204,11 +201,8 @@ export class Deliveries {
   }
 
   /** One transaction. Returns the claimed messages. `dueBy`: the latest due time, by default now. */
-  async #recordAndClaim(
-    roomAfter: (finished: ReadonlySet<string>) => readonly Room[],
-    dueBy?: number,
-  ): Promise<readonly OutboxRow[]> {
-    const { log } = this.#service
+  async #recordAndClaim(roomAfter: (finished: ReadonlySet<string>) => readonly Room[], dueBy?: number) {
+    const { log } = this.service
     const outcomes = this.#finished.toSorted((a, b) => a.message.id - b.message.id)
     const storage = this.#storageOf(outcomes)
     const finished = new Set(outcomes.map(({ message }) => claimIn(message)))
@@ -225,13 +219,13 @@ export class Deliveries {
     for (const { kind, id } of unreadable) log.error(`${kind} ${id} is encrypted under another key and is not sent`)
     for (const [message, lane] of begun) {
       this.#running.set(claimIn(message), { lane, sharer: sharerOf(message) })
-      this.#service.ongoing.set(claimIn(message), undefined)
+      this.service.ongoing.set(claimIn(message), undefined)
     }
     for (const [lane, turn] of turns) this.#turns.set(lane, turn)
     return begun.map(([message]) => message)
   }
 
-  async #claimAll(tx: Writer, { room, finished, dueBy = this.#service.clock.now() }: Claims): Promise<Begun> {
+  async #claimAll(tx: Writer, { room, finished, dueBy = this.service.clock.now() }: Claims): Promise<Begun> {
     const begun: [OutboxRow, Lane['name']][] = []
     const unreadable: OutboxRow[] = []
     const turns: [Lane['name'], string][] = []
@@ -240,7 +234,7 @@ export class Deliveries {
     for (const [lane, most] of room) {
       if (most === 0) continue
       const sharing = this.#sharing(lane, finished, areTurnsWaiting)
-      const found = await claimDue(tx, lane, { most, running, dueBy, sharing }, this.#service)
+      const found = await claimDue(tx, lane, { most, running, dueBy, sharing }, this.service)
       turns.push([lane.name, found.after])
       begun.push(...found.claimed.map((message): [OutboxRow, Lane['name']] => [message, lane.name]))
       unreadable.push(...found.unreadable)
@@ -266,7 +260,7 @@ export class Deliveries {
 
   /** The storage, whose faults happen to these outcomes. */
   #storageOf(outcomes: readonly Outcome[]): ServiceStorage {
-    return new ObservedStorage(this.#service.storage, {
+    return new ObservedStorage(this.service.storage, {
       noteFault: (faultId) => outcomes.forEach((outcome) => outcome.noteFault(faultId)),
     })
   }
@@ -276,7 +270,7 @@ export class Deliveries {
     this.#finished = this.#finished.filter((outcome) => !outcomes.includes(outcome))
     for (const { message } of outcomes) {
       this.#running.delete(claimIn(message))
-      this.#service.ongoing.delete(claimIn(message))
+      this.service.ongoing.delete(claimIn(message))
     }
   }
 }
@@ -310,9 +304,7 @@ const isLate = ({ message, answered }: Outcome): boolean =>
   message.kind === 'webhook' && isObject(answered?.result) && answered.result.error === 'timeout'
 
 const claimIn = ({ id, claim }: OutboxRow): string => required(claim, `the claim of message ${id}`)
-
 const NONE: ReadonlySet<string> = new Set()
-
 type Failure = { readonly message: OutboxRow; readonly cause: unknown }
 
 /** Records each outcome. One that fails is undone alone, and its answer is stored for a later try. */

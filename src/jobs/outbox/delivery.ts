@@ -48,13 +48,9 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 /** The wait after each failed try, for three days in total. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
-/** Longer than any port should take. */
+/** How long one try may take: longer than any port should. */
 const DEADLINE = MINUTE
-
 const NOT_SENT = 'It was not accepted. The log has the reason.'
-
-/** How long one try may take, in milliseconds. */
-const deadlineOf = ({ cardMs }: ServiceContext['limits']): number => Math.max(DEADLINE, cardMs + SECOND)
 
 /** A try that has ended. Its functions run in a transaction, which may run twice. */
 export interface Outcome<Result = unknown> {
@@ -160,7 +156,7 @@ async function send<M extends OutboxRow & Message<Result>, Result>(
   if (claimed.answer !== undefined) return { result: claimed.answer }
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
-    const ms = deadlineOf(limits)
+    const ms = Math.max(DEADLINE, limits.cardMs + SECOND)
     cancel = alarm.set(ms, () => reject(new Error(`no answer within ${ms} ms`)))
   })
   try {

@@ -133,10 +133,8 @@ export const codesIn = ({ kind, text }: OutboxRow): string[] =>
 
 /** Returns the URLs in the text of a message. */
 export const linksIn = ({ text }: OutboxRow): string[] => text.match(LINK) ?? []
-
 export const isOfCard = (kind: OutboxRow['kind']): boolean => kind === 'card' || kind === 'refund'
 
 /** Excludes punctuation at the end of a URL. */
 const LINK = /https?:\/\/\S*[^\s.,;:!?)>\]"']/g
-
 export const outboxFeature = { collections: [outbox] }

@@ -23,24 +23,20 @@ export const nameOf = ({ owner, host }: Sharer): string => `${owner} ${host}`
  * quarter for others.
  */
 export class Shares {
-  readonly #most: number
-  readonly #isSlow: (sharer: Sharer) => boolean
   readonly #taken = new Map<string, number>()
   #all = 0
 
   constructor(
-    most: number,
-    { running, isSlow }: { readonly running: Iterable<Sharer>; readonly isSlow: (sharer: Sharer) => boolean },
+    readonly most: number,
+    readonly sharers: { readonly running: Iterable<Sharer>; readonly isSlow: (sharer: Sharer) => boolean },
   ) {
-    this.#most = most
-    this.#isSlow = isSlow
-    for (const sharer of running) this.take(sharer)
+    for (const sharer of sharers.running) this.take(sharer)
   }
 
   mayTake(sharer: Sharer): boolean {
     const own = this.of(sharer)
-    const counted = (own === 0 ? 1 : 1 / 2) - (this.#isSlow(sharer) ? (own === 0 ? 1 / 2 : 1 / 4) : 0)
-    const free = Math.floor(this.#most * counted) - this.#all
+    const counted = (own === 0 ? 1 : 1 / 2) - (this.sharers.isSlow(sharer) ? (own === 0 ? 1 / 2 : 1 / 4) : 0)
+    const free = Math.floor(this.most * counted) - this.#all
     if (own === 0) return free >= 1
     return own < free && this.#at(`there ${nameOf(sharer)}`) < free - own && this.#at(`host ${sharer.host}`) < free
   }
@@ -131,7 +127,6 @@ async function callNext(tx: Writer, queue: string, at: number): Promise<void> {
 
 /** How many owners and hosts one transaction looks at that wait for a place. */
 const MOST_LOOKED_AT = 16
-
 const ALL = 'turn:'
 const prefixOf = (lane: string): string => `${ALL}${lane} `
 
@@ -182,10 +177,7 @@ async function firstAfter(tx: Reader, prefix: string, turn: string): Promise<Out
 /** How many messages one transaction makes due again. */
 const CALLED_AT_ONCE = 200
 
-/**
- * Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be
- * more.
- */
+/** Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be more. */
 export async function endTurns(tx: Writer, at: number): Promise<boolean> {
   const query = { index: 'byWaiting', prefix: [], after: [ALL, Number.MAX_VALUE, 0], limit: CALLED_AT_ONCE } as const
   const waiting = (await tx.find(outbox, query)).filter(({ queued_in }) => queued_in?.startsWith(ALL))

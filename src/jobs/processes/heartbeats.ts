@@ -10,14 +10,12 @@ interface Silence {
 
 /** Measures how long each process has not shown that it is alive, by the time of this one. */
 export class Heartbeats {
-  readonly #alarm: Alarm
-  readonly #deadMs: number
   readonly #byId = new Map<string, Silence>()
 
-  constructor(alarm: Alarm, deadMs: number) {
-    this.#alarm = alarm
-    this.#deadMs = deadMs
-  }
+  constructor(
+    readonly alarm: Alarm,
+    readonly deadMs: number,
+  ) {}
 
   /** Takes the rows of processes as they are now. */
   record(rows: readonly ProcessRow[]): void {
@@ -45,7 +43,7 @@ export class Heartbeats {
     const silence: Silence = {
       holder,
       isOver: false,
-      stop: this.#alarm.set(this.#deadMs, () => {
+      stop: this.alarm.set(this.deadMs, () => {
         silence.isOver = true
       }),
     }

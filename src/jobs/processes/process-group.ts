@@ -32,7 +32,6 @@ const FOLLOW_CHECK_MS = 250
 const PATIENCE_MS = 20_000
 /** Before the fence of any control. */
 const NOTHING = -1
-
 const NOT_IN_STEP = 'others took this process for dead during a control, and it has not followed them yet'
 const TAKEN_FOR_DEAD =
   'Other processes took this one for dead during the control, and ended it. They see what it had stored by then, and ' +
@@ -65,8 +64,6 @@ type Seen = { readonly rows: readonly ProcessRow[]; readonly control: Control | 
  * that process writes then is refused until it has followed them.
  */
 export class ProcessGroup {
-  readonly #member: Member
-  readonly #work: SharedWork
   readonly #heartbeats: Heartbeats
   #others: ReadonlySet<string> = new Set()
   /** The fence of the last step of a control that this process has followed. */
@@ -82,15 +79,16 @@ export class ProcessGroup {
   #cancelBeat = () => {}
   readonly #waiting = new Set<() => void>()
 
-  constructor(member: Member, work: SharedWork) {
-    this.#member = member
-    this.#work = work
+  constructor(
+    readonly member: Member,
+    readonly work: SharedWork,
+  ) {
     this.#heartbeats = new Heartbeats(member.alarm, DEAD_MS)
   }
 
   /** The instance names of the processes that are alive, this one first. */
   get names(): readonly string[] {
-    return [this.#member.instance, ...[...this.#others].sort()]
+    return [this.member.instance, ...[...this.#others].sort()]
   }
 
   /** Shows that this process is alive, until it leaves. */
@@ -104,7 +102,7 @@ export class ProcessGroup {
 
   /** Whether this process has followed the last control. A process that hung for long may not have. */
   async isInStep(): Promise<boolean> {
-    const control = await this.#member.storage.read(readControl)
+    const control = await this.member.storage.read(readControl)
     const isInStep = (control?.fence ?? 0) === this.#followed
     if (!isInStep) this.notice()
     return isInStep
@@ -113,7 +111,7 @@ export class ProcessGroup {
   /** Some process has written its row, or that of a control. */
   notice(): void {
     this.#isHinted = true
-    void this.#look(() => this.#member.storage.read(readSeen))
+    void this.#look(() => this.member.storage.read(readSeen))
   }
 
   /**
@@ -149,7 +147,7 @@ export class ProcessGroup {
 
   /** A state to import, in which the processes are those that use the storage now. */
   async withRows(state: State): Promise<State> {
-    const { rows, control } = await this.#member.storage.read(readSeen)
+    const { rows, control } = await this.member.storage.read(readSeen)
     return withProcesses(state, control ? [...rows, controlRow(control)] : rows)
   }
 
@@ -161,13 +159,13 @@ export class ProcessGroup {
     this.#heartbeats.stop()
     this.#wake()
     await this.#looking
-    const { id } = processRow(this.#member, 0)
-    await this.#member.storage.write(async (tx) => tx.remove(processes, id)).catch(this.#logged('could not leave'))
+    const { id } = processRow(this.member, 0)
+    await this.member.storage.write(async (tx) => tx.remove(processes, id)).catch(this.#logged('could not leave'))
   }
 
   /** Beats go on while this process follows a control, which may take long. */
   #beatLater(): void {
-    this.#cancelBeat = this.#member.alarm.set(BEAT_MS, async () => {
+    this.#cancelBeat = this.member.alarm.set(BEAT_MS, async () => {
       const seen = await this.#beat(() => this.#followed).catch(this.#logged('could not be seen'))
       if (this.#hasLeft) return
       this.#beatLater()
@@ -177,11 +175,11 @@ export class ProcessGroup {
 
   /** Writes the row of this process, and removes those of dead ones. */
   #beat(follow: (seen: Seen) => number): Promise<Seen> {
-    return this.#member.storage.write(async (tx) => {
+    return this.member.storage.write(async (tx) => {
       const { rows, control } = await readSeen(tx)
       const alive = rows.filter((row) => !this.#heartbeats.isOver(row))
       for (const row of rows) if (!alive.includes(row)) tx.remove(processes, row.id)
-      tx.put(processes, processRow(this.#member, follow({ rows, control })))
+      tx.put(processes, processRow(this.member, follow({ rows, control })))
       return { rows: alive, control }
     })
   }
@@ -218,7 +216,7 @@ export class ProcessGroup {
     this.#heartbeats.record(others)
     for (const name of before)
       if (!this.#others.has(name)) {
-        void this.#work.takeOver().catch(this.#logged('could not take over'))
+        void this.work.takeOver().catch(this.#logged('could not take over'))
         return
       }
   }
@@ -227,7 +225,7 @@ export class ProcessGroup {
   async #followIn({ control }: Seen): Promise<boolean> {
     const runBy = control?.runBy
     const fence = control?.fence ?? 0
-    if (this.#isRunning && (this.#fence !== undefined || runBy === this.#member.instance)) return false
+    if (this.#isRunning && (this.#fence !== undefined || runBy === this.member.instance)) return false
     if (control && runBy !== undefined && !this.#others.has(runBy)) {
       await this.#endLeft(control)
       return true
@@ -238,9 +236,9 @@ export class ProcessGroup {
     // Nothing needs to rest while faults are armed.
     if (kind !== 'faults') await this.#rest()
     if (runBy === undefined) {
-      await this.#work.follow(kind)
+      await this.work.follow(kind)
       this.#fence = undefined
-      if (this.#isResting) this.#work.resume()
+      if (this.#isResting) this.work.resume()
       this.#isResting = false
     }
     this.#followed = fence
@@ -250,12 +248,12 @@ export class ProcessGroup {
   async #rest(): Promise<void> {
     if (this.#isResting) return
     this.#isResting = true
-    await this.#work.pause()
+    await this.work.pause()
   }
 
   /** Ends a control whose process has ended, or could not say so. Its fence shows the process that it was not its own end. */
   #endLeft({ kind, fence }: Control): Promise<void> {
-    return this.#member.storage.write(async (tx) => {
+    return this.member.storage.write(async (tx) => {
       const control = await readControl(tx)
       if (control?.runBy !== undefined && control.fence === fence)
         tx.put(processes, controlRow({ kind, runBy: undefined, fence: endOf(fence) + 1 }))
@@ -265,14 +263,14 @@ export class ProcessGroup {
   /** Follows the others if they have ended the control of this process. */
   async #catchUp(): Promise<void> {
     for (let looks = PATIENCE_MS / FOLLOW_CHECK_MS; this.#fence !== undefined && looks > 0 && !this.#hasLeft; looks--) {
-      await this.#look(() => this.#member.storage.read(readSeen))
+      await this.#look(() => this.member.storage.read(readSeen))
       if (this.#fence !== undefined) await this.#nextLook()
     }
   }
 
   /** Takes the control for this process. Returns its fence. */
   async #take(kind: ControlKind): Promise<number> {
-    const { storage, instance } = this.#member
+    const { storage, instance } = this.member
     for (;;) {
       const fence = await storage.write(async (tx) => {
         const control = await readControl(tx)
@@ -281,7 +279,7 @@ export class ProcessGroup {
         if (control?.runBy !== undefined || last !== this.#followed) return undefined
         const next = last + 1
         tx.put(processes, controlRow({ kind, runBy: instance, fence: next }))
-        tx.put(processes, processRow(this.#member, next))
+        tx.put(processes, processRow(this.member, next))
         return next
       })
       if (fence !== undefined) {
@@ -297,11 +295,11 @@ export class ProcessGroup {
   /** Returns false if others have ended it before. If this fails, the next look ends the control. */
   async #end(kind: ControlKind, fence: number): Promise<boolean> {
     const ended = endOf(fence)
-    const isEnded = await this.#member.storage.write(async (tx: Writer) => {
+    const isEnded = await this.member.storage.write(async (tx: Writer) => {
       if (!this.#isOwn(await readControl(tx), fence)) return false
-      await this.#work.store(tx)
+      await this.work.store(tx)
       tx.put(processes, controlRow({ kind, runBy: undefined, fence: ended }))
-      tx.put(processes, processRow(this.#member, ended))
+      tx.put(processes, processRow(this.member, ended))
       return true
     })
     this.#followed = isEnded ? ended : NOTHING
@@ -314,17 +312,17 @@ export class ProcessGroup {
   /** Waits until all others have followed a control to this step. */
   async #reach(fence: number): Promise<void> {
     let isLate = false
-    const cancel = this.#member.alarm.set(PATIENCE_MS, () => {
+    const cancel = this.member.alarm.set(PATIENCE_MS, () => {
       isLate = true
       this.#wake()
     })
     try {
       for (;;) {
-        const { rows, control } = await this.#member.storage.read(readSeen)
+        const { rows, control } = await this.member.storage.read(readSeen)
         const others = rows.filter((row) => this.#isOther(row))
         const late = others.filter((row) => row.fence < fence && !this.#heartbeats.isOver(row))
         if (late.length === 0 || control?.fence !== fence || this.#hasLeft) return
-        if (isLate) return this.#member.log.error(`no answer to a control from ${late.map(instanceOf).join(', ')}`)
+        if (isLate) return this.member.log.error(`no answer to a control from ${late.map(instanceOf).join(', ')}`)
         this.#heartbeats.record(others)
         await this.#nextLook()
       }
@@ -341,7 +339,7 @@ export class ProcessGroup {
         this.#waiting.delete(done)
         resolve()
       }
-      const cancel = this.#member.alarm.set(FOLLOW_CHECK_MS, done)
+      const cancel = this.member.alarm.set(FOLLOW_CHECK_MS, done)
       this.#waiting.add(done)
     })
   }
@@ -351,21 +349,19 @@ export class ProcessGroup {
   }
 
   #isOwn(control: Control | undefined, fence: number): boolean {
-    return control?.fence === fence && control.runBy === this.#member.instance
+    return control?.fence === fence && control.runBy === this.member.instance
   }
 
   #isOther(row: ProcessRow): boolean {
-    return instanceOf(row) !== this.#member.instance
+    return instanceOf(row) !== this.member.instance
   }
 
   readonly #logged = (what: string) => (cause: unknown) => {
-    if (!(cause instanceof StorageClosed)) this.#member.log.error(`the process ${this.#member.instance} ${what}`, cause)
+    if (!(cause instanceof StorageClosed)) this.member.log.error(`the process ${this.member.instance} ${what}`, cause)
   }
 }
 
 /** The fence of a control that has ended itself. */
 const endOf = (fence: number): number => fence + 1
-
 const instanceOf = ({ holder }: ProcessRow): string => instanceIn(holder)
-
 const readSeen = async (tx: Reader): Promise<Seen> => ({ rows: await processRows(tx), control: await readControl(tx) })

@@ -24,7 +24,6 @@ export const processes = collection<ProcessRow>()(
 const kinds = ['clock', 'faults', 'state'] as const
 /** What a control changes for all processes: the clock, the armed faults, or the whole state with its clock and key. */
 export type ControlKind = (typeof kinds)[number]
-
 const PROCESS = 'process:'
 const CONTROL = 'control'
 /** More processes than ever share a storage. */
@@ -34,10 +33,7 @@ const MOST_PROCESSES = 1000
  * The row of a process that serves from a shared storage. Its holder changes with each beat, which shows that the process
  * is alive. Its fence is that of the last step of a control that the process has followed.
  */
-export const processRow = (
-  { instance, random }: Pick<ServiceContext, 'instance' | 'random'>,
-  fence: number,
-): ProcessRow => ({
+export const processRow = ({ instance, random }: Pick<ServiceContext, 'instance' | 'random'>, fence: number) => ({
   id: PROCESS + instance,
   holder: `${instance}:${randomHex(random, 8)}`,
   fence,
@@ -80,5 +76,4 @@ export function withProcesses(state: State, own: readonly ProcessRow[]): State {
 }
 
 const isAboutProcesses = (id: string): boolean => id === CONTROL || id.startsWith(PROCESS)
-
 export const processFeature = { collections: [processes] }

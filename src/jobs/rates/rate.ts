@@ -71,11 +71,7 @@ export const isRateReached = async (tx: Reader, limit: RateLimit, counted: Count
   (await freeAt(tx, limit, counted)) !== undefined
 
 /** When the subject may try again. Undefined if it may try now. */
-async function freeAt(
-  tx: Reader,
-  limit: RateLimit,
-  { subject, at, times = 1 }: CountedAttempt,
-): Promise<number | undefined> {
+async function freeAt(tx: Reader, limit: RateLimit, { subject, at, times = 1 }: CountedAttempt) {
   const recent = recentTimes(await tx.get(rates, idOf(limit, subject)), limit, at)
   // So many at once are more than the limit ever allows.
   if (times > limit.most) return at + limit.windowMs
@@ -84,11 +80,7 @@ async function freeAt(
 }
 
 /** Counts a try. A transaction that throws counts nothing, so return a failure that must count. */
-export async function countRate(
-  tx: Writer,
-  limit: RateLimit,
-  { subject, at, times: tries = 1 }: CountedAttempt,
-): Promise<void> {
+export async function countRate(tx: Writer, limit: RateLimit, { subject, at, times: tries = 1 }: CountedAttempt) {
   const id = idOf(limit, subject)
   const recent = recentTimes(await tx.get(rates, id), limit, at)
   const times = [...recent, ...Array<number>(tries).fill(at)].slice(-limit.most)
@@ -147,10 +139,7 @@ export interface DailyLimit {
   readonly at: number
 }
 
-/**
- * Adds to what a subject has caused today. False, and adds nothing, if that is `most` already. The last addition may
- * exceed it.
- */
+/** Adds to what a subject has caused today. False, and adds nothing, if that is `most` already. The last addition may exceed it. */
 export async function addDaily(tx: Writer, limit: DailyLimit, amount: number): Promise<boolean> {
   const today = await todayOf(tx, limit)
   if (today.count >= limit.most) return false
@@ -172,11 +161,7 @@ async function todayOf(tx: Reader, { kind, subject, at }: DailyLimit): Promise<D
 }
 
 /** Counts one new thing. Throws `too_many_new`, with `Retry-After`, if the subject has created `most` today. */
-export async function countDaily(
-  tx: Writer,
-  limit: DailyLimit,
-  { sandbox }: Pick<Partial<ServiceContext>, 'sandbox'>,
-): Promise<void> {
+export async function countDaily(tx: Writer, limit: DailyLimit, { sandbox }: Pick<Partial<ServiceContext>, 'sandbox'>) {
   if (await addDaily(tx, limit, 1)) return
   const { kind, most } = limit
   const seconds = (await waitOfDaily(tx, limit)) ?? 1

@@ -103,7 +103,6 @@ const sweepParts = (collections: readonly AnyCollection[]): SweepPart[] =>
   })
 
 const prefixesOf = ({ prefixes = [[]] }: SweptRule<Row>): readonly (readonly Key[])[] => prefixes
-
 const isSamePart = (a: SweepPlace, b: SweepPlace): boolean => a.collection === b.collection && a.part === b.part
 
 const placeAfter = (parts: readonly SweepPart[], place: SweepPlace): SweepPlace | undefined =>
@@ -138,12 +137,7 @@ async function sweepPart(
 type Judging = Omit<SweepPart, 'place'> & { readonly prefix: readonly Key[] }
 
 /** Returns the rows to remove, and when the first row goes that is still kept. The rows after that one go later. */
-async function judge(
-  tx: Reader,
-  { collection, rule, prefix }: Judging,
-  rows: readonly Row[],
-  sweeping: Sweeping,
-): Promise<{ over: Row[]; next: number | undefined }> {
+async function judge(tx: Reader, { collection, rule, prefix }: Judging, rows: readonly Row[], sweeping: Sweeping) {
   const { at, limits } = sweeping
   const kept = keptFor(rule, limits)
   const ends = rule.endsOf ? await rule.endsOf(tx, rows) : rows.map((row) => endIn(collection, { rule, prefix }, row))

@@ -47,8 +47,6 @@ type LoopPorts = Pick<ServiceContext, 'alarm' | 'clock' | 'log' | 'sandbox'>
  * throws is logged, and another one follows within seconds. The loop ends when the storage is closed.
  */
 export class Loop {
-  readonly #options: LoopOptions
-  readonly #ports: LoopPorts
   #running: Promise<void> | undefined
   #isWoken = false
   #isPaused = false
@@ -58,10 +56,10 @@ export class Loop {
   #isResting = false
   #cancelAlarm = () => {}
 
-  constructor(options: LoopOptions, ports: LoopPorts) {
-    this.#options = options
-    this.#ports = ports
-  }
+  constructor(
+    readonly options: LoopOptions,
+    readonly ports: LoopPorts,
+  ) {}
 
   /** Whether its last round failed, and the next one waits. */
   get isResting(): boolean {
@@ -124,7 +122,7 @@ export class Loop {
       this.#isWoken = false
       this.#roundsLeft--
       try {
-        this.#ringFor(await this.#options.round())
+        this.#ringFor(await this.options.round())
         this.#failures = 0
       } catch (cause) {
         if (!(cause instanceof StorageClosed)) return this.#rest(cause)
@@ -135,7 +133,7 @@ export class Loop {
   }
 
   #rest(cause: unknown): void {
-    this.#ports.log.error(`a round of ${this.#options.name} failed and is tried again`, cause)
+    this.ports.log.error(`a round of ${this.options.name} failed and is tried again`, cause)
     this.#isResting = true
     this.#ring(Math.min(AGAIN_MS * 2 ** this.#failures++, LATEST_AGAIN_MS))
   }
@@ -143,7 +141,7 @@ export class Loop {
   /** A stopped clock needs no alarm, because it does not advance. */
   #ringFor(due: number | undefined): void {
     this.#cancelAlarm()
-    const { clock, sandbox } = this.#ports
+    const { clock, sandbox } = this.ports
     if (due === undefined || sandbox?.clock.mode === 'manual') return
     this.#ring(Math.min(Math.max(due - clock.now(), 0), CLOCK_CHECK_MS))
   }
@@ -151,7 +149,7 @@ export class Loop {
   #ring(ms: number): void {
     this.#cancelAlarm()
     if (this.#roundsLeft === 0) return
-    this.#cancelAlarm = this.#ports.alarm.set(ms, () => {
+    this.#cancelAlarm = this.ports.alarm.set(ms, () => {
       this.#isResting = false
       this.wake()
     })

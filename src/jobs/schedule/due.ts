@@ -25,9 +25,7 @@ export const waitAfter = (waits: readonly number[], failures: number): number =>
 /** How many rows one transaction dates anew. */
 const REDATED_AT_ONCE = 200
 
-/**
- * Dates work anew that was set before the clock was moved back: it waits as long from now as it was to wait then.
- */
+/** Dates work anew that was set before the clock was moved back: it waits as long from now as it was to wait then. */
 export async function redate<R extends DueRow, I extends string>(
   work: Waiting<R, I>,
   { storage, clock }: Pick<ServiceContext, 'storage' | 'clock'>,
@@ -45,11 +43,8 @@ export async function redate<R extends DueRow, I extends string>(
 }
 
 /** Whether `redate` would find any. */
-export const isAnyAhead = async <R extends DueRow, I extends string>(
-  tx: Reader,
-  work: Waiting<R, I>,
-  at: number,
-): Promise<boolean> => (await rowsAhead(tx, work, { at, limit: 1 })).length > 0
+export const isAnyAhead = async <R extends DueRow, I extends string>(tx: Reader, work: Waiting<R, I>, at: number) =>
+  (await rowsAhead(tx, work, { at, limit: 1 })).length > 0
 
 async function rowsAhead<R extends DueRow, I extends string>(
   tx: Reader,
@@ -91,7 +86,6 @@ export async function runInParts<W>(
 
 /** How much longer than its wait a retry may be, so that work that failed together is not all tried again together. */
 export const MOST_JITTER = 0.25
-
 type Drawing = Pick<ServiceContext, 'random' | 'sandbox'>
 
 /**

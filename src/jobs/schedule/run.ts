@@ -42,13 +42,8 @@ export async function runTimerSlice(dueBy: number, jobs: TimerJobs, service: Ser
   const happened: string[] = []
   const storage = new ObservedStorage(service.storage, { noteFault: (faultId) => happened.push(faultId) })
   const kinds = await storage.read(async (tx) => (await dueTimers(tx, dueBy, SLICE)).map(({ kind }) => kind))
-  const run: Run = {
-    jobs: await loadJobs(new Set(kinds), jobs),
-    service,
-    storage,
-    happened,
-    jitter: drawJitter(service),
-  }
+  const loaded = await loadJobs(new Set(kinds), jobs)
+  const run: Run = { jobs: loaded, service, storage, happened, jitter: drawJitter(service) }
   try {
     const ran = await storage.write(async (tx) => runAll(tx, await dueTimers(tx, dueBy, SLICE), run))
     reportAll(ran, run)
@@ -122,15 +117,12 @@ async function runOne({ id }: TimerRow, run: Run): Promise<void> {
 function reportAll(ran: readonly Ran[], { service: { log, recorder }, happened }: Run): void {
   const fault = happened.at(-1)
   for (const { work: timer, written, failure } of ran) {
-    if (failure) report(timer, failure.cause, log)
+    if (failure) log.error(`the timer ${timer.id} failed and is set again`, failure.cause)
     const recording = recorder?.beginWork({ origin: 'timer', kind: timer.kind, id: timer.id })
     if (fault !== undefined) recording?.noteFault(fault)
     recording?.end({ written, failure: failure?.cause })
   }
 }
-
-const report = ({ id }: TimerRow, cause: unknown, log: ServiceContext['log']): void =>
-  log.error(`the timer ${id} failed and is set again`, cause)
 
 async function postpone(tx: Writer, timer: TimerRow, { service, jitter }: Run): Promise<void> {
   const at = service.clock.now()

@@ -9,14 +9,8 @@ export type UpstreamPolicy = Pick<ServiceContext, 'allowUpstream' | 'sandbox'>
 
 /** Names of cloud metadata services. Their subdomains count too. */
 const metadataNames = [
-  'metadata',
-  'metadata.google.internal',
-  'metadata.goog',
-  'metadata.azure.internal',
-  'metadata.tencentyun.com',
-  'metadata.platformequinix.com',
-  'instance-data',
-  'instance-data.ec2.internal',
+  ...['metadata', 'metadata.google.internal', 'metadata.goog', 'metadata.azure.internal'],
+  ...['metadata.tencentyun.com', 'metadata.platformequinix.com', 'instance-data', 'instance-data.ec2.internal'],
 ]
 
 /** Endings of names that are not public. */
@@ -81,9 +75,7 @@ const upstreamRefused = (detail: string) => problem('upstream_refused', { detail
 function plainFault(url: URL): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Its scheme must be http or https.'
   if (url.username !== '' || url.password !== '') return 'It must not contain a user name or a password.'
-  const ip = literalOf(url)
-  const isMetadata = ip === undefined ? isBelow(hostnameWithoutDots(url), metadataNames) : isAlwaysRefused(ip)
-  return isMetadata
+  return testHost(url, isAlwaysRefused, (name) => isBelow(name, metadataNames))
     ? 'Its host is always refused, such as a cloud metadata service or a link-local address.'
     : undefined
 }
@@ -101,21 +93,23 @@ function policyFault(url: URL, policy: UpstreamPolicy): string | undefined {
   return isPublicHost(url) ? undefined : 'Its host must be public.'
 }
 
-function isPublicHost(url: URL): boolean {
+type Test = (text: string) => boolean
+
+/** Tests the host of a URL: as an IP address if it is one, else as a name. */
+function testHost(url: URL, isAddress: Test, isName: Test): boolean {
   const ip = literalOf(url)
-  const name = hostnameWithoutDots(url)
-  return ip === undefined ? name.includes('.') && !isBelow(name, localNames) : isPublicAddress(ip)
+  return ip === undefined ? isName(hostnameWithoutDots(url)) : isAddress(ip)
 }
 
-function isListedHost(url: URL, list: UpstreamList): boolean {
-  const ip = literalOf(url)
-  return ip === undefined ? list.names.has(hostnameWithoutDots(url)) : isListed(ip, list)
-}
-
-function isLocalHost(url: URL): boolean {
-  const ip = literalOf(url)
-  return ip === undefined ? isBelow(hostnameWithoutDots(url), ['localhost']) : isLoopback(ip)
-}
+const isPublicHost = (url: URL): boolean =>
+  testHost(url, isPublicAddress, (name) => name.includes('.') && !isBelow(name, localNames))
+const isListedHost = (url: URL, list: UpstreamList): boolean =>
+  testHost(
+    url,
+    (ip) => isListed(ip, list),
+    (name) => list.names.has(name),
+  )
+const isLocalHost = (url: URL): boolean => testHost(url, isLoopback, (name) => isBelow(name, ['localhost']))
 
 /** The host, if it is an IP address. The URL parser has already normalized its spelling. */
 function literalOf({ hostname }: URL): string | undefined {

@@ -12,28 +12,25 @@ interface Part {
 
 /** What a reader has read: rows, and parts of indexes. A later change of any of it changes what it would read. */
 class WatchedReads implements Reader {
-  /** By their texts. */
-  readonly keys = new Map<string, Part>()
-  readonly #tx: Reader
-
-  constructor(tx: Reader, keys: Map<string, Part> = new Map()) {
-    this.#tx = tx
-    this.keys = keys
-  }
+  /** `keys`: by their texts. */
+  constructor(
+    readonly tx: Reader,
+    readonly keys: Map<string, Part>,
+  ) {}
 
   get<R extends Row>(from: Collection<R>, id: R['id']): Promise<R | undefined> {
     this.#note(from, 'id', [id])
-    return this.#tx.get(from, id)
+    return this.tx.get(from, id)
   }
 
   getMany<R extends Row>(from: Collection<R>, ids: readonly R['id'][]): Promise<(R | undefined)[]> {
     for (const id of ids) this.#note(from, 'id', [id])
-    return this.#tx.getMany(from, ids)
+    return this.tx.getMany(from, ids)
   }
 
   async find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
     this.#note(from, query.index, query.prefix)
-    const rows = await this.#tx.find(from, query)
+    const rows = await this.tx.find(from, query)
     // A row that leaves the part is changed or removed.
     if (query.prefix.length > 0) for (const { id } of rows) this.#note(from, 'id', [id])
     return rows
@@ -96,10 +93,8 @@ export interface WatchOptions {
   readonly ending?: AbortSignal | undefined
 }
 
-type Keys = WatchedReads['keys']
-
 interface Watch {
-  readonly keys: Keys
+  readonly keys: WatchedReads['keys']
   /** What was written while it read. Undefined once it has read. */
   meanwhile: (readonly RowChange[] | undefined)[] | undefined
   wake(): void
@@ -114,12 +109,9 @@ export class Watches {
   readonly #parts = new WatchedParts()
   readonly #reading = new Set<Watch>()
   readonly #waiting = new Set<Watch>()
-  readonly #service: Pick<ServiceContext, 'alarm'>
   #isEnded = false
 
-  constructor(service: Pick<ServiceContext, 'alarm'>) {
-    this.#service = service
-  }
+  constructor(readonly service: Pick<ServiceContext, 'alarm'>) {}
 
   /** Reads, and watches what it reads from its beginning on. Rejects as the reading does. */
   async watch<T>({ storage, ms, ending }: WatchOptions, read: (tx: Reader) => Promise<T>): Promise<Watched<T>> {
@@ -132,7 +124,7 @@ export class Watches {
       resolve(!this.#isEnded && !ending?.aborted)
     }
     const watch: Watch = { keys: new Map(), meanwhile: [], wake: end }
-    const cancel = this.#service.alarm.set(ms, end)
+    const cancel = this.service.alarm.set(ms, end)
     ending?.addEventListener('abort', end)
     this.#reading.add(watch)
     try {

@@ -9,7 +9,6 @@ import { PROGRESS, type WebhookRow, webhookProgress } from './webhook-row.js'
 
 /** How many events one transaction hands out. */
 const EVENTS_PER_TRANSACTION = 100
-
 type HandingOut = Pick<ServiceContext, 'storage' | 'clock' | 'random' | 'recorder'>
 
 /**

@@ -2,18 +2,7 @@ import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http
 import { noContent } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { signatureKinds } from './signature.js'
-import {
-  createWebhook,
-  deleteWebhook,
-  listWebhookDeliveries,
-  listWebhooks,
-  ownWebhook,
-  redeliverWebhook,
-  rotateWebhook,
-  showWebhook,
-  testWebhook,
-  updateWebhook,
-} from './webhook.js'
+import * as webhook from './webhook.js'
 
 const fields = {
   url: z.string().check(z.maxLength(2048)),
@@ -79,7 +68,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     errors: ['upstream_refused', 'field_invalid', 'too_many_webhooks'],
     idempotent: true,
     write: (tx, { body, principal }, service) =>
-      createWebhook(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+      webhook.createWebhook(tx, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
   listWebhooks: route({
     ...webhookRoute,
@@ -90,7 +79,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     result: pageOf('webhooks', Webhook),
     errors: ['cursor_invalid'],
     read: (tx, { query, principal }, { clock }) =>
-      listWebhooks(tx, { ...query, accountId: principal.id, at: clock.now() }),
+      webhook.listWebhooks(tx, { ...query, accountId: principal.id, at: clock.now() }),
   }),
   readWebhook: route({
     ...webhookRoute,
@@ -101,7 +90,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     result: Webhook,
     errors: ['not_found'],
     read: async (tx, { params, principal }, { clock }) =>
-      showWebhook(await ownWebhook(tx, params.id, principal.id), clock.now()),
+      webhook.showWebhook(await webhook.ownWebhook(tx, params.id, principal.id), clock.now()),
   }),
   updateWebhook: route({
     ...webhookRoute,
@@ -118,7 +107,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     result: Webhook,
     errors: ['not_found', 'upstream_refused', 'field_invalid'],
     write: (tx, { params, body, principal }, service) =>
-      updateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+      webhook.updateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
   deleteWebhook: route({
     ...webhookRoute,
@@ -129,7 +118,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     status: 204,
     errors: ['not_found'],
     async write(tx, { params, principal }, { clock }) {
-      await deleteWebhook(tx, params.id, { accountId: principal.id, at: clock.now() })
+      await webhook.deleteWebhook(tx, params.id, { accountId: principal.id, at: clock.now() })
       return noContent()
     },
   }),
@@ -145,7 +134,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     errors: ['not_found', 'field_invalid'],
     idempotent: true,
     write: (tx, { params, body, principal }, service) =>
-      rotateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
+      webhook.rotateWebhook(tx, params.id, { ...body, accountId: principal.id, at: service.clock.now() }, service),
   }),
   testWebhook: route({
     ...webhookRoute,
@@ -160,7 +149,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     adds: 'webhook_deliveries',
     idempotent: true,
     write: (tx, { params, principal }, service) =>
-      testWebhook(tx, params.id, { accountId: principal.id, at: service.clock.now() }, service),
+      webhook.testWebhook(tx, params.id, { accountId: principal.id, at: service.clock.now() }, service),
   }),
   listWebhookDeliveries: route({
     ...webhookRoute,
@@ -172,7 +161,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
     result: pageOf('deliveries', WebhookDelivery),
     errors: ['not_found', 'cursor_invalid'],
     read: (tx, { params, query, principal }) =>
-      listWebhookDeliveries(tx, params.id, { ...query, accountId: principal.id }),
+      webhook.listWebhookDeliveries(tx, params.id, { ...query, accountId: principal.id }),
   }),
   redeliverWebhook: route({
     ...webhookRoute,
@@ -185,6 +174,6 @@ export const webhookRoutes = defineRoutes('webhooks', {
     errors: ['not_found', 'webhook_disabled'],
     idempotent: true,
     write: (tx, { params, principal }, { clock }) =>
-      redeliverWebhook(tx, params, { accountId: principal.id, at: clock.now() }),
+      webhook.redeliverWebhook(tx, params, { accountId: principal.id, at: clock.now() }),
   }),
 })

@@ -36,10 +36,10 @@ export type OnDisabled = (
 
 type Delivering = { readonly webhook: WebhookRow; readonly delivery: WebhookDeliveryRow }
 
+type Handler = DeliveryHandler<WebhookMessageRow, WebhookTry | 'ended'>
+
 /** Delivers events to webhooks, signed. A failure is a result like others, so that each try is listed. */
-export const webhookDeliveryHandlerWith = (
-  onDisabled: OnDisabled,
-): DeliveryHandler<WebhookMessageRow, WebhookTry | 'ended'> => ({
+export const webhookDeliveryHandlerWith = (onDisabled: OnDisabled): Handler => ({
   async send(message, service) {
     const { storage, clock } = service
     const found = await storage.read(async (tx) => {
@@ -108,11 +108,7 @@ async function tryOnce(
     service.log.error(`delivery ${delivery.id} could not be signed`, cause),
   )
   if (!signed) return { status: null, error: 'signature_failed' }
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': `farthing/${VERSION}`,
-    ...signed,
-  }
+  const headers = { 'content-type': 'application/json', 'user-agent': `farthing/${VERSION}`, ...signed }
   let isEnding = false
   const forget = service.ending.onCallsEnd(() => (isEnding = true))
   try {
@@ -128,11 +124,10 @@ async function tryOnce(
   }
 }
 
+type Sent = { readonly url: string; readonly headers: Record<string, string>; readonly body: string }
+
 /** Sends one signed request. Only the status of the answer counts. Throws `upstream_refused`, and an `UpstreamFailure`. */
-async function post(
-  { url, headers, body }: { readonly url: string; readonly headers: Record<string, string>; readonly body: string },
-  service: ServiceContext,
-): Promise<Outcome> {
+async function post({ url, headers, body }: Sent, service: ServiceContext): Promise<Outcome> {
   const limits = { upstreamMs: DEADLINE_MS, upstreamBytes: Number.MAX_SAFE_INTEGER }
   // The policy may have changed since the URL was stored.
   const call = { url: checkUpstreamUrl(url, service), method: 'POST', headers, body, hops: 0 } as const

@@ -12,7 +12,6 @@ const SEED_BYTES = 32
 
 /** A private key in PKCS #8 without its seed (RFC 8410 section 7). */
 const PKCS8 = hexToBytes('302e020100300506032b657004220420')
-
 const base64Of = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
 /** A new key pair for signatures of deliveries. Throws `field_invalid` where the runtime has no Ed25519. */
@@ -30,9 +29,6 @@ async function newSigningKey(random: Random): Promise<string> {
     })
   }
 }
-
-/** The public key of a stored private key: `whpk_` and Base64. */
-const publicKeyIn = (key: string): string => `${PUBLIC_KEY}${base64Of(keyParts(key).publicKey)}`
 
 /** Signs a text. Returns Base64. */
 async function signEd25519(key: string, text: string): Promise<string> {
@@ -62,14 +58,12 @@ export const newSecretOf = async (kind: SignatureKind, random: Random): Promise<
   kind === 'ed25519' ? newSigningKey(random) : newWebhookSecret(random)
 
 /** How a secret signs. Null if another key encrypted it. */
-export const signatureKindOf = (secret: string): SignatureKind | null => {
-  if (secret === '') return null
-  return secret.startsWith(PRIVATE_KEY) ? 'ed25519' : 'hmac-sha256'
-}
+export const signatureKindOf = (secret: string): SignatureKind | null =>
+  secret === '' ? null : secret.startsWith(PRIVATE_KEY) ? 'ed25519' : 'hmac-sha256'
 
-/** The public key of a webhook that signs with Ed25519. Null for others. */
+/** The public key of a webhook that signs with Ed25519: `whpk_` and Base64. Null for others. */
 export const publicKeyOf = (secret: string): string | null =>
-  signatureKindOf(secret) === 'ed25519' ? publicKeyIn(secret) : null
+  signatureKindOf(secret) === 'ed25519' ? `${PUBLIC_KEY}${base64Of(keyParts(secret).publicKey)}` : null
 
 export interface SignedMessage {
   /** The same for every try. */

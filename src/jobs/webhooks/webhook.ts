@@ -27,19 +27,16 @@ export const MOST_WEBHOOKS = 20
 /** How long the secret before a rotation signs too. */
 const OVERLAP_MS = DAY
 
-export const showWebhook = (webhook: WebhookRow, at: number) => ({
-  id: webhook.id,
-  url: webhook.url,
-  description: webhook.description,
-  events: webhook.events,
-  signature: signatureKindOf(webhook.secret),
-  public_key: publicKeyOf(webhook.secret),
-  status: webhook.status,
-  disabled_reason: webhook.disabled_reason,
-  former_secret_until: isFormerSecretCurrent(webhook, at) ? seconds(webhook.former_until) : null,
-  created_at: seconds(webhook.created_at),
-  updated_at: seconds(webhook.updated_at),
-})
+export function showWebhook(webhook: WebhookRow, at: number) {
+  const { id, url, description, events, secret, status, disabled_reason } = webhook
+  return {
+    ...{ id, url, description, events, signature: signatureKindOf(secret), public_key: publicKeyOf(secret) },
+    ...{ status, disabled_reason },
+    former_secret_until: isFormerSecretCurrent(webhook, at) ? seconds(webhook.former_until) : null,
+    created_at: seconds(webhook.created_at),
+    updated_at: seconds(webhook.updated_at),
+  }
+}
 
 /** A webhook with its secret, which only its creation and its rotation show. Nobody ever sees a private key. */
 const showSecret = (webhook: WebhookRow, at: number) => ({
@@ -65,13 +62,12 @@ interface WebhookFields {
 
 type Acting = { readonly accountId: number; readonly at: number }
 
+type NewWebhook = WebhookFields & Pick<WebhookRow, 'url' | 'events'> & Signing & Acting
+type Signing = { readonly signature?: SignatureKind | undefined }
+type Making = UpstreamPolicy & Pick<ServiceContext, 'random'>
+
 /** Creates a webhook. Throws `upstream_refused`, `field_invalid`, `too_many_webhooks`. */
-export async function createWebhook(
-  tx: Writer,
-  given: WebhookFields &
-    Pick<WebhookRow, 'url' | 'events'> & { readonly signature?: SignatureKind | undefined } & Acting,
-  { random, ...policy }: UpstreamPolicy & Pick<ServiceContext, 'random'>,
-) {
+export async function createWebhook(tx: Writer, given: NewWebhook, { random, ...policy }: Making) {
   const { url, events: patterns, description, signature = 'hmac-sha256', accountId, at } = given
   checkEventPatterns(patterns)
   const own = await webhooksOf(tx, accountId)
@@ -127,10 +123,7 @@ export async function listWebhooks(
   return { webhooks: rows.map((row) => showWebhook(row, at)), next }
 }
 
-/**
- * Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`,
- * `field_invalid`.
- */
+/** Changes a webhook, and enables it unless `status` is `disabled`. Throws `not_found`, `upstream_refused`, `field_invalid`. */
 export async function updateWebhook(
   tx: Writer,
   id: number,
@@ -155,14 +148,9 @@ export async function updateWebhook(
 }
 
 /** Events from while it was disabled are not delivered later. */
-async function statusOf(
-  tx: Writer,
-  webhook: WebhookRow,
-  status: WebhookRow['status'],
-  at: number,
-): Promise<Partial<WebhookRow>> {
+async function statusOf(tx: Writer, webhook: WebhookRow, status: WebhookRow['status'], at: number) {
   if (status === webhook.status) return {}
-  if (status === 'disabled') return { status, disabled_reason: 'owner' }
+  if (status === 'disabled') return { status, disabled_reason: 'owner' as const }
   return { status, disabled_reason: null, term: webhook.term + 1, after_event: await enterLog(tx, at) }
 }
 
@@ -177,12 +165,8 @@ export async function deleteWebhook(tx: Writer, id: number, { accountId, at }: A
  * Gives a webhook a new secret or private key. The old one signs too for a day, also if it signs otherwise. Throws
  * `not_found`, `field_invalid`.
  */
-export async function rotateWebhook(
-  tx: Writer,
-  id: number,
-  { signature, accountId, at }: { readonly signature?: SignatureKind | undefined } & Acting,
-  { random }: Pick<ServiceContext, 'random'>,
-) {
+export async function rotateWebhook(tx: Writer, id: number, rotating: Signing & Acting, { random }: Making) {
+  const { signature, accountId, at } = rotating
   const webhook = await ownWebhook(tx, id, accountId)
   const kind = signature ?? signatureKindOf(webhook.secret) ?? 'hmac-sha256'
   const rotated: WebhookRow = {
@@ -239,23 +223,14 @@ export function postDelivery(
   { webhook, event, ids: [id, outboxId], at, isTest = false }: NewDelivery,
   { random }: Pick<ServiceContext, 'random'>,
 ): WebhookDeliveryRow {
+  const { id: webhookId, account_id: accountId, url, term } = webhook
+  const { id: event_id, created_at: event_at, type } = event
   const delivery: WebhookDeliveryRow = {
-    id,
-    webhook_id: webhook.id,
-    event_id: event.id,
-    event_at: event.created_at,
-    type: event.type,
-    message_id: `msg_${randomHex(random, 16)}`,
-    term: webhook.term,
-    status: 'pending',
-    tries: [],
-    outbox_id: outboxId,
-    is_test: isTest,
-    created_at: at,
+    ...{ id, webhook_id: webhookId, event_id, event_at, type, message_id: `msg_${randomHex(random, 16)}`, term },
+    ...{ status: 'pending', tries: [], outbox_id: outboxId, is_test: isTest, created_at: at },
   }
   tx.put(webhookDeliveries, delivery)
-  const { id: webhookId, account_id: accountId, url } = webhook
-  postWebhook(tx, outboxId, { webhookId, deliveryId: id, accountId, url, type: event.type, at })
+  postWebhook(tx, outboxId, { webhookId, deliveryId: id, accountId, url, type, at })
   return delivery
 }
 
@@ -264,14 +239,12 @@ export const isWanted = ({ term }: WebhookDeliveryRow, webhook: WebhookRow): boo
   webhook.status === 'enabled' && webhook.term === term
 
 function showDelivery(delivery: WebhookDeliveryRow, webhook: WebhookRow, message: OutboxRow | undefined) {
-  const isPending = delivery.status === 'pending' && message?.status === 'pending' && isWanted(delivery, webhook)
+  const { id, message_id, event_id, type, status } = delivery
+  const isPending = status === 'pending' && message?.status === 'pending' && isWanted(delivery, webhook)
   const due = message && (message.due_at ?? message.waits_since)
   return {
-    id: delivery.id,
-    message_id: delivery.message_id,
-    event_id: delivery.event_id,
-    type: delivery.type,
-    status: delivery.status === 'pending' && !isPending ? ('cancelled' as const) : delivery.status,
+    ...{ id, message_id, event_id, type },
+    status: status === 'pending' && !isPending ? ('cancelled' as const) : status,
     tries: delivery.tries.map(({ at, ...tried }) => ({ at: seconds(at), ...tried })),
     next_try_at: isPending && typeof due === 'number' ? seconds(due) : null,
     created_at: seconds(delivery.created_at),
@@ -284,20 +257,13 @@ type Listing = { readonly accountId: number; readonly limit?: number | undefined
 export async function listWebhookDeliveries(tx: Reader, id: number, { accountId, ...page }: Listing) {
   const webhook = await ownWebhook(tx, id, accountId)
   const { rows, next } = await newestFirst(tx, webhookDeliveries, { index: 'byWebhook', prefix: [id], ...page })
-  const messages = await tx.getMany(
-    outbox,
-    rows.map(({ outbox_id }) => outbox_id),
-  )
+  const sent = rows.map(({ outbox_id }) => outbox_id)
+  const messages = await tx.getMany(outbox, sent)
   return { deliveries: rows.map((row, i) => showDelivery(row, webhook, messages[i])), next }
 }
 
 /** Sends an event of the type `webhook.test` to a webhook, once. Throws `not_found`, `webhook_disabled`. */
-export async function testWebhook(
-  tx: Writer,
-  id: number,
-  { accountId, at }: Acting,
-  service: Pick<ServiceContext, 'random'>,
-) {
+export async function testWebhook(tx: Writer, id: number, { accountId, at }: Acting, service: ServiceContext) {
   const webhook = await enabledWebhook(tx, id, accountId)
   const owner = `account:${accountId}` as const
   const test = { owners: [owner], type: 'webhook.test', actor: owner, subject: `webhook:${id}`, data: {}, at } as const

@@ -4,9 +4,7 @@ import type { Session } from './session.js'
 
 /** What a process tells the others of a commit, in its transaction. */
 export type Hint = { readonly channel: string; readonly text: string }
-
 type Told = { readonly from: string; readonly changed: readonly string[] }
-
 type OnCommit = (changed: readonly string[] | undefined) => void
 const FIRST_WAIT_MS = 20
 const LONGEST_WAIT_MS = 1000

@@ -96,6 +96,7 @@ export const priceWords = (quantity: DigitalQuantityRow, price: string | number)
   moneyText(typeof price === 'string' ? BigInt(price) : toUnits(price, quantity.decimals), quantity)
 
 const { business_name: _, ...addressFields } = profileFields
+const choice = z.optional(z.boolean())
 const emptyChange = () => fieldRefused('change', 'needs at least one field to change')
 
 /** The names of `PUT /v4/account`, and the addresses of a billing profile. */
@@ -153,7 +154,6 @@ const renameWalletSchema = z.strictObject({
 })
 
 type RenameWallet = z.output<typeof renameWalletSchema>
-
 const ownerOf = (accountId: number) => `account:${accountId}` as const
 
 const renameWalletKind: ChangeKind<RenameWallet> = {
@@ -193,14 +193,10 @@ const updateItemSchema = z.strictObject({
   service_method: z.optional(itemFields.service_method),
   external_endpoint: z.optional(z.string()),
   service_schema: z.optional(itemFields.service_schema),
-  active: z.optional(z.boolean()),
-  archived: z.optional(z.boolean()),
-  private: z.optional(z.boolean()),
-  featured: z.optional(z.boolean()),
+  ...{ active: choice, archived: choice, private: choice, featured: choice },
 })
 
 type UpdateItem = z.output<typeof updateItemSchema>
-
 const NOT_CHANGED = ['catalog_item_id', 'archived']
 
 const setArchive =
@@ -269,9 +265,7 @@ const createItemSchema = z.strictObject({
   external_endpoint: z.string(),
   descriptor: z.optional(Descriptor),
   dq: z.optional(z.string()),
-  active: z.optional(z.boolean()),
-  private: z.optional(z.boolean()),
-  featured: z.optional(z.boolean()),
+  ...{ active: choice, private: choice, featured: choice },
 })
 
 type CreateItem = z.output<typeof createItemSchema>

@@ -136,7 +136,8 @@ export async function listTools(tx: Reader, accountId: number, { limit = 20, ...
   const rows = found.slice(0, limit)
   const page = await readItemsTogether(tx, rows)
   const tools: ShownTool[] = []
-  for (const row of rows) tools.push(await showOwnTool(page, row))
+  for (const row of rows)
+    tools.push(await showTool(page, { ...(await showItem(page, row)), external_endpoint: row.external_endpoint }))
   if (found.length > limit) return { tools, next: tools.at(-1)?.id ?? null }
   // The next page goes on where this one has read to.
   return { tools, next: read > MOST_READ ? last : null }
@@ -157,9 +158,6 @@ async function* newestOwn(tx: Reader, accountId: number, { after: past, goesOn =
 }
 
 export type ShownTool = Awaited<ReturnType<typeof showTool>>
-
-const showOwnTool = async (tx: Reader, row: CatalogItemRow): Promise<ShownTool> =>
-  showTool(tx, { ...(await showItem(tx, row)), external_endpoint: row.external_endpoint })
 
 async function showTool(tx: Reader, item: ShownItem) {
   const { id, name, description, seller, price, dq, hostname, service_method, service_schema } = item

@@ -126,7 +126,6 @@ function checked(schema: Json, args: Arguments): Arguments {
 /** Arguments that several tools have, with descriptions for agents. */
 
 const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words))
-
 export const text = (words: string) => described(z.string(), words)
 export const amount = (words: string) => described(z.number().check(z.minimum(0)), words)
 export const count = (words: string, { least = 1, most }: { least?: number; most?: number } = {}) =>

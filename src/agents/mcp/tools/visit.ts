@@ -28,7 +28,10 @@ type McpVisitor = Pick<McpVisit, 'agent' | 'within'> & { readonly origin: string
 /** Throws `not_found` for the server of an unknown account, and `origin_refused`. */
 export async function checkVisitor(tx: Reader, { agent, within, origin }: McpVisitor, baseUrl: string): Promise<void> {
   if (within !== undefined) await accountOf(tx, within)
-  if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl))) throw originRefused()
+  if (origin !== null && !(await isKnown(tx, origin, agent, baseUrl)))
+    throw problem('origin_refused', {
+      detail: 'An app may only call from the origins of its redirect URIs. Register a redirect URI of this page.',
+    })
 }
 
 /**
@@ -40,15 +43,8 @@ async function isKnown(tx: Reader, origin: string, { client_id }: CallingAgent, 
   const own = new URL(baseUrl)
   if (origin === own.origin || (isLoopbackOrigin(own.origin) && isLoopbackOrigin(origin))) return true
   const client = await clientById(tx, client_id)
-  return client?.metadata.redirect_uris.some((uri) => originOf(uri) === origin) ?? false
+  return client?.metadata.redirect_uris.some((uri) => parsedUrl(uri)?.origin === origin) ?? false
 }
-
-const originRefused = () =>
-  problem('origin_refused', {
-    detail: 'An app may only call from the origins of its redirect URIs. Register a redirect URI of this page.',
-  })
-
-const originOf = (url: string): string | undefined => parsedUrl(url)?.origin
 
 /** Returns an approval that the agent requested. Throws `not_found` with a detail about the approval. */
 export async function approvalNamed({ agent, service }: Pick<ToolCall, 'agent' | 'service'>, id: string) {

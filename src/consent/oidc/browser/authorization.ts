@@ -18,7 +18,6 @@ export const INTERACTION_LIFETIME = 3_600_000
 
 /** The parameters of an authorization request. Any others are ignored. */
 export type AuthorizationParameters = z.output<typeof Authorization>
-
 type Address = Pick<ServiceContext, 'baseUrl'>
 type Context = Pick<ServiceContext, 'random' | 'baseUrl' | 'clock' | 'rules' | 'limits' | 'sandbox'>
 

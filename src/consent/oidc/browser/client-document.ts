@@ -73,12 +73,7 @@ const isFresh = (client: OidcClientRow | undefined, at: number): boolean => {
   return age >= 0 && age < FRESH_FOR
 }
 
-interface FetchedClient {
-  readonly id: string
-  readonly metadata: ClientMetadata
-  readonly source: CallSource
-  readonly at: number
-}
+type FetchedClient = Pick<OidcClientRow, 'id' | 'metadata'> & { readonly source: CallSource; readonly at: number }
 
 async function storeClient(tx: Writer, { id, metadata, source, at }: FetchedClient, service: ServiceContext) {
   const known = await clientById(tx, id)

@@ -1,3 +1,0 @@
-import { devices } from './device.js'
-
-export const deviceFeature = { collections: [devices] }
