@@ -52,7 +52,7 @@ async function mutate(feature) {
     checkers: isSample ? ['sample'] : [],
     ignorers: ['texts'],
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
-    mutate: [...filesOf(feature), '!**/{descriptions,problem-pages}.ts', '!**/*.client.*'],
+    mutate: [...filesOf(feature), '!**/descriptions.ts', '!**/error-pages/pages/*.ts', '!**/*.client.*'],
     // What a module evaluates once, as it loads, is tables: routes, schemas, texts. Other tests read those as a whole.
     ignoreStatic: true,
     coverageAnalysis: 'perTest',

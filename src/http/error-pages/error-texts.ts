@@ -1,30 +1,12 @@
-import { agentsPages } from '../../agents/problem-pages.js'
-import type { ProblemCode } from '../../base/problem.js'
-import { textLines } from '../../base/problem-page.js'
-import { oidcPages } from '../../consent/oidc/problem-pages.js'
-import { consentPages } from '../../consent/problem-pages.js'
-import { identityPages } from '../../identity/problem-pages.js'
-import { jobsPages } from '../../jobs/problem-pages.js'
-import { marketPages } from '../../market/problem-pages.js'
-import { moneyPages } from '../../money/problem-pages.js'
-import { paymentsPages } from '../../payments/problem-pages.js'
-import { sandboxPages } from '../../sandbox/problem-pages.js'
-import { storagePages } from '../../storage/problem-pages.js'
-import { httpPages } from '../problem-pages.js'
+import { type ProblemCode, textLines } from '../../base/problem.js'
+import { moneyPages } from './pages/money.js'
+import { peoplePages } from './pages/people.js'
+import { requestPages } from './pages/requests.js'
 
-const pages: Readonly<Record<ProblemCode, string>> = {
-  ...storagePages,
-  ...httpPages,
-  ...jobsPages,
-  ...moneyPages,
-  ...identityPages,
-  ...consentPages,
-  ...oidcPages,
-  ...paymentsPages,
-  ...marketPages,
-  ...agentsPages,
-  ...sandboxPages,
-}
+/** What happened and what did not, then a line for each of its usual causes, and of what fixes it. ‹ and › enclose code. */
+type Page = `${string}\n    ${'cause' | 'fix'}: ${string}`
+
+const pages: Readonly<Record<ProblemCode, Page>> = { ...requestPages, ...peoplePages, ...moneyPages }
 
 /** What the page of a code says, from the most to the least likely cause. */
 export function errorText(code: ProblemCode) {

@@ -1,6 +1,5 @@
 import { withoutUndefined } from '../../base/json.js'
-import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
-import { textLines } from '../../base/problem-page.js'
+import { docsOf, isProblemCode, type ProblemCode, textLines } from '../../base/problem.js'
 import { callerExplainers } from './codes/callers.js'
 import { consentExplainers } from './codes/consent.js'
 import { controlExplainers } from './codes/controls.js'

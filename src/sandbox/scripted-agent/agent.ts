@@ -6,6 +6,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { parsedJson } from '../../base/json.js'
 import { LimitedMap } from '../../base/memo.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { ApprovalShape } from '../../http/fields/schema.js'
@@ -275,10 +276,6 @@ export function hearingRefusals(fetch: Fetch, { pathname }: URL): { fetch: Fetch
 
 async function sentenceOf(answer: Response): Promise<string> {
   const text = await answer.text()
-  try {
-    const answered: unknown = JSON.parse(text)
-    return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
-  } catch {
-    return text
-  }
+  const answered = parsedJson(text)
+  return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
 }

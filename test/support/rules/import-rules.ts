@@ -122,9 +122,9 @@ const searched: Record<string, readonly string[]> = {
 }
 const outside = ['idb', 'lowdb', 'msw', '@whatwg-node/server']
 
-/** What a group declares of its errors, for the one list in `base/` and that of their pages. It is data, and imports nothing. */
-const declarations = /^src\/.+\/problem(s|-pages)\.ts$/
-const lists = ['src/base/problem.ts', 'src/http/error-pages/error-texts.ts']
+/** What a group declares of its errors, for the one list in `base/`. It is data, and imports nothing. */
+const declarations = /^src\/.+\/problems\.ts$/
+const lists = ['src/base/problem.ts']
 
 /** What breaks the rules of who may import whom: `file:line: rule n: what is wrong`. */
 export function violations(modules: readonly Module[]): string[] {

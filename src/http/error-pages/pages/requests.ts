@@ -1,7 +1,22 @@
-import type { ProblemPages } from '../base/problem-page.js'
-import type { httpProblems } from './problems.js'
-
-export const httpPages = {
+/** Requests, the service, its limits, and the controls of a sandbox. */
+export const requestPages = {
+  storage_unavailable: `The state cannot be read or stored at the moment. Nothing was changed.
+    cause: Another process holds the state file, or the disk returned an error.
+    cause: A newer farthing wrote the state. ‹schema› has its number.
+    cause: The browser closed its database, for example because the user cleared the data of the site.
+    fix: Read ‹GET /_sandbox/health› in a sandbox. It names the fault.
+    fix: Let one process use a state file, and update farthing if the state is newer.
+    fix: Repeat the call after ‹Retry-After› seconds.`,
+  storage_full: `The disk or the quota of the browser is full, so no change can be stored. Reads go on. Nothing was changed.
+    cause: The disk has no space left.
+    cause: The browser allows this site no more data.
+    fix: Free space, then repeat the call.
+    fix: Export the state (‹GET /_sandbox/snapshot› or ‹farthing export›), and start over with what you need.`,
+  cursor_invalid: `‹after› is not a place in this list, so there is no next page.
+    cause: The cursor belongs to another list, or to the list of another caller.
+    cause: The page that it came from was read before a reset or a restored snapshot.
+    cause: It was made up, for example as a page number.
+    fix: Start again without ‹after›, and send the ‹next› of each page unchanged until it is null.`,
   body_malformed: `The body could not be decoded, so none of its fields were read. The sentence says what was wrong with it.
     cause: The body is not valid JSON, for example because of a trailing comma, or an object that was not passed through ‹JSON.stringify›.
     cause: The body is JSON, but an array, a string or a number. Every operation takes an object.
@@ -154,4 +169,75 @@ export const httpPages = {
     cause: An item sells itself: its endpoint buys the same item again.
     cause: The ‹Via› header of an incoming request was copied to the outgoing one.
     fix: Let the endpoint of the item fulfil the purchase itself.`,
-} satisfies ProblemPages<typeof httpProblems>
+  too_many_webhooks: `An account has at most 20 webhooks. No webhook was created.
+    cause: A program creates a webhook each time that it starts.
+    cause: One webhook for each type of event, where one with several patterns is enough.
+    fix: List them with ‹GET /v4/webhooks›, and delete those that you do not need: ‹DELETE /v4/webhooks/{id}›.
+    fix: Give one webhook several ‹events›, such as ‹["payment.*", "purchase.*"]›.`,
+  webhook_disabled: `A disabled webhook gets nothing, not even tests. Nothing was sent.
+    cause: It did not accept an event for three days.
+    cause: It answered 410 Gone.
+    cause: Its account disabled it.
+    fix: Read ‹disabled_reason› in ‹GET /v4/webhooks/{id}›, and the tries in ‹GET /v4/webhooks/{id}/deliveries›.
+    fix: Enable it: ‹PUT /v4/webhooks/{id}› with ‹{"status": "enabled"}›.`,
+  too_many_streams: `An account or a user has at most 50 streams open at once in one process, fewer while many others have some: streams of events, and subscriptions of its agents. No stream was opened.
+    cause: A program opens a new stream of ‹GET /v4/events› without closing the last one.
+    cause: Many tabs or agents of one user follow the same events.
+    cause: Users that an account created, and whose addresses are not proven, count against that account.
+    fix: Close a stream that you do not need. Each ends by itself after 10 minutes.
+    fix: Follow the events once, and pass them on. Or let a webhook deliver them: ‹POST /v4/webhooks›.`,
+  upstream_refused: `The service may not call this URL. The rule protects the network in which the service runs.
+    cause: The host is private, such as ‹10.0.0.5› or ‹db.internal›, and the service is reachable by others.
+    cause: The scheme is ‹http›. Services that are no sandbox call ‹https› only.
+    cause: The URL has a user name, or leads to a cloud metadata service. Those are always refused.
+    fix: In a sandbox, start it with ‹--allow-upstream <host or CIDR>›, or ‹createService({ allowUpstream: [host] })›.
+    fix: Send credentials as a dispatch parameter instead of in the URL.`,
+  too_many_new: `One owner may create only so many things of a kind within a day, 20,000 unless ‹limits.newPerDay› says otherwise, so that no account fills the storage of all. An owner who has made the service store 1 GiB of large answers within a day, ‹limits.storedBytesPerDay›, pays no more carts and links until it is over. What an unproven user creates counts for the account that created the user.
+    cause: A test creates things in a loop that does not end.
+    cause: A load test creates more than a service lets one owner create.
+    fix: Wait as long as ‹Retry-After› says, or move the clock of the sandbox.
+    fix: In your own service, set the limit: ‹createService({ limits: { newPerDay: 1_000_000 } })›.`,
+  too_many_mails: `A person got five messages of this kind within 15 minutes. No further one was sent, and what should have been announced did not happen.
+    cause: Invitations to one address come from a loop.
+    cause: One page or program asked one user five times without an approval.
+    cause: Tests share one user.
+    fix: Wait as long as ‹Retry-After› says, then repeat the call.
+    fix: In tests, use a user for each test, or advance the clock of the sandbox by 15 minutes.`,
+  already_exists: `The seed contains something that is there already. Nothing of the seed was created.
+    cause: The same seed was planted twice.
+    cause: Two parts of a seed use one hostname, client id or ‹public_secret›.
+    fix: Call ‹POST /_sandbox/reset› before, or create a new service for each test.
+    fix: Leave out fixed ids, so that each seed gets its own.`,
+  snapshot_invalid: `The document is not a state of farthing. Nothing was changed.
+    cause: Another JSON file was sent.
+    cause: The file was cut, or edited so that a list is missing.
+    fix: Send what ‹GET /_sandbox/snapshot› or ‹farthing export› returned, unchanged.`,
+  snapshot_newer: `A newer farthing wrote the snapshot, and this one does not know its shapes. Nothing was changed.
+    cause: The snapshot was made with a later version, for example on another machine.
+    fix: Update: ‹npm install farthing@latest›.`,
+  snapshot_refused: `The snapshot was read, and its rows contradict each other, so the service could not go on from it. ‹collection› and ‹id› name the first wrong row. Nothing was changed.
+    cause: The file was edited by hand: a row refers to another that is missing.
+    cause: A balance does not equal the sum of its entries.
+    fix: Export it again from a data file that ‹farthing verify FILE› finds sound: ‹farthing export›.
+    fix: Make the state with a seed instead of editing a snapshot.`,
+  rewind_refused: `The sandbox was asked to return to an earlier state, and it cannot. Nothing was changed.
+    cause: Too much was stored since that request: a sandbox remembers what its commits replaced up to 64 MiB.
+    cause: Another tab that shares the IndexedDB of this service has written since that request.
+    cause: Many processes share the storage, and none may take the state back under the others.
+    fix: Save a snapshot at places to return to: ‹POST /_sandbox/snapshots›. Then rewind to its name.
+    fix: Choose a later request.
+    fix: Where many processes share the storage, work in a fork: ‹POST /_sandbox/forks›.`,
+  sandbox_full: `A sandbox keeps at most 100 named snapshots and 1,000 forks over HTTP. Nothing was created.
+    cause: Your tests save snapshots or create forks, and never remove them.
+    fix: Remove what you no longer need: ‹DELETE /_sandbox/snapshots/{name}›, ‹DELETE /_sandbox/forks/{id}›.
+    fix: In JavaScript, ‹service.sandbox.fork()› has no limit. Close each fork after its test.`,
+  not_replayable: `An entry of the journal cannot be repeated or exported. Nothing was sent. ‹field› names the part of the entry that is the reason, and ‹id› the entry of a range.
+    cause: The journal cut a body at 16 KiB, or keeps none, because it was neither JSON nor a form.
+    cause: The request held a secret that cannot be made anew, such as a refresh token or the client secret of an account that was not seeded.
+    cause: The entry is a timer or a delivery, its request has no answer yet, or it was refused because of the place that it came from.
+    cause: A test would need what it cannot begin with: a state that is forgotten or too large, or a fault, a refresh token or an Idempotency-Key from before.
+    fix: Send the request yourself: the entry has its method, path, headers and body.
+    fix: Seed the accounts of your tests, so that the sandbox knows their client secrets.
+    fix: If ‹field› is ‹response.body›, replay with ‹diff: false›.
+    fix: Let the range of a test begin earlier, or leave requests out with a filter.`,
+} as const
