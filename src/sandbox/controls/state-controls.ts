@@ -61,14 +61,10 @@ export function stateControls(service: ServiceContext): StateControls {
       const { importBinder } = await service.options.parts.load(csvKey)
       return importBinder(order, service)
     },
-    async ledger() {
-      const { auditLedger } = await load(() => import('./snapshot.js'))
-      return auditLedger(service)
-    },
+    ledger: async () => (await load(() => import('./snapshot.js'))).auditLedger(service),
   }
 }
 
 /** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
-export async function readCredentials(service: ServiceContext) {
-  return service.storage.read((tx) => workingCredentials(tx, service))
-}
+export const readCredentials = (service: ServiceContext) =>
+  service.storage.read((tx) => workingCredentials(tx, service))

@@ -2,7 +2,6 @@ import { parsedJson } from '../../base/json.js'
 import { Problem } from '../../base/problem.js'
 import { HIDDEN } from '../../base/text/redacted.js'
 import { isVisible, visibleLine } from '../../base/text/visible.js'
-import { titleOf } from '../journal/entry-title.js'
 import type { Entry } from '../onion/entry.js'
 import {
   type CallDraft,
@@ -108,6 +107,10 @@ const writtenCalls = (entries: readonly Entry[]) =>
   entries
     .filter(({ origin }) => origin !== 'timer' && origin !== 'delivery')
     .map((entry) => ({ title: titleOf(entry), call: writtenCall(entry) }))
+
+/** What an entry was, for a comment: a visible line. */
+export const titleOf = ({ id, method, path, status, principal }: Entry): string =>
+  visibleLine(`${id}: ${method} ${path} answered ${status} to ${principal ?? 'nobody'}`)
 
 function writtenCall(entry: Entry): WrittenCall | string {
   try {

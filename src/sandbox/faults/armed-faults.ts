@@ -128,11 +128,7 @@ export class ArmedFaults {
   }
 
   /** Does what `take` does. Undefined if that needs a transaction, because processes count the match together. */
-  takeAtOnce(
-    at: FaultPoint,
-    subject: Subject,
-    isPossible?: IsPossible,
-  ): { readonly fault: ArmedFault | undefined } | undefined {
+  takeAtOnce(at: FaultPoint, subject: Subject, isPossible?: IsPossible): { fault: ArmedFault | undefined } | undefined {
     const matching = this.#matching(at, subject, isPossible)
     if (this.options.counts && matching.length > 0) return undefined
     const happening = matching.find((armed) => {
@@ -287,10 +283,8 @@ export class SharedCounts {
       const counted = { ...armed, ...before }
       if (isSpent(counted)) return { before, after: before }
       const after = { ...before, ...withMatch(counted) }
-      keepFaultCounts(
-        tx,
-        counts.map((count) => (count === before ? after : count)),
-      )
+      const kept = counts.map((count) => (count === before ? after : count))
+      keepFaultCounts(tx, kept)
       return { before, after }
     })
     return matching.catch((error: unknown) => {

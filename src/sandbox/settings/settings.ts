@@ -46,6 +46,8 @@ export const serviceKeys = collection<ServiceKeyRow>()(
   },
 )
 
+export const settingsFeature = { collections: [settings, serviceKeys] }
+
 type Value<I extends SettingRow['id']> = Extract<SettingRow, { id: I }>['value']
 
 const kept = async <I extends SettingRow['id']>(tx: Reader, id: I): Promise<Value<I> | undefined> =>
@@ -63,10 +65,8 @@ export async function keepFaults(tx: Writer, value: readonly SharedFault[]): Pro
   if (value.length === 0 && counts.length === 0 && !(await keptFaults(tx))) return
   const countOf = (arming: string) => counts.find((count) => count.arming === arming)
   tx.put(settings, { id: 'faults', value })
-  keepFaultCounts(
-    tx,
-    value.map(({ arming }) => countOf(arming) ?? { arming, matched: 0, fired: 0 }),
-  )
+  const kept = value.map(({ arming }) => countOf(arming) ?? { arming, matched: 0, fired: 0 })
+  keepFaultCounts(tx, kept)
 }
 
 export const keepFaultCounts = (tx: Writer, value: readonly FaultCount[]): void =>
