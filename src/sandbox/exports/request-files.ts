@@ -11,6 +11,7 @@ import {
   type Secret,
   secretsIn,
   type Template,
+  titleOf,
 } from '../replay/call-draft.js'
 
 /** A variable of an export, in place of a secret. `hint`: a visible line that says how to get its value. */
@@ -107,10 +108,6 @@ const writtenCalls = (entries: readonly Entry[]) =>
   entries
     .filter(({ origin }) => origin !== 'timer' && origin !== 'delivery')
     .map((entry) => ({ title: titleOf(entry), call: writtenCall(entry) }))
-
-/** What an entry was, for a comment: a visible line. */
-export const titleOf = ({ id, method, path, status, principal }: Entry): string =>
-  visibleLine(`${id}: ${method} ${path} answered ${status} to ${principal ?? 'nobody'}`)
 
 function writtenCall(entry: Entry): WrittenCall | string {
   try {

@@ -80,9 +80,8 @@ export class ArmedFaults {
     return this.#happening().map(withoutState)
   }
 
-  shared(): SharedFault[] {
-    return this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
-  }
+  shared = (): SharedFault[] =>
+    this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
 
   follow(faults: readonly SharedFault[]): void {
     const known = new Map(this.#happening().map((armed) => [armed.arming, armed]))
@@ -149,9 +148,7 @@ export class ArmedFaults {
     this.#changed()
   }
 
-  #happening(): Armed[] {
-    return this.#armed.filter(({ isHeld }) => !isHeld)
-  }
+  #happening = (): Armed[] => this.#armed.filter(({ isHeld }) => !isHeld)
 
   #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {
     const now = this.options.now()
@@ -270,9 +267,7 @@ export function withMatch({ fault, number, ...counted }: Counted): Pick<FaultCou
 export class SharedCounts {
   constructor(readonly storage: Pick<Storage, 'read' | 'write'>) {}
 
-  read(): Promise<readonly FaultCount[]> {
-    return this.storage.read(keptFaultCounts)
-  }
+  read = (): Promise<readonly FaultCount[]> => this.storage.read(keptFaultCounts)
 
   /** Counts a match. Undefined if the fault is not armed any more, or not yet, or if the storage fails: then it does not happen. */
   async match(armed: Counted): Promise<{ readonly before: FaultCount; readonly after: FaultCount } | undefined> {

@@ -200,10 +200,8 @@ class App implements OAuthClientProvider {
 
 function driven(client: Client, app: App, sandbox: Stage['sandbox']): ScriptedAgent {
   const call: ScriptedAgent['call'] = async (name, args = {}) => {
-    const { isError = false, structuredContent }: CallToolResult = await client.callTool({
-      name,
-      arguments: { ...args },
-    })
+    const answer: CallToolResult = await client.callTool({ name, arguments: { ...args } })
+    const { isError = false, structuredContent } = answer
     return { ...(isObject(structuredContent) && structuredContent), isError }
   }
   const buy: ScriptedAgent['buy'] = ({ catalog_item_id, arguments: args = {} }, approval_id) =>

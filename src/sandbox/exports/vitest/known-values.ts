@@ -67,9 +67,8 @@ export class KnownValues {
   }
 
   /** The last secret of this name that an operation told. */
-  lastSecret(name: string, operation: string | null): Source | undefined {
-    return sourceOf(this.#secrets(name).findLast((each) => each.operation === operation))
-  }
+  lastSecret = (name: string, operation: string | null): Source | undefined =>
+    sourceOf(this.#secrets(name).findLast((each) => each.operation === operation))
 
   /** A secret that one answer told. `beside`: the value of another field of the same object. */
   secretBeside(name: string, beside: { readonly name: string; readonly value: unknown }): Source | undefined {
