@@ -2,9 +2,7 @@ import { withoutUndefined } from '../../base/json.js'
 import { docsOf, isProblemCode, type ProblemCode, textLines } from '../../base/problem.js'
 import { callerExplainers } from './codes/callers.js'
 import { consentExplainers } from './codes/consent.js'
-import { controlExplainers } from './codes/controls.js'
 import { marketExplainers } from './codes/market.js'
-import { oauthExplainers } from './codes/oauth.js'
 import { ownerExplainers } from './codes/owners.js'
 import { paymentExplainers } from './codes/payments.js'
 import { requestExplainers } from './codes/requests.js'
@@ -19,12 +17,10 @@ import { sentences } from './sentences.js'
 const explainers: Explainers = {
   ...requestExplainers,
   ...callerExplainers,
-  ...oauthExplainers,
   ...consentExplainers,
   ...ownerExplainers,
   ...paymentExplainers,
   ...marketExplainers,
-  ...controlExplainers,
 }
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
