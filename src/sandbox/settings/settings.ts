@@ -1,4 +1,4 @@
-import { digest, type Keyring, keyring } from '../../base/secrets.js'
+import { digest, keyring } from '../../base/secrets.js'
 import type { ClockState, ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
 import type { FaultCount, SharedFault } from '../onion/fault.js'
@@ -137,10 +137,7 @@ export async function takeKey(service: ServiceContext): Promise<void> {
  * Returns the keys of a state: by the key that it stores, or by the one that an option sets. Once that is forgotten, by one
  * that is derived from it, which all processes with the option derive alike.
  */
-export async function keysOf(
-  tx: Reader,
-  { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>,
-): Promise<Keyring | undefined> {
+export async function keysOf(tx: Reader, { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>) {
   if (given) {
     const salt = await keptKeySalt(tx)
     return salt === undefined ? given : keyring(given.derive('forgotten', salt), random)

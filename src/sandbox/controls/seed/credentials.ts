@@ -69,10 +69,7 @@ const derivedUserClient = (email: string, keys: Keyring): string => `mid_${deriv
  * Returns the credentials that work: of the clients of the first seed and of what this process added, and of earlier
  * processes, if the sandbox's key made them.
  */
-export async function workingCredentials(
-  tx: Reader,
-  { sandbox, keys }: Pick<ServiceContext, 'sandbox' | 'keys'>,
-): Promise<Credentials> {
+export async function workingCredentials(tx: Reader, { sandbox, keys }: Pick<ServiceContext, 'sandbox' | 'keys'>) {
   const { firstClients, seededClients } = sandboxOf({ sandbox })
   const candidates = [...(await firstClients()), ...seededClients.values(), ...(await derivedClients(tx, keys))]
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
