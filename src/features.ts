@@ -40,7 +40,7 @@ import { topupFeature } from './payments/topups/feature.js'
 import { transferFeature } from './payments/transfers/feature.js'
 import { dataFeature } from './sandbox/controls/data/feature.js'
 import { controlFeature } from './sandbox/controls/http/feature.js'
-import { settingsFeature } from './sandbox/settings/feature.js'
+import { settingsFeature } from './sandbox/settings/settings.js'
 import { toolFeature } from './sandbox/tools/feature.js'
 
 const all = [

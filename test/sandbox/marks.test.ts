@@ -5,8 +5,7 @@ import { type FieldSchema, isMarked, type SchemaPlace } from '../../src/http/fie
 import { expectedAnswer } from '../../src/sandbox/exports/vitest/expected.js'
 import { KnownValues } from '../../src/sandbox/exports/vitest/known-values.js'
 import { Source } from '../../src/sandbox/exports/vitest/source.js'
-import { learnMarks } from '../../src/sandbox/journal/marked-names.js'
-import { answerPlace, bodyPlace, queryPlace } from '../../src/sandbox/journal/places.js'
+import { answerPlace, bodyPlace, learnMarks, queryPlace } from '../../src/sandbox/journal/marked-names.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
 import { compareAnswers } from '../../src/sandbox/replay/difference.js'
 

@@ -51,9 +51,7 @@ export class ServedForks implements HttpForks {
     return id
   }
 
-  list(): readonly HttpFork[] {
-    return [...this.#forks.values()].map(({ id, url }) => ({ id, url }))
-  }
+  list = (): readonly HttpFork[] => [...this.#forks.values()].map(({ id, url }) => ({ id, url }))
 
   async remove(id: string): Promise<void> {
     const { service } = this.#fork(id)

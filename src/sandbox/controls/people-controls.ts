@@ -49,14 +49,15 @@ export function peopleControls(service: ServiceContext): PeopleControls {
 
 function phoneOf(userId: number, service: ServiceContext): Phone {
   const { storage } = service
-  const answer = async (request: PhoneRequest = {}, given: SecondFactorAnswer) => {
+  const answerRequest = async (request: PhoneRequest = {}, answer: SecondFactorAnswer) => {
     const { id } = checkShape(PhoneRequestShape, typeof request === 'object' ? request : { id: request })
     const { answerOnPhone } = await people()
-    return storage.write((tx) => answerOnPhone(tx, { userId, id, answer: given }, service))
+    return storage.write((tx) => answerOnPhone(tx, { userId, id, answer }, service))
   }
   return {
-    async answer(given, options = {}) {
-      const { mode, after_seconds: afterSeconds } = checkShape(PhoneAnswerShape, phoneAnswer(given, options))
+    async answer(answer, { afterSeconds: after_seconds, ...unknown } = {}) {
+      const given = { ...(typeof answer === 'object' ? answer : { mode: answer, after_seconds }), ...unknown }
+      const { mode, after_seconds: afterSeconds } = checkShape(PhoneAnswerShape, given)
       const { setPhone } = await people()
       return storage.write((tx) => setPhone(tx, { userId, mode, afterSeconds }, service))
     },
@@ -64,19 +65,12 @@ function phoneOf(userId: number, service: ServiceContext): Phone {
       const { readPhone } = await people()
       return storage.read((tx) => readPhone(tx, userId, service))
     },
-    approve: (request) => answer(request, 'approved'),
-    reject: (request) => answer(request, 'rejected'),
+    approve: (request) => answerRequest(request, 'approved'),
+    reject: (request) => answerRequest(request, 'rejected'),
   }
 }
 
 const people = () => load(() => import('./people.js'))
-
-function phoneAnswer(
-  answer: Parameters<Phone['answer']>[0],
-  { afterSeconds, ...unknown }: { afterSeconds?: number | undefined },
-) {
-  return { ...(typeof answer === 'object' ? answer : { mode: answer, after_seconds: afterSeconds }), ...unknown }
-}
 
 export interface NextApproval extends Promise<ShownApproval> {
   /** Approves it as its user when an agent requests it. */
@@ -96,10 +90,9 @@ export interface ApprovalQueue {
   next(waiting?: Waiting): NextApproval
 }
 
-export function approvalQueue(
-  service: ServiceContext,
-  { approve, reject }: Pick<Sandbox, 'approve' | 'reject'>,
-): ApprovalQueue {
+type Answers = Pick<Sandbox, 'approve' | 'reject'>
+
+export function approvalQueue(service: ServiceContext, { approve, reject }: Answers): ApprovalQueue {
   const { handedApprovals: handed } = sandboxOf(service)
 
   async function wait(waiting: Waiting): Promise<ShownApproval> {

@@ -100,11 +100,7 @@ export interface SignedInUser {
   headers: { 'x-session-id': string }
 }
 
-export async function signInAsUser(
-  tx: Writer,
-  { email }: { email: string },
-  service: ServiceContext,
-): Promise<SignedInUser> {
+export async function signInAsUser(tx: Writer, { email }: { email: string }, service: ServiceContext) {
   const order = { email: normalEmail(email), previousSessionId: newSessionId(service), at: service.clock.now() }
   const signedIn = await signIn(tx, order, service)
   return { ...signedIn, headers: { 'x-session-id': signedIn.session_id } }

@@ -22,11 +22,12 @@ import { stateControls } from './state-controls.js'
 
 export { retryDeadLetter } from '../../jobs/dead-letters/dead-letter.js'
 
+const loadKeys = () => load(() => import('./keys.js'))
+
 export function serviceControls(service: ServiceContext) {
   const setClock = async ({ set, ...change }: Parameters<Sandbox['setClock']>[0]) => {
     const given = { ...change, ...(set !== undefined && { set: set instanceof Date ? set.toJSON() : set }) }
-    const checked = checkShape(ClockChangeShape, given)
-    await move(service, checked)
+    await move(service, checkShape(ClockChangeShape, given))
     return showClock(service)
   }
   return {
@@ -37,18 +38,9 @@ export function serviceControls(service: ServiceContext) {
     },
     setClock,
     advance: (advance) => setClock({ advance }),
-    async rotateKeys() {
-      const { rotateOidcKeys } = await load(() => import('./keys.js'))
-      return rotateOidcKeys(service)
-    },
-    async forgetEncryptionKey() {
-      const { forgetEncryptionKey } = await load(() => import('./keys.js'))
-      await forgetEncryptionKey(service)
-    },
-    async coverage() {
-      const { readCoverage } = await load(() => import('./coverage.js'))
-      return readCoverage(sandboxOf(service))
-    },
+    rotateKeys: async () => (await loadKeys()).rotateOidcKeys(service),
+    forgetEncryptionKey: async () => (await loadKeys()).forgetEncryptionKey(service),
+    coverage: async () => (await load(() => import('./coverage.js'))).readCoverage(sandboxOf(service)),
     get testValues() {
       return testValuesOf(service.cards)
     },

@@ -139,7 +139,7 @@ function isClock(value: unknown): boolean {
 async function ledgerFault(state: State): Promise<Inconsistency | undefined> {
   try {
     const tables = new Tables(state)
-    const { broken } = await audit({ read: (body) => body(tables), quantities: auditedQuantities, pause: letOthersRun })
+    const { broken } = await auditStorage({ read: (body) => body(tables) })
     return broken ? { ...findRow(broken.rows[0], state), what: `the rule "${broken.rule}" is broken` } : undefined
   } catch (cause) {
     return { collection: movements.name, id: null, what: `the ledger cannot be read: ${messageOf(cause)}` }
@@ -157,7 +157,7 @@ function findRow(broken: object | undefined, { rows }: State): { collection: str
 }
 
 /** Checks every rule of the ledger, in slices between which other calls run. */
-export const auditStorage = (storage: Storage): Promise<Audit> =>
+export const auditStorage = (storage: Pick<Storage, 'read'>): Promise<Audit> =>
   audit({ read: (body) => storage.read(body), quantities: auditedQuantities, pause: letOthersRun })
 
 /** Checks every rule of the ledger, and keeps the result for the metrics. */

@@ -9,7 +9,7 @@ import { sandboxOf } from '../onion/context.js'
 import { keptKey, withKey, withoutFaults, withoutKey } from '../settings/settings.js'
 import { begin, reset } from './bootstrap.js'
 import type { Sandbox } from './sandbox.js'
-import { clientsIn, knownCredentials } from './seed/credentials.js'
+import { clientsIn, workingCredentials } from './seed/credentials.js'
 import { addSeed, fund } from './seed/seed.js'
 import { SeedSchema } from './seed/seed-schema.js'
 import { BinderImportShape, CommodityChangeShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
@@ -72,17 +72,10 @@ export function stateControls(service: ServiceContext): StateControls {
       const { importBinder } = await service.options.parts.load(csvKey)
       return importBinder(order, service)
     },
-    async ledger() {
-      const { auditLedger } = await load(() => import('./snapshot.js'))
-      return auditLedger(service)
-    },
+    ledger: async () => (await load(() => import('./snapshot.js'))).auditLedger(service),
   }
 }
 
 /** Returns the credentials of everything that was seeded, at the start or later, as long as they work. */
-export async function readCredentials(service: ServiceContext) {
-  const { storage, keys } = service
-  const { firstClients, seededClients } = sandboxOf(service)
-  const given = [...(await firstClients()), ...seededClients.values()]
-  return storage.read((tx) => knownCredentials(tx, { keys, given }))
-}
+export const readCredentials = (service: ServiceContext) =>
+  service.storage.read((tx) => workingCredentials(tx, service))

@@ -3,9 +3,7 @@ import { docsOf, isProblemCode, type ProblemCode } from '../../base/problem.js'
 import { textLines } from '../../base/problem-fields.js'
 import { callerExplainers } from './codes/callers.js'
 import { consentExplainers } from './codes/consent.js'
-import { controlExplainers } from './codes/controls.js'
 import { marketExplainers } from './codes/market.js'
-import { oauthExplainers } from './codes/oauth.js'
 import { ownerExplainers } from './codes/owners.js'
 import { paymentExplainers } from './codes/payments.js'
 import { requestExplainers } from './codes/requests.js'
@@ -20,12 +18,10 @@ import { sentences } from './sentences.js'
 const explainers: Explainers = {
   ...requestExplainers,
   ...callerExplainers,
-  ...oauthExplainers,
   ...consentExplainers,
   ...ownerExplainers,
   ...paymentExplainers,
   ...marketExplainers,
-  ...controlExplainers,
 }
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */

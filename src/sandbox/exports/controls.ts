@@ -25,12 +25,9 @@ export interface ExportControls {
 export function exportControls(service: ServiceContext): ExportControls {
   return {
     async export(which, format) {
-      const given =
-        typeof which === 'string'
-          ? checkShape(EntryExportShape, { id: which, as: format })
-          : checkShape(RangeShape, { ...which, as: format })
-      const { exportEntries } = await load(() => import('./export.js'))
-      return exportEntries(which, given.as, service)
+      if (typeof which === 'string') checkShape(EntryExportShape, { id: which, as: format })
+      else checkShape(RangeShape, { ...which, as: format })
+      return (await load(() => import('./export.js'))).exportEntries(which, format, service)
     },
   }
 }

@@ -22,11 +22,7 @@ export interface EntryRange extends EntryFilter {
  * Writes an entry or a range for another tool. Every character of it can be seen. Throws `not_found`, and for a test
  * `not_replayable`.
  */
-export async function exportEntries(
-  which: string | EntryRange,
-  format: ExportFormat,
-  service: ServiceContext,
-): Promise<string> {
+export async function exportEntries(which: string | EntryRange, format: ExportFormat, service: ServiceContext) {
   const entries = await entriesOf(which, service)
   // In JSON and JavaScript an escape means its character. Calls for which that is not so are left out.
   return visibleText(await writers[format](entries, service))
@@ -73,11 +69,7 @@ function harEntry({ id, at, ms, method, path, status, request, response }: Entry
       redirectURL: response.headers.location ?? '',
     },
     ...{ cache: {}, timings: { send: 0, wait: time, receive: 0 } },
-    comment: [
-      id,
-      ...(request.cut || response.cut ? ['cut at 16 KiB'] : []),
-      ...(status === null ? ['no answer'] : []),
-    ].join(', '),
+    comment: `${id}${request.cut || response.cut ? ', cut at 16 KiB' : ''}${status === null ? ', no answer' : ''}`,
   }
 }
 

@@ -2,10 +2,17 @@ import { parsedJson } from '../../base/json.js'
 import { Problem } from '../../base/problem.js'
 import { HIDDEN } from '../../base/text/redacted.js'
 import { isVisible, visibleLine } from '../../base/text/visible.js'
-import { titleOf } from '../journal/entry-title.js'
 import type { Entry } from '../onion/entry.js'
-import type { EntryCaller } from '../replay/call-draft.js'
-import { type CallDraft, draftOf, filledTemplate, type Secret, secretsIn, type Template } from '../replay/call-draft.js'
+import {
+  type CallDraft,
+  draftOf,
+  type EntryCaller,
+  filledTemplate,
+  type Secret,
+  secretsIn,
+  type Template,
+  titleOf,
+} from '../replay/call-draft.js'
 
 /** A variable of an export, in place of a secret. `hint`: a visible line that says how to get its value. */
 interface Variable {
@@ -123,8 +130,8 @@ function writtenCall(entry: Entry): WrittenCall | string {
       variables: [...(credential ? [credential.variable] : []), ...secretsIn(draft).map(variableOf)],
     }
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'not_replayable') throw error
-    return visibleLine(error.message)
+    if (error instanceof Problem && error.code === 'not_replayable') return visibleLine(error.message)
+    throw error
   }
 }
 
@@ -154,35 +161,29 @@ const variableName = (text: string): string => text.toUpperCase().replace(/\W+/g
 const TOKEN_CALL = 'POST {url}/v4/{of}/oauth/token with client credentials (farthing prints seeded ones when it starts)'
 
 function credentialOf(caller: EntryCaller): WrittenCall['credential'] {
-  switch (caller.kind) {
-    case 'none':
-      return undefined
-    case 'token': {
-      const { of, id } = caller
-      const from = of === 'agent' ? 'POST {url}/v4/oidc/token' : TOKEN_CALL.replace('{of}', of)
-      return authorization('Bearer ', `TOKEN_${of.toUpperCase()}_${id}`, `access token of ${of}:${id}, from ${from}`)
-    }
-    case 'session': {
-      const whose = caller.userId === null ? 'GUEST' : `USER_${caller.userId}`
-      const from = caller.userId === null ? 'GET {url}/v4/session' : 'POST {url}/_sandbox/sign-in with their email'
-      const variable = { name: `SESSION_${whose}`, hint: `session_id, from ${from}` }
-      return { header: 'x-session-id', before: '', variable }
-    }
-    case 'client': {
-      const { clientId } = caller
-      return authorization(
-        'Basic ',
-        `BASIC_${variableName(clientId)}`,
-        `base64 of ${visibleLine(clientId)}:<client secret>`,
-      )
-    }
-    case 'refresh':
-      return authorization('Bearer ', 'REFRESH_TOKEN', 'a refresh token, which is spent when it is used')
-    case 'wrong':
-      return authorization(`${caller.scheme} `, 'REFUSED_CREDENTIAL', 'a credential that is refused, as it was')
+  if (caller.kind === 'none') return undefined
+  if (caller.kind !== 'session') {
+    const [before, name, hint] = authorizationOf(caller)
+    return { header: 'authorization', before, variable: { name, hint } }
   }
+  const { userId } = caller
+  const from = userId === null ? 'GET {url}/v4/session' : 'POST {url}/_sandbox/sign-in with their email'
+  const name = `SESSION_${userId === null ? 'GUEST' : `USER_${userId}`}`
+  return { header: 'x-session-id', before: '', variable: { name, hint: `session_id, from ${from}` } }
 }
 
-const authorization = (before: string, name: string, hint: string) => ({
-  ...{ header: 'authorization', before, variable: { name, hint } },
-})
+/** The scheme, and the name and the hint of the variable behind it. */
+function authorizationOf(
+  caller: Exclude<EntryCaller, { kind: 'none' | 'session' }>,
+): readonly [string, string, string] {
+  if (caller.kind === 'token') {
+    const { of, id } = caller
+    const from = of === 'agent' ? 'POST {url}/v4/oidc/token' : TOKEN_CALL.replace('{of}', of)
+    return ['Bearer ', `TOKEN_${of.toUpperCase()}_${id}`, `access token of ${of}:${id}, from ${from}`]
+  }
+  if (caller.kind === 'refresh') return ['Bearer ', 'REFRESH_TOKEN', 'a refresh token, which is spent when it is used']
+  if (caller.kind === 'wrong')
+    return [`${caller.scheme} `, 'REFUSED_CREDENTIAL', 'a credential that is refused, as it was']
+  const { clientId } = caller
+  return ['Basic ', `BASIC_${variableName(clientId)}`, `base64 of ${visibleLine(clientId)}:<client secret>`]
+}

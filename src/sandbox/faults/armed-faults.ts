@@ -80,9 +80,8 @@ export class ArmedFaults {
     return this.#happening().map(withoutState)
   }
 
-  shared(): SharedFault[] {
-    return this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
-  }
+  shared = (): SharedFault[] =>
+    this.#happening().map(({ id, fault, number, arming }) => ({ ...fault, id, number, arming }))
 
   follow(faults: readonly SharedFault[]): void {
     const known = new Map(this.#happening().map((armed) => [armed.arming, armed]))
@@ -128,11 +127,7 @@ export class ArmedFaults {
   }
 
   /** Does what `take` does. Undefined if that needs a transaction, because processes count the match together. */
-  takeAtOnce(
-    at: FaultPoint,
-    subject: Subject,
-    isPossible?: IsPossible,
-  ): { readonly fault: ArmedFault | undefined } | undefined {
+  takeAtOnce(at: FaultPoint, subject: Subject, isPossible?: IsPossible): { fault: ArmedFault | undefined } | undefined {
     const matching = this.#matching(at, subject, isPossible)
     if (this.options.counts && matching.length > 0) return undefined
     const happening = matching.find((armed) => {
@@ -153,9 +148,7 @@ export class ArmedFaults {
     this.#changed()
   }
 
-  #happening(): Armed[] {
-    return this.#armed.filter(({ isHeld }) => !isHeld)
-  }
+  #happening = (): Armed[] => this.#armed.filter(({ isHeld }) => !isHeld)
 
   #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {
     const now = this.options.now()
@@ -274,9 +267,7 @@ export function withMatch({ fault, number, ...counted }: Counted): Pick<FaultCou
 export class SharedCounts {
   constructor(readonly storage: Pick<Storage, 'read' | 'write'>) {}
 
-  read(): Promise<readonly FaultCount[]> {
-    return this.storage.read(keptFaultCounts)
-  }
+  read = (): Promise<readonly FaultCount[]> => this.storage.read(keptFaultCounts)
 
   /** Counts a match. Undefined if the fault is not armed any more, or not yet, or if the storage fails: then it does not happen. */
   async match(armed: Counted): Promise<{ readonly before: FaultCount; readonly after: FaultCount } | undefined> {
@@ -287,10 +278,8 @@ export class SharedCounts {
       const counted = { ...armed, ...before }
       if (isSpent(counted)) return { before, after: before }
       const after = { ...before, ...withMatch(counted) }
-      keepFaultCounts(
-        tx,
-        counts.map((count) => (count === before ? after : count)),
-      )
+      const kept = counts.map((count) => (count === before ? after : count))
+      keepFaultCounts(tx, kept)
       return { before, after }
     })
     return matching.catch((error: unknown) => {

@@ -2,7 +2,7 @@ import { required } from '../../base/required.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { sandboxOf } from '../onion/context.js'
-import type { ArmedFault, Fault } from '../onion/fault.js'
+import type { ArmedFault, Fault, FaultEngine } from '../onion/fault.js'
 import { keptFaults } from '../settings/settings.js'
 import { FaultShape } from './fault-shape.js'
 
@@ -26,24 +26,19 @@ export interface FaultControls {
 
 export function faultControls({ sandbox, background }: Pick<ServiceContext, 'sandbox' | 'background'>): FaultControls {
   const loadEngine = () => sandboxOf({ sandbox }).faults.load()
+  /** All processes learn of it. */
+  const change = async <T>(how: (engine: FaultEngine) => Promise<T>): Promise<T> => {
+    const engine = await loadEngine()
+    return background.share(() => how(engine))
+  }
   return {
     async arm(fault) {
       const given = checkShape(FaultShape, fault)
-      const engine = await loadEngine()
-      return background.share(async () => {
-        const [armed] = (await engine.prepare([given])).arm()
-        return required(armed, 'the armed fault')
-      })
+      return change(async (engine) => required((await engine.prepare([given])).arm()[0], 'the armed fault'))
     },
     list: async () => (await loadEngine()).list(),
-    disarm: async (id) => {
-      const engine = await loadEngine()
-      await background.share(async () => engine.disarm(id))
-    },
-    clear: async () => {
-      const engine = await loadEngine()
-      await background.share(async () => engine.clear())
-    },
+    disarm: (id) => change(async (engine) => engine.disarm(id)),
+    clear: () => change(async (engine) => engine.clear()),
   }
 }
 

@@ -100,12 +100,7 @@ function misplaced(match: Fault['match']): Misfit | undefined {
   return { path: ['match', wrong], must: `left out: the port "${port}" is matched ${works}` }
 }
 
-function misfitAt(
-  port: FaultPort | undefined,
-  at: FaultPoint,
-  name: ActionName,
-  { error }: Fault['do'],
-): Misfit | undefined {
+function misfitAt(port: FaultPort | undefined, at: FaultPoint, name: ActionName, { error }: Fault['do']) {
   const place = works[port ?? 'request']
   const what = port === undefined ? 'a request' : `the port "${port}"`
   if (place[at]?.includes(name)) {

@@ -31,9 +31,7 @@ export class SandboxFaults implements Faults {
 
   constructor(readonly options: SandboxFaultsOptions) {}
 
-  ports(): OutwardPorts {
-    return faultyPorts(this.options.ports, this)
-  }
+  ports = (): OutwardPorts => faultyPorts(this.options.ports, this)
 
   /** What happens to each write. Undefined while no fault is armed. */
   get aroundWrites(): AroundWrites | undefined {
@@ -58,9 +56,7 @@ export class SandboxFaults implements Faults {
     }
   }
 
-  over(note: NoteFault): OutwardPorts {
-    return faultyPorts(this.options.ports, this, note)
-  }
+  over = (note: NoteFault): OutwardPorts => faultyPorts(this.options.ports, this, note)
 
   load(): Promise<FaultEngine> {
     this.#loading ??= this.#load().catch((error: unknown) => {
@@ -76,9 +72,7 @@ export class SandboxFaults implements Faults {
     return (await this.load()).prepareAnew(seeded, 'faults')
   }
 
-  shared(): readonly SharedFault[] | undefined {
-    return this.#loaded?.shared()
-  }
+  shared = (): readonly SharedFault[] | undefined => this.#loaded?.shared()
 
   async follow(faults: readonly SharedFault[]): Promise<void> {
     if (faults.length > 0 || this.#loading) (await this.load()).follow(faults)

@@ -1,3 +1,4 @@
+import { withoutUndefined } from '../../base/json.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Incoming } from '../../http/incoming.js'
 import { isProbe } from '../../http/probes/paths.js'
@@ -57,15 +58,15 @@ export class Journal implements Recorder {
   #dropped = 0
   readonly #listeners = new Set<(entry: KeptEntry) => void>()
 
-  constructor(service: JournalService, { entries, bytes }: Partial<JournalLimits> = {}) {
+  constructor(service: JournalService, limits: Partial<JournalLimits> = {}) {
     this.#service = service
     this.#prefix = `req_${service.instance}_`
     this.faults = service.faults
-    this.limits = { entries: entries ?? DEFAULT_LIMITS.entries, bytes: bytes ?? DEFAULT_LIMITS.bytes }
+    this.limits = { ...DEFAULT_LIMITS, ...withoutUndefined(limits) }
     this.causes = new CauseIndex(this.limits.entries)
   }
 
-  get size(): { readonly entries: number; readonly bytes: number } {
+  get size(): JournalLimits {
     return { entries: this.#kept.length - this.#first, bytes: this.#bytes }
   }
 
@@ -100,7 +101,7 @@ export class Journal implements Recorder {
 
   ended(entry: KeptEntry): void {
     entry.after = this.#service.history?.last
-    if (this.#kept[this.#kept.length - 1 - (this.#last - entry.number)] === entry) {
+    if (this.#kept[this.#placeOfNumber(entry.number)] === entry) {
       this.#bytes += entry.measure()
       this.#shrink()
     }
@@ -155,11 +156,8 @@ export class Journal implements Recorder {
 
   /** Entries that began after this one and have ended, oldest first. All of them, if this one is gone. */
   since(id: string): KeptEntry[] {
-    const place = this.#placeOf(id) ?? this.#first - 1
-    return this.#kept
-      .slice(place + 1)
-      .filter((entry) => entry !== undefined)
-      .filter(({ ms }) => ms !== null)
+    const kept = this.#kept.slice((this.#placeOf(id) ?? this.#first - 1) + 1)
+    return kept.filter((entry) => entry !== undefined).filter(({ ms }) => ms !== null)
   }
 
   #placeOf(id: string): number | undefined {
@@ -167,9 +165,7 @@ export class Journal implements Recorder {
     return this.#kept[place]?.id === id ? place : undefined
   }
 
-  #placeOfNumber(number: number): number {
-    return this.#kept.length - 1 - (this.#last - number)
-  }
+  #placeOfNumber = (number: number): number => this.#kept.length - 1 - (this.#last - number)
 
   /** Finds the newest entry before this one that fits. */
   findBefore(id: string): (fits: (entry: Entry) => boolean) => KeptEntry | undefined {

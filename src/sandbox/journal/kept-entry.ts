@@ -1,9 +1,10 @@
+import { withoutUndefined } from '../../base/json.js'
 import { ownCopy } from '../../base/memo.js'
 import type { SchemaPlace } from '../../http/fields/marks.js'
 import type { Origin, RequestHeaders } from '../../http/incoming.js'
 import type { Route } from '../../http/route.js'
 import type { Effect, EffectKind, Entry, JournalMessage, StorageCalls } from '../onion/entry.js'
-import { answerPlace, bodyPlace, queryPlace } from './places.js'
+import { answerPlace, bodyPlace, queryPlace } from './marked-names.js'
 import { redact, redactHeader } from './redact.js'
 
 /** Roughly what an entry needs besides its texts. */
@@ -167,26 +168,12 @@ export class KeptEntry implements Entry {
 }
 
 /** An entry as it is shown: plain JSON. */
-export const showEntry = (entry: Entry): Entry => ({
-  id: entry.id,
-  at: entry.at,
-  ms: entry.ms,
-  origin: entry.origin,
-  operation_id: entry.operation_id,
-  method: entry.method,
-  path: entry.path,
-  status: entry.status,
-  ...(entry.code !== undefined && { code: entry.code }),
-  principal: entry.principal,
-  ...(entry.client_address !== undefined && { client_address: entry.client_address }),
-  request: entry.request,
-  response: entry.response,
-  storage: { ...entry.storage },
-  caused: [...entry.caused],
-  ...(entry.caused_by !== undefined && { caused_by: entry.caused_by }),
-  ...(entry.trace !== undefined && { trace: entry.trace }),
-  ...(entry.fault !== undefined && { fault: entry.fault }),
-})
+export function showEntry(entry: Entry): Entry {
+  const { id, at, ms, origin, operation_id, method, path, status, code, principal, client_address } = entry
+  const { request, response, storage, caused, caused_by, trace, fault } = entry
+  const call = { id, at, ms, origin, operation_id, method, path, status, code, principal, client_address }
+  return withoutUndefined({ ...call, request, response, storage, caused, caused_by, trace, fault })
+}
 
 /** The longest text of a body that is kept, in characters. */
 const LONGEST_BODY = 16_384

@@ -52,13 +52,19 @@ export const isGenerated = (place: SchemaPlace, name: string): boolean =>
 
 /** Headers that identify a caller. */
 export const IDENTIFYING: ReadonlySet<string> = new Set([
-  ...[
-    'authorization',
-    'proxy-authorization',
-    'cookie',
-    'set-cookie',
-    'x-session-id',
-    'x-control-token',
-    'x-device-token',
-  ],
+  ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie'],
+  ...['x-session-id', 'x-control-token', 'x-device-token'],
 ])
+
+const placeOf = (...schemas: (FieldSchema | undefined)[]): SchemaPlace =>
+  schemas.filter((schema) => schema !== undefined)
+
+/** The schemas of an operation's query. None of an unknown one. */
+export const queryPlace = (route: Route | undefined): SchemaPlace => placeOf(route?.query)
+
+export const bodyPlace = (route: Route | undefined): SchemaPlace =>
+  placeOf(route?.body, route?.queryInBody ? route.query : undefined)
+
+/** None of a refusal, and of what another service may have answered. */
+export const answerPlace = (route: Route | undefined, status: number | null): SchemaPlace =>
+  route?.relays || (status ?? 500) >= 400 ? [] : placeOf(route?.result, route?.waits)

@@ -71,11 +71,7 @@ export class SandboxRequests implements AroundRequests {
   }
 
   /** Throws `sandbox_refused` if a caller who may not use the controls sends a fault of their own, and `AnswerDropped`. */
-  async #runWithFaults(
-    request: DecodedRequest,
-    faults: Faults,
-    run: () => Promise<RenderedAnswer>,
-  ): Promise<RenderedAnswer> {
+  async #runWithFaults(request: DecodedRequest, faults: Faults, run: () => Promise<RenderedAnswer>) {
     const { endpoint, incoming } = request
     const header = incoming.headers.get(FAULT_HEADER)
     if (header !== null) guardControls(incoming, this.#guarded)

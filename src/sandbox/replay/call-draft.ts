@@ -1,5 +1,6 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { HIDDEN } from '../../base/text/redacted.js'
+import { visibleLine } from '../../base/text/visible.js'
 import { IDENTIFYING } from '../journal/marked-names.js'
 import type { Entry } from '../onion/entry.js'
 
@@ -131,6 +132,10 @@ export function callerOf(entry: Entry): EntryCaller {
   if (session === undefined && cookie === undefined) return { kind: 'none' }
   return { kind: 'session', userId: kind === 'user' ? Number(id) : null }
 }
+
+/** What an entry was, for a comment: a visible line. */
+export const titleOf = ({ id, method, path, status, principal }: Entry): string =>
+  visibleLine(`${id}: ${method} ${path} answered ${status} to ${principal ?? 'nobody'}`)
 
 export const notReplayable = (field: string, why: string): Problem =>
   problem('not_replayable', { detail: `\`${field}\`: ${why}`, fields: { field }, facts: { why } })

@@ -40,8 +40,7 @@ export interface CallerControls {
 export const callerControls = (service: ServiceContext): CallerControls => ({
   async actAs(principal, options = {}) {
     const given = checkShape(ActAsShape, { ...options, principal })
-    const { actAsCaller } = await load(() => import('./credentials.js'))
-    return actAsCaller(given, service)
+    return (await load(() => import('./credentials.js'))).actAsCaller(given, service)
   },
 })
 
@@ -49,8 +48,7 @@ export function replayControls(service: ServiceContext): ReplayControls {
   return {
     async replay(id, order) {
       const given = checkShape(ReplayShape, order)
-      const { replayEntry } = await load(() => import('./replay.js'))
-      return replayEntry(id, given, service)
+      return (await load(() => import('./replay.js'))).replayEntry(id, given, service)
     },
   }
 }

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../base/json.js'
 import { Problem, problem } from '../../base/problem.js'
 import { base64url, digest, randomHex } from '../../base/secrets.js'
 import { normalEmail } from '../../base/text/email.js'
@@ -12,8 +13,8 @@ import { events } from '../../jobs/events/event.js'
 import { codesIn, outbox } from '../../jobs/outbox/outbox.js'
 import { payments } from '../../payments/payments/payment.js'
 import type { Collection, Row, Writer } from '../../storage/storage.js'
-import { knownCredentials } from '../controls/seed/credentials.js'
-import { sandboxOf } from '../onion/context.js'
+import { isObject } from '../../storage/unknown.js'
+import { workingCredentials } from '../controls/seed/credentials.js'
 import {
   type CallDraft,
   type EntryCaller,
@@ -30,31 +31,22 @@ const AUTHORIZATION = 'request.headers.authorization'
 
 /** Returns headers with a fresh credential of the same caller. Throws `not_replayable` if there is no such caller. */
 export async function freshCredentials(tx: Writer, caller: EntryCaller, service: ServiceContext): Promise<Headers> {
-  switch (caller.kind) {
-    case 'none':
-      return {}
-    case 'token':
-      return bearer(
-        await (caller.of === 'agent' ? agentToken(tx, caller.id, service) : token(tx, caller.of, caller.id, service)),
-      )
-    case 'session':
-      return { 'x-session-id': await session(tx, caller.userId, service) }
-    case 'client':
-      return basic(caller.clientId, await clientSecret(tx, caller.clientId, service))
-    case 'refresh':
-      throw notReplayable(AUTHORIZATION, 'A refresh token is spent when it is used.')
-    case 'wrong': {
-      const unknown = `unknown_${randomHex(service.random, 16)}`
-      if (/^basic$/i.test(caller.scheme)) return basic(caller.clientId ?? unknown, unknown)
-      return { authorization: `${caller.scheme} ${unknown}` }
-    }
-  }
+  if (caller.kind === 'none') return {}
+  if (caller.kind === 'token') return { authorization: `Bearer ${await accessToken(tx, caller, service)}` }
+  if (caller.kind === 'session') return { 'x-session-id': await session(tx, caller.userId, service) }
+  if (caller.kind === 'client') return basic(caller.clientId, await clientSecret(tx, caller.clientId, service))
+  if (caller.kind === 'refresh') throw notReplayable(AUTHORIZATION, 'A refresh token is spent when it is used.')
+  const unknown = `unknown_${randomHex(service.random, 16)}`
+  if (/^basic$/i.test(caller.scheme)) return basic(caller.clientId ?? unknown, unknown)
+  return { authorization: `${caller.scheme} ${unknown}` }
 }
 
-const bearer = (text: string): Headers => ({ authorization: `Bearer ${text}` })
 const basic = (id: string, secret: string): Headers => ({ authorization: `Basic ${btoa(`${id}:${secret}`)}` })
 
-async function token(tx: Writer, of: 'account' | 'user', id: number, service: ServiceContext): Promise<string> {
+type TokenCaller = Extract<EntryCaller, { kind: 'token' }>
+
+async function accessToken(tx: Writer, { of, id }: TokenCaller, service: ServiceContext): Promise<string> {
+  if (of === 'agent') return agentToken(tx, id, service)
   const at = service.clock.now()
   const known = (await clientsOf(tx, of, id)).find(({ deleted_at }) => deleted_at === null)
   if (!known) throw notReplayable(AUTHORIZATION, `${of}:${id} has no client credentials now.`)
@@ -84,9 +76,7 @@ async function session(tx: Writer, userId: number | null, service: ServiceContex
 async function clientSecret(tx: Writer, clientId: string, service: ServiceContext): Promise<string> {
   const client = await tx.get(clients, clientId)
   if (client?.owner_kind === 'user') return userClientSecret(clientId, service)
-  const { firstClients, seededClients } = sandboxOf(service)
-  const given = [...(await firstClients()), ...seededClients.values()]
-  const { accounts } = await knownCredentials(tx, { keys: service.keys, given })
+  const { accounts } = await workingCredentials(tx, service)
   const known = accounts.find(({ client_id }) => client_id === clientId)
   if (known) return known.client_secret
   throw notReplayable(AUTHORIZATION, 'The sandbox knows the client secrets of seeded accounts only.')
@@ -221,11 +211,7 @@ async function mailedCode(
 }
 
 export function emailIn(text: string): string | undefined {
-  try {
-    const fields: unknown = JSON.parse(text)
-    const email = typeof fields === 'object' && fields !== null && 'email' in fields ? fields.email : undefined
-    return typeof email === 'string' ? normalEmail(email) : undefined
-  } catch {
-    return new URLSearchParams(text).get('email') ?? undefined
-  }
+  const fields = parsedJson(text)
+  if (fields === undefined) return new URLSearchParams(text).get('email') ?? undefined
+  return isObject(fields) && typeof fields.email === 'string' ? normalEmail(fields.email) : undefined
 }

@@ -1,8 +1,10 @@
+import { parsedJson } from '../../base/json.js'
 import { partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { movements } from '../../money/ledger/movement.js'
 import type { Reader } from '../../storage/storage.js'
+import { isObject } from '../../storage/unknown.js'
 import { isGenerated } from '../journal/marked-names.js'
 import type { EffectKind, Entry } from '../onion/entry.js'
 
@@ -51,12 +53,8 @@ interface Standing {
 type Found = Difference & Standing
 
 function parsedBody(body: string | null): unknown {
-  if (body === null) return null
-  try {
-    return JSON.parse(body)
-  } catch {
-    return body
-  }
+  const value = body === null ? null : parsedJson(body)
+  return value === undefined ? body : value
 }
 
 function* differences(was: unknown, is: unknown, at: Standing): Generator<Found> {
@@ -65,14 +63,11 @@ function* differences(was: unknown, is: unknown, at: Standing): Generator<Found>
   if (Array.isArray(was) && Array.isArray(is)) {
     for (let index = 0; index < Math.max(was.length, is.length); index++)
       yield* differences(was[index], is[index], { ...at, path: `${at.path}[${index}]`, place: inside('') })
-  } else if (isRecord(was) && isRecord(is)) {
+  } else if (isObject(was) && isObject(is)) {
     for (const name of new Set([...Object.keys(was), ...Object.keys(is)]))
       yield* differences(was[name], is[name], { path: `${at.path}.${name}`, name, place: inside(name) })
   } else yield { ...at, was: was ?? null, is: is ?? null }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Headers that say something about one answer only. */
 const OF_ONE_ANSWER = /^headers\.(date|x-request-id|x-session-id|set-cookie|etag|content-length|server-timing|age)$/

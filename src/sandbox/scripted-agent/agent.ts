@@ -6,6 +6,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
+import { parsedJson } from '../../base/json.js'
 import { LimitedMap } from '../../base/memo.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { ApprovalShape } from '../../http/fields/schema.js'
@@ -199,10 +200,8 @@ class App implements OAuthClientProvider {
 
 function driven(client: Client, app: App, sandbox: Stage['sandbox']): ScriptedAgent {
   const call: ScriptedAgent['call'] = async (name, args = {}) => {
-    const { isError = false, structuredContent }: CallToolResult = await client.callTool({
-      name,
-      arguments: { ...args },
-    })
+    const answer: CallToolResult = await client.callTool({ name, arguments: { ...args } })
+    const { isError = false, structuredContent } = answer
     return { ...(isObject(structuredContent) && structuredContent), isError }
   }
   const buy: ScriptedAgent['buy'] = ({ catalog_item_id, arguments: args = {} }, approval_id) =>
@@ -275,10 +274,6 @@ export function hearingRefusals(fetch: Fetch, { pathname }: URL): { fetch: Fetch
 
 async function sentenceOf(answer: Response): Promise<string> {
   const text = await answer.text()
-  try {
-    const answered: unknown = JSON.parse(text)
-    return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
-  } catch {
-    return text
-  }
+  const answered = parsedJson(text)
+  return isObject(answered) && typeof answered.error === 'string' ? answered.error : text
 }

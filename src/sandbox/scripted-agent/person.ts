@@ -41,9 +41,8 @@ export class People {
    */
   async authorize(person: Person, request: Asking): Promise<URL> {
     const name = person.email.toLowerCase()
-    const turn = (this.#busy.get(name) ?? Promise.resolve())
-      .catch(() => {})
-      .then(() => this.#authorize(person, request))
+    const before = (this.#busy.get(name) ?? Promise.resolve()).catch(() => {})
+    const turn = before.then(() => this.#authorize(person, request))
     this.#busy.set(name, turn)
     const leave = () => this.#busy.get(name) === turn && this.#busy.delete(name)
     void turn.then(leave, leave)
@@ -61,7 +60,7 @@ export class People {
     let shown = await visit(page)
     for (let step = 0; step < MOST_STEPS; step++) {
       if (shown.location && !shown.location.href.startsWith(page.href)) return shown.location
-      if (shown.waits) shown = await this.#answerOnPhone(person, { app, visit, page })
+      if (shown.waits) shown = await this.#answerOnPhone(person, app, visit, page)
       else shown = await visit(page, shown.location ? undefined : await this.#fillIn(person, shown))
     }
     throw new Error(`${person.email} was not redirected by the page ${page.pathname}.`)
@@ -85,10 +84,7 @@ export class People {
   }
 
   /** Answers for a phone in `manual` mode, and only requests of this app. Otherwise waits for the phone. */
-  async #answerOnPhone(
-    { email }: Person,
-    { app, visit, page }: { app: string; visit: Visit; page: URL },
-  ): Promise<BrowserPage> {
+  async #answerOnPhone({ email }: Person, app: string, visit: Visit, page: URL): Promise<BrowserPage> {
     const phone = this.stage.sandbox.phone(await this.#askedUser(email))
     const { mode, after_seconds, requests } = await phone.read()
     if (mode === 'ignore')

@@ -1,4 +1,4 @@
-import { digest, type Keyring, keyring } from '../../base/secrets.js'
+import { digest, keyring } from '../../base/secrets.js'
 import type { ClockState, ServiceContext } from '../../http/context.js'
 import { collection, type Reader, type Row, type State, type Writer } from '../../storage/storage.js'
 import type { FaultCount, SharedFault } from '../onion/fault.js'
@@ -46,6 +46,8 @@ export const serviceKeys = collection<ServiceKeyRow>()(
   },
 )
 
+export const settingsFeature = { collections: [settings, serviceKeys] }
+
 type Value<I extends SettingRow['id']> = Extract<SettingRow, { id: I }>['value']
 
 const kept = async <I extends SettingRow['id']>(tx: Reader, id: I): Promise<Value<I> | undefined> =>
@@ -63,10 +65,8 @@ export async function keepFaults(tx: Writer, value: readonly SharedFault[]): Pro
   if (value.length === 0 && counts.length === 0 && !(await keptFaults(tx))) return
   const countOf = (arming: string) => counts.find((count) => count.arming === arming)
   tx.put(settings, { id: 'faults', value })
-  keepFaultCounts(
-    tx,
-    value.map(({ arming }) => countOf(arming) ?? { arming, matched: 0, fired: 0 }),
-  )
+  const kept = value.map(({ arming }) => countOf(arming) ?? { arming, matched: 0, fired: 0 })
+  keepFaultCounts(tx, kept)
 }
 
 export const keepFaultCounts = (tx: Writer, value: readonly FaultCount[]): void =>
@@ -137,10 +137,7 @@ export async function takeKey(service: ServiceContext): Promise<void> {
  * Returns the keys of a state: by the key that it stores, or by the one that an option sets. Once that is forgotten, by one
  * that is derived from it, which all processes with the option derive alike.
  */
-export async function keysOf(
-  tx: Reader,
-  { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>,
-): Promise<Keyring | undefined> {
+export async function keysOf(tx: Reader, { stateKey: { given }, random }: Pick<ServiceContext, 'stateKey' | 'random'>) {
   if (given) {
     const salt = await keptKeySalt(tx)
     return salt === undefined ? given : keyring(given.derive('forgotten', salt), random)

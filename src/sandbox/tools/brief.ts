@@ -48,18 +48,18 @@ export const briefEntry = (entry: Entry) => {
   return withoutUndefined(of)
 }
 
-export const wholeEntry = (entry: Entry) => ({
-  ...briefEntry(entry),
-  request: entry.request.body,
-  response: entry.response.body,
-})
+export const wholeEntry = (entry: Entry) => {
+  return { ...briefEntry(entry), request: entry.request.body, response: entry.response.body }
+}
+
+const outcomeOf = ({ status, code }: Entry): string =>
+  status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
 
 /** `req_1f_0000012 POST /v4/payment/… → 402 insufficient_funds, by user:2`. */
 export function lineOfEntry(entry: Entry): string {
-  const { id, method, path, status, code, principal } = entry
-  const outcome = status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
+  const { id, method, path, principal } = entry
   const by = principal === null ? '' : `, by ${principal}`
-  return `${id} ${method} ${cutText(path, 200)} → ${outcome}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
+  return `${id} ${method} ${cutText(path, 200)} → ${outcomeOf(entry)}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
 }
 
 /** Answers of the journal as lines of text, for agents and for people. */
@@ -77,17 +77,11 @@ export const linesOfBodies = ({ request, response }: Entry): string[] => [
 ]
 
 /** An explanation without its verdict. */
-export const linesOfExplanation = ({
-  sentences,
-  fix,
-  docs,
-}: Pick<Explanation, 'sentences' | 'fix' | 'docs'>): string[] => [
-  ...sentences,
-  ...(fix === null ? [] : [`To fix it, send ${lineOfCall(fix.example)}`]),
-  ...(fix?.between ? [`Then send ${lineOfCall(fix.between)}`] : []),
-  ...(fix?.next ? [`Then send ${lineOfCall(fix.next)}`] : []),
-  `See ${docs}`,
-]
+export function linesOfExplanation({ sentences, fix, docs }: Omit<Explanation, 'entry'>): string[] {
+  const [first, ...then] = [fix?.example, fix?.between, fix?.next].flatMap((call) => (call ? lineOfCall(call) : []))
+  const calls = first === undefined ? [] : [`To fix it, send ${first}`, ...then.map((call) => `Then send ${call}`)]
+  return [...sentences, ...calls, `See ${docs}`]
+}
 
 /** `POST /v4/payment/… as user:2 with {"cost":0.5}`. */
 function lineOfCall({ method, path, as, headers, body }: ExampleCall): string {
@@ -97,17 +91,12 @@ function lineOfCall({ method, path, as, headers, body }: ExampleCall): string {
 }
 
 export function linesOfReplay({ entry, state, diff, effects }: Replay): string[] {
-  const answered = entry.status === null ? 'no answer' : [entry.status, entry.code].filter(Boolean).join(' ')
+  const counts = effects.counts.filter(({ was, is }) => was !== is)
   return [
-    `The repetition got ${answered}, on the state ${state === 'before' ? 'before the call' : 'of now'}.`,
-    ...(diff === undefined
-      ? []
-      : diff.length === 0
-        ? ['The answers are the same.']
-        : diff.slice(0, MOST_DIFFERENCES).map(lineOfDifference)),
-    ...effects.counts
-      .filter(({ was, is }) => was !== is)
-      .map(({ kind, was, is }) => `${kind}: caused ${was} before, ${is} now`),
+    `The repetition got ${outcomeOf(entry)}, on the state ${state === 'before' ? 'before the call' : 'of now'}.`,
+    ...(diff?.length === 0 ? ['The answers are the same.'] : []),
+    ...(diff ?? []).slice(0, MOST_DIFFERENCES).map(lineOfDifference),
+    ...counts.map(({ kind, was, is }) => `${kind}: caused ${was} before, ${is} now`),
     ...(effects.same ? ['Both caused the same.'] : []),
   ]
 }

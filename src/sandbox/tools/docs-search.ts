@@ -3,6 +3,7 @@ import guides from '../../../docs/guides?files'
 import { docsOf, type ProblemCode, problemCodes, problemSentence } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { errorText } from '../../http/error-pages/error-texts.js'
+import type { SandboxParts } from '../onion/context.js'
 import { cutText } from './brief.js'
 
 export interface FoundDocs {
@@ -14,14 +15,8 @@ export interface FoundDocs {
   readonly at: string
 }
 
-interface SearchedOperation {
-  readonly id: string
-  readonly method: string
-  readonly path: string
-  /** The newest first. */
-  readonly versions?: readonly string[] | undefined
-  readonly summary: string
-}
+type Route = Awaited<ReturnType<SandboxParts['loadRoutes']>>[number]
+type SearchedOperation = Pick<Route, 'id' | 'method' | 'path' | 'versions' | 'summary'>
 
 interface Docs extends FoundDocs {
   readonly id: number
@@ -47,9 +42,7 @@ export function searchDocs(query: string, { limit, routes, service }: Searching)
     .search(query)
     .slice(0, limit)
     .map(({ kind, title, text, at }) => ({
-      kind,
-      title,
-      text: cutText(text, LONGEST_EXCERPT),
+      ...{ kind, title, text: cutText(text, LONGEST_EXCERPT) },
       at: kind === 'error' ? docsOf(title as ProblemCode, service) : at, // the title of an error is its code
     }))
 }
@@ -62,11 +55,8 @@ function indexOf(routes: readonly SearchedOperation[]): MiniSearch<Docs> {
     // Names such as createPayment and nonce_used are found whole and by their words.
     tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => [word, ...wordsOf(word)]),
   })
-  const all = [
-    ...routes.map(docsOfRoute),
-    ...problemCodes.map(docsOfCode),
-    ...Object.entries(guides).flatMap(docsOfGuide),
-  ]
+  const pages = Object.entries(guides).flatMap(docsOfGuide)
+  const all = [...routes.map(docsOfRoute), ...problemCodes.map(docsOfCode), ...pages]
   index.addAll(all.map((each, id) => ({ ...each, id })))
   return index
 }
@@ -86,27 +76,20 @@ const docsOfRoute = ({ id, method, path, versions, summary }: SearchedOperation)
 
 function docsOfCode(code: ProblemCode): Omit<Docs, 'id'> {
   const { meaning, causes, fixes } = errorText(code)
-  return {
-    kind: 'error',
-    title: code,
-    text: `${meaning} ${fixes[0]}`,
-    at: '',
-    more: [problemSentence(code), ...causes, ...fixes].join(' '),
-  }
+  const more = [problemSentence(code), ...causes, ...fixes].join(' ')
+  return { kind: 'error', title: code, text: `${meaning} ${fixes[0]}`, at: '', more }
 }
 
 function docsOfGuide([name, page]: readonly [string, string]): Omit<Docs, 'id'>[] {
   const [, title = name] = /^# (.+)$/m.exec(page) ?? []
   return page.split(/^(?=## )/m).map((part) => {
     const [, own] = /^## (.+)$/m.exec(part) ?? []
-    const text = part.replace(/^#+ .*$/m, '').trim()
-    const withoutCode = text.replace(/^```[\s\S]*?^```/gm, '')
-    return {
-      kind: 'guide' as const,
-      title: own === undefined ? title : `${title}: ${own}`,
-      text: withoutCode.trim().replace(/\s+/g, ' '),
-      at: `docs/guides/${name}`,
-      more: text,
-    }
+    const more = part.replace(/^#+ .*$/m, '').trim()
+    const text = more
+      .replace(/^```[\s\S]*?^```/gm, '')
+      .trim()
+      .replace(/\s+/g, ' ')
+    const whole = own === undefined ? title : `${title}: ${own}`
+    return { kind: 'guide' as const, title: whole, text, at: `docs/guides/${name}`, more }
   })
 }

@@ -1,11 +1,10 @@
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
 import { ReplayShape, RequestQueryShape, replayControls, requestControls } from '../controls/requests.js'
-import type { Explanation } from '../explain/facts/explanation.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
 import type { Entry } from '../onion/entry.js'
 import { briefEntry, lineOfEntry, linesOfBodies, linesOfExplanation, linesOfReplay, wholeEntry } from './brief.js'
-import { type SandboxTool, sandboxTool } from './sandbox-tool.js'
+import { orNone, type SandboxTool, sandboxTool } from './sandbox-tool.js'
 
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */
 const PAGE = 200
@@ -37,7 +36,7 @@ const lastError = sandboxTool({
   async call(query, service) {
     for await (const entry of newestEntries(service, query)) {
       if (entry.status === null || entry.status < 400 || isOfForeignPage(entry)) continue
-      const explained = briefExplanation(await requestControls(service).explain(entry.id))
+      const { entry: _, ...explained } = await requestControls(service).explain(entry.id)
       const lines = [lineOfEntry(entry), ...linesOfBodies(entry), ...linesOfExplanation(explained)]
       return { lines, structured: { ...explained, entry: wholeEntry(entry) } }
     }
@@ -63,7 +62,7 @@ const searchRequests = sandboxTool({
     }
     const shown = found.slice(0, limit)
     const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
-    const lines = shown.length === 0 ? ['The journal has no entry that matches.'] : shown.map(lineOfEntry)
+    const lines = orNone(shown.map(lineOfEntry), 'The journal has no entry that matches.')
     const more = next === null ? [] : [`There are more: call again with after "${next}".`]
     return { lines: [...lines, ...more], structured: { requests: shown.map(briefEntry), next } }
   },
@@ -77,16 +76,11 @@ const explain = sandboxTool({
   input: z.strictObject({ id: z.string() }),
   hints: { reads: true },
   async call({ id }, service) {
-    const explained = await requestControls(service).explain(id)
-    const brief = briefExplanation(explained)
-    const structured = { ...brief, entry: briefEntry(explained.entry) }
-    return { lines: [explained.verdict, ...linesOfExplanation(brief)], structured }
+    const { entry, ...explained } = await requestControls(service).explain(id)
+    const structured = { ...explained, entry: briefEntry(entry) }
+    return { lines: [explained.verdict, ...linesOfExplanation(explained)], structured }
   },
 })
-
-type BriefExplanation = Omit<Explanation, 'entry'>
-
-const briefExplanation = ({ entry, ...explanation }: Explanation): BriefExplanation => explanation
 
 const replayDiff = sandboxTool({
   name: 'replay_diff',
@@ -101,8 +95,7 @@ const replayDiff = sandboxTool({
   async call({ id, in: place = 'fork', strict }, service) {
     const replay = await replayControls(service).replay(id, { in: place, diff: true, strict })
     const { entry, state, diff = [], effects } = replay
-    const structured = { state, diff, effects, entry: briefEntry(entry) }
-    return { lines: linesOfReplay({ entry, state, diff, effects }), structured }
+    return { lines: linesOfReplay(replay), structured: { state, diff, effects, entry: briefEntry(entry) } }
   },
 })
 

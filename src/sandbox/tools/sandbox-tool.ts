@@ -20,6 +20,9 @@ export interface SandboxTool {
   call(args: unknown, service: ServiceContext): Promise<SandboxToolAnswer>
 }
 
+/** The lines of a list, or what says that it is empty. */
+export const orNone = (lines: readonly string[], none: string): readonly string[] => (lines.length > 0 ? lines : [none])
+
 /** Declares a tool. The schema types its arguments, and refuses unknown ones, because a misspelled one would do nothing. */
 export function sandboxTool<I extends z.ZodMiniType>({
   input,

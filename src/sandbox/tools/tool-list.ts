@@ -8,7 +8,7 @@ import { OutboxQueryShape, PhoneModeShape, wrongField } from '../controls/shapes
 import { sandboxOf } from '../onion/context.js'
 import { cutText } from './brief.js'
 import { journalTools } from './journal-tools.js'
-import { type SandboxTool, type SandboxToolAnswer, sandboxTool } from './sandbox-tool.js'
+import { orNone, type SandboxTool, type SandboxToolAnswer, sandboxTool } from './sandbox-tool.js'
 import { stateTools } from './state-tools.js'
 
 const outbox = sandboxTool({
@@ -24,8 +24,7 @@ const outbox = sandboxTool({
       const found = [...codes.map((code) => `code ${code}`), ...links.map((link) => `link ${link}`)]
       return [`${kind} to ${to}: ${cutText(String(subject), 100)}`, ...found].join(', ')
     })
-    const none = ['There is no message that matches.']
-    return { lines: lines.length === 0 ? none : lines, structured: { messages, next } }
+    return { lines: orNone(lines, 'There is no message that matches.'), structured: { messages, next } }
   },
 })
 
@@ -52,14 +51,12 @@ const answerPhone = sandboxTool({
     const set = mode === undefined ? undefined : await phone.answer({ mode, after_seconds })
     const answered = answer === undefined ? undefined : await phone[answer]()
     const shown = await phone.read()
-    return {
-      lines: [
-        ...(answered ? [`${answer === 'approve' ? 'Approved' : 'Rejected'}: ${answered.requests.length}.`] : []),
-        ...(set ? [`From now on, the phone answers: ${set.mode}.`] : []),
-        `Pending for user:${id}: ${shown.requests.length}. The phone answers: ${shown.mode}.`,
-      ],
-      structured: { ...shown, ...(answered && { answered: answered.requests }) },
-    }
+    const lines = [
+      ...(answered ? [`${answer === 'approve' ? 'Approved' : 'Rejected'}: ${answered.requests.length}.`] : []),
+      ...(set ? [`From now on, the phone answers: ${set.mode}.`] : []),
+      `Pending for user:${id}: ${shown.requests.length}. The phone answers: ${shown.mode}.`,
+    ]
+    return { lines, structured: { ...shown, ...(answered && { answered: answered.requests }) } }
   },
 })
 
@@ -95,8 +92,8 @@ const docsSearch = sandboxTool({
     const { searchDocs } = await load(() => import('./docs-search.js'))
     const results = searchDocs(query, { limit, routes: await sandboxOf(service).loadRoutes(), service })
     const lines = results.map(({ title, text, at }) => `${title}: ${text} (${at})`)
-    const none = ['Nothing in the documentation matches. Try fewer or other words.']
-    return { lines: lines.length === 0 ? none : lines, structured: { results } }
+    const none = 'Nothing in the documentation matches. Try fewer or other words.'
+    return { lines: orNone(lines, none), structured: { results } }
   },
 })
 

@@ -20,6 +20,8 @@ const MessageShape = component('JournalMessage', {
   cut: z.optional(z.literal(true)),
 })
 
+const EffectKindShape = z.enum(['movement', 'event', 'mail', 'push', 'card', 'upstream', 'webhook', 'timer', 'entry'])
+
 const EntryShape = component('JournalEntry', {
   id: z.TextId,
   at: z.IsoTime,
@@ -29,12 +31,7 @@ const EntryShape = component('JournalEntry', {
   ...{ code: z.optional(z.string()), principal: z.nullable(z.string()), client_address: z.optional(z.string()) },
   ...{ request: MessageShape, response: MessageShape },
   storage: z.object({ transactions: z.int(), reads: z.int(), writes: z.int(), retries: z.int() }),
-  caused: z.array(
-    z.object({
-      kind: z.enum(['movement', 'event', 'mail', 'push', 'card', 'upstream', 'webhook', 'timer', 'entry']),
-      id: z.union([z.string(), z.number()]),
-    }),
-  ),
+  caused: z.array(z.object({ kind: EffectKindShape, id: z.union([z.string(), z.number()]) })),
   ...{ caused_by: z.optional(z.TextId), trace: z.optional(z.TextId), fault: z.optional(z.string()) },
 })
 
@@ -57,11 +54,7 @@ const ExplanationShape = component('Explanation', {
 
 const RequestPath = z.object({ id: z.TextId })
 
-const RangeQuery = {
-  as: z.optional(ExportFormatShape),
-  from: z.optional(z.string()),
-  to: z.optional(z.string()),
-}
+const RangeQuery = { as: z.optional(ExportFormatShape), from: z.optional(z.string()), to: z.optional(z.string()) }
 
 const exportReply = (body: string, as: z.output<typeof ExportFormatShape>) =>
   reply({ body, headers: { 'content-type': as === 'har' ? 'application/har+json' : 'text/plain; charset=utf-8' } })
@@ -120,13 +113,7 @@ const CausedMovement = component('CausedMovement', { kind: z.string(), amount: A
 
 const Effects = component('ComparedEffects', {
   same: z.boolean(),
-  counts: z.array(
-    z.object({
-      kind: z.enum(['movement', 'event', 'mail', 'push', 'card', 'upstream', 'webhook', 'timer', 'entry']),
-      was: z.int(),
-      is: z.int(),
-    }),
-  ),
+  counts: z.array(z.object({ kind: EffectKindShape, was: z.int(), is: z.int() })),
   movements: z.object({ was: z.nullable(z.array(CausedMovement)), is: z.array(CausedMovement) }),
 })
 

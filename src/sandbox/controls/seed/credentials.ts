@@ -1,12 +1,13 @@
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { withoutUndefined } from '../../../base/json.js'
 import { digest, type Keyring } from '../../../base/secrets.js'
+import type { ServiceContext } from '../../../http/context.js'
 import { accounts } from '../../../identity/accounts/account.js'
 import { clients, userClientSecret } from '../../../identity/tokens/token.js'
 import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
-import type { SeededClient } from '../../onion/context.js'
+import { type SeededClient, sandboxOf } from '../../onion/context.js'
 import type { Seed } from './seed-schema.js'
 
 export interface Credentials {
@@ -65,25 +66,26 @@ function derivedAccount(name: string, nth: number, keys: Keyring) {
 const derivedUserClient = (email: string, keys: Keyring): string => `mid_${derivedHex(`user ${email} client_id`, keys)}`
 
 /**
- * Returns the credentials that work: of the `given` clients, which are those of the first seed and of what this process added,
- * and of earlier processes, if the sandbox's key made them.
+ * Returns the credentials that work: of the clients of the first seed and of what this process added, and of earlier
+ * processes, if the sandbox's key made them.
  */
-export async function knownCredentials(
-  tx: Reader,
-  { keys, given }: { keys: Keyring; given: readonly SeededClient[] },
-): Promise<Credentials> {
-  const candidates = [...given, ...(await derivedClients(tx, keys))]
+export async function workingCredentials(tx: Reader, { sandbox, keys }: Pick<ServiceContext, 'sandbox' | 'keys'>) {
+  const { firstClients, seededClients } = sandboxOf({ sandbox })
+  const candidates = [...(await firstClients()), ...seededClients.values(), ...(await derivedClients(tx, keys))]
   const known: { accounts: AccountCredentials[]; users: UserCredentials[] } = { accounts: [], users: [] }
   for (const candidate of new Map(candidates.map((each) => [each.client_id, each])).values()) {
     const { kind, client_id } = candidate
     const client_secret = kind === 'user' ? userClientSecret(client_id, { keys }) : candidate.client_secret
     const owner = await ownerOf(tx, client_id, client_secret)
     if (owner === undefined) continue
-    const account = kind === 'account' ? await tx.get(accounts, owner) : undefined
-    const user = kind === 'user' ? await tx.get(users, owner) : undefined
-    if (account && kind === 'account')
-      known.accounts.push({ name: candidate.name, public_secret: account.public_secret, client_id, client_secret })
-    if (user) known.users.push({ email: user.email, ...codeIn(user.email), client_id, client_secret })
+    if (kind === 'account') {
+      const account = await tx.get(accounts, owner)
+      const { name } = candidate
+      if (account) known.accounts.push({ name, public_secret: account.public_secret, client_id, client_secret })
+    } else {
+      const user = await tx.get(users, owner)
+      if (user) known.users.push({ email: user.email, ...codeIn(user.email), client_id, client_secret })
+    }
   }
   return known
 }

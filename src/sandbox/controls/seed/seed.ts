@@ -77,10 +77,7 @@ async function plantSeed(
 }
 
 /** Adds a seed to a running sandbox. Returns it with the credentials that it was given, and what it created. */
-export async function addSeed(
-  given: Seed,
-  service: ServiceContext,
-): Promise<{ readonly fixed: Seed; readonly seeded: Seeded }> {
+export async function addSeed(given: Seed, service: ServiceContext) {
   const plantItems = await loadItems(given)
   return service.storage.write(async (tx) => {
     const seed = await fixCredentials(given, service.keys, tx)
@@ -191,11 +188,7 @@ async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
   throw problem('field_invalid', { detail })
 }
 
-async function refuseKnown(
-  what: string,
-  name: string | undefined,
-  find: (name: string) => Promise<unknown>,
-): Promise<void> {
+async function refuseKnown(what: string, name: string | undefined, find: (name: string) => Promise<unknown>) {
   if (name !== undefined && (await find(name))) throw exists(`${what} ${name}`)
 }
 

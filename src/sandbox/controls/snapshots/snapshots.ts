@@ -152,11 +152,7 @@ export function compareStates(before: State, after: State, service: ServiceConte
   return { rows: Object.fromEntries(rows), balances: balanceDifferences(before, after) }
 }
 
-function differenceOf(
-  before: readonly Row[],
-  after: readonly Row[],
-  show: (row: Row) => ShownRow,
-): ComparedRows | undefined {
+function differenceOf(before: readonly Row[], after: readonly Row[], show: (row: Row) => ShownRow) {
   const shown = { added: [] as ShownRow[], removed: [] as ShownRow[], changed: [] as { was: ShownRow; is: ShownRow }[] }
   let count = 0
   const was = new Map(before.map((row) => [row.id, row]))

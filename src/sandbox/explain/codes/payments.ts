@@ -13,7 +13,7 @@ import { transfers } from '../../../payments/transfers/transfer.js'
 import type { Finding, Fix } from '../facts/explanation.js'
 import { commodityIn, itemSelling, priceOf, subscriptionIn } from '../facts/price.js'
 import { type Explainers, REDACTED, type RefusedRequest, withWorkingCard } from '../facts/refused-request.js'
-import { endText, holdings, money, ownerText, shownAmount } from '../facts/words.js'
+import { amounts, endText, holdings, money, ownerText, shownAmount } from '../facts/words.js'
 
 /** Value that does not move, its proofs, transfers, binders and cards. */
 export const paymentExplainers = {
@@ -25,13 +25,11 @@ export const paymentExplainers = {
     if (!payer || !short) return withoutTwin(asked)
     const { dq, missing, cost } = short
     const others = await asked.rows(twins, 'byOwner', [payer.owner], 5)
-    const amount = await shownAmount(tx, dq, missing)
+    const facts = { payer: await holdings(tx, payer, dq), what, twins: others.length, several: others.length > 1, dq }
+    const [amount, lack] = await amounts(tx, dq, missing)
+    const [shownCost, shownPrice] = await amounts(tx, dq, cost)
     const fix = asked.first('POST /_sandbox/fund', { body: { hostname: payer.hostname, amount, dq } })
-    return {
-      ...{ payer: await holdings(tx, payer, dq), what, twins: others.length, several: others.length > 1, dq, fix },
-      ...{ cost: await shownAmount(tx, dq, cost), price: await money(tx, dq, cost) },
-      ...{ missing: amount, lack: await money(tx, dq, missing) },
-    }
+    return { ...facts, cost: shownCost, price: shownPrice, missing: amount, lack, fix }
   },
   async same_twin(asked) {
     const price = await priceOf(asked)
@@ -123,13 +121,13 @@ export const paymentExplainers = {
     const limit = await shownAmount(tx, dq, BigInt(spend.limit) > needed ? BigInt(spend.limit) : needed)
     const body = { hostname, spend: { party, dq, limit, period } }
     const next = asked.again({ body: { persona_delegate: '{hash}' } })
+    const [allowed, allowance] = await amounts(tx, spend.dq, spend.limit)
+    const [shownSpent, spending] = await amounts(tx, spend.dq, spent)
+    const [shownCost, shownPrice] = price ? await amounts(tx, dq, cost) : []
     return {
       ...{ persona, issue, owner, party, dq: spend.dq, period, other_dq: dq !== spend.dq, what: price?.what },
-      ...{ limit: await shownAmount(tx, spend.dq, spend.limit), allowance: await money(tx, spend.dq, spend.limit) },
-      ...{ spent: await shownAmount(tx, spend.dq, spent), spending: await money(tx, spend.dq, spent) },
+      ...{ limit: allowed, allowance, spent: shownSpent, spending, cost: shownCost, price: shownPrice },
       left: await shownAmount(tx, spend.dq, BigInt(spend.limit) - BigInt(spent)),
-      cost: price && (await shownAmount(tx, dq, cost)),
-      price: price && (await money(tx, dq, cost)),
       ...{ revoked_at: await revokedAt(tx, row), expires_at },
       fix: asked.first(`POST /v4/persona/${persona}/delegate`, { as: owner, body, next }),
     }

@@ -68,9 +68,7 @@ export class RefusedRequest {
   }
 
   /** A field of the request, by its name: of the body, then the query, then the path. */
-  sent(name: string): unknown {
-    return this.body[name] ?? this.query[name] ?? this.params[name]
-  }
+  sent = (name: string): unknown => this.body[name] ?? this.query[name] ?? this.params[name]
 
   /** A text of the request that the journal shows. */
   sentText(name: string): string | undefined {
@@ -86,19 +84,15 @@ export class RefusedRequest {
   }
 
   /** The hash of the delegate of the request. No explanation shows it. */
-  sentDelegate(): string | undefined {
-    return this.entry.delegate ?? this.sentText('persona_delegate')
-  }
+  sentDelegate = (): string | undefined => this.entry.delegate ?? this.sentText('persona_delegate')
 
   /** The id in the path of an operation below `/{list}/`. */
-  idIn(list: string): string | undefined {
-    return this.operation?.path.includes(`/${list}/:id`) ? this.params.id : undefined
-  }
+  idIn = (list: string): string | undefined =>
+    this.operation?.path.includes(`/${list}/:id`) ? this.params.id : undefined
 
   /** A row. Undefined if there is none, and without an id. */
-  async get<R extends Row>(of: Collection<R>, id: R['id'] | undefined): Promise<R | undefined> {
-    return id === undefined ? undefined : this.tx.get(of, id)
-  }
+  get = async <R extends Row>(of: Collection<R>, id: R['id'] | undefined): Promise<R | undefined> =>
+    id === undefined ? undefined : this.tx.get(of, id)
 
   textFact(name: string): string | undefined {
     const fact = this.facts[name]
@@ -122,18 +116,14 @@ export class RefusedRequest {
     return named === kind && id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined
   }
 
-  rows<R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) {
-    return this.tx.find(of, { index, prefix, limit })
-  }
+  rows = <R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) =>
+    this.tx.find(of, { index, prefix, limit })
 
-  newest<R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) {
-    return this.tx.find(of, { index, prefix, limit, reverse: true })
-  }
+  newest = <R extends Row, I extends string>(of: Collection<R, I>, index: I | 'id', prefix: Key[], limit = 50) =>
+    this.tx.find(of, { index, prefix, limit, reverse: true })
 
   /** The header with a device's token, for requests that had it. The developer fills it in. */
-  deviceToken(): Texts {
-    return 'x-device-token' in this.entry.request.headers ? { 'x-device-token': REDACTED } : {}
-  }
+  deviceToken = (): Texts => ('x-device-token' in this.entry.request.headers ? { 'x-device-token': REDACTED } : {})
 
   /** The request again, with other fields. A field that is undefined is left out. */
   again({ body, query, as, headers, path = this.entry.path, whole }: Partial<Again> = {}): ExampleCall {
@@ -165,17 +155,19 @@ export class RefusedRequest {
   }
 
   /** A fix that replaces the refused request: the same request with other fields. */
-  corrected(change: Partial<Again> = {}): Fix {
-    return { operation_id: this.entry.operation_id ?? '', example: this.again(change), next: null }
-  }
+  corrected = (change: Partial<Again> = {}): Fix => ({
+    operation_id: this.entry.operation_id ?? '',
+    example: this.again(change),
+    next: null,
+  })
 
   /** The same request with other fields in its body. One that is undefined is left out. */
   withFields = (body: FactsByName): Fix => this.corrected({ body })
 
   /** The same request with another parameter, which is in the query or else in the body. */
-  withParameter(name: string, value: string | undefined): Partial<Again> {
-    return { [name in this.query ? 'query' : 'body']: { [name]: value } }
-  }
+  withParameter = (name: string, value: string | undefined): Partial<Again> => ({
+    [name in this.query ? 'query' : 'body']: { [name]: value },
+  })
 
   /**
    * A call after which the request succeeds, as in `first('POST /v4/carts', { as: 'user:1' })`. `next`: the request, if it
@@ -200,9 +192,7 @@ export class RefusedRequest {
   }
 
   /** Advances the clock until the request succeeds. */
-  later(seconds: number): Fix {
-    return this.first(...advance(seconds))
-  }
+  later = (seconds: number): Fix => this.first(...advance(seconds))
 }
 
 type Texts = Readonly<Record<string, string>>

@@ -18,6 +18,10 @@ export async function shownAmount(tx: Reader, dq: string, units: bigint | string
   return toAmount(units, (await tx.get(digitalQuantities, dq))?.decimals ?? 0)
 }
 
+/** An amount as the interface shows it, and for sentences. */
+export const amounts = async (tx: Reader, dq: string, units: bigint | string) =>
+  [await shownAmount(tx, dq, units), await money(tx, dq, units)] as const
+
 /** A time for people: `2026-01-31 09:05:00 UTC`. */
 export const timeText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 

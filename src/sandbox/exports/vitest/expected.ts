@@ -65,11 +65,7 @@ export function expectedText(
   return known.text(text) ?? (isSent(text, entry) ? text : shape())
 }
 
-function expectedNumber(
-  value: number,
-  { name, around, schemas }: Standing,
-  { entry, known }: Expecting,
-): number | Source {
+function expectedNumber(value: number, { name, around, schemas }: Standing, { entry, known }: Expecting) {
   if (isTime(value, entry)) return new Source(ANY_NUMBER)
   if (!isGenerated(schemas, name)) return value
   const field = name === 'id' && around !== '' ? `${around.replace(/s$/, '')}_id` : name

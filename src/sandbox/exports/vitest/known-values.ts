@@ -33,14 +33,14 @@ export class KnownValues {
   }
 
   #collect(value: unknown, place: Omit<Answered, 'value'>, sent: string): void {
-    const { code, name, around } = place
+    const { code, name } = place
     if (Array.isArray(value))
       for (const [at, each] of value.entries()) this.#collect(each, { ...place, code: fieldSource(code, at) }, sent)
     else if (typeof value === 'object' && value !== null)
       for (const [field, each] of Object.entries(value))
         this.#collect(each, { ...place, code: fieldSource(code, field), name: field, around: name }, sent)
     else if (typeof value === 'number' || (typeof value === 'string' && (value === HIDDEN || !sent.includes(value))))
-      this.#answered.push({ ...place, around, value })
+      this.#answered.push({ ...place, value })
   }
 
   /** A generated text, such as a hash. The answer that told it first. */
@@ -67,9 +67,8 @@ export class KnownValues {
   }
 
   /** The last secret of this name that an operation told. */
-  lastSecret(name: string, operation: string | null): Source | undefined {
-    return sourceOf(this.#secrets(name).findLast((each) => each.operation === operation))
-  }
+  lastSecret = (name: string, operation: string | null): Source | undefined =>
+    sourceOf(this.#secrets(name).findLast((each) => each.operation === operation))
 
   /** A secret that one answer told. `beside`: the value of another field of the same object. */
   secretBeside(name: string, beside: { readonly name: string; readonly value: unknown }): Source | undefined {

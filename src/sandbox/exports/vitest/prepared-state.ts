@@ -43,9 +43,7 @@ export class PreparedState {
     return new PreparedState(storage, keyring(key, service.random), text, service)
   }
 
-  isStored(text: string): boolean {
-    return this.text.includes(JSON.stringify(text))
-  }
+  isStored = (text: string): boolean => this.text.includes(JSON.stringify(text))
 
   /** Gives a client a secret that only this state has. Undefined if there is no such client. */
   clientSecret(clientId: string): Promise<string | undefined> {
@@ -78,9 +76,7 @@ export class PreparedState {
     return { ...head, counters: Object.fromEntries(counted), rows: Object.fromEntries(kept) }
   }
 
-  close(): Promise<void> {
-    return this.storage.close()
-  }
+  close = (): Promise<void> => this.storage.close()
 }
 
 const lastNumber = (rows: readonly Row[]): number =>

@@ -40,13 +40,10 @@ export function serviceSource(
 }
 
 /** The settings that are not the default ones. `defaults` names the fields of `given`. */
-const differing = <T extends object>(given: T, defaults: Partial<T>): object =>
-  Object.fromEntries(
-    Object.entries(defaults).flatMap(([name, value]) => {
-      const own = given[name as keyof T]
-      return own === value ? [] : [[name, own]]
-    }),
-  )
+function differing<T extends object>(given: T, defaults: Partial<T>): object {
+  const own = Object.entries(defaults).map(([name, value]) => [name, given[name as keyof T], value] as const)
+  return Object.fromEntries(own.flatMap(([name, is, value]) => (is === value ? [] : [[name, is]])))
+}
 
 interface UpstreamAnswer {
   readonly call: string
@@ -61,10 +58,8 @@ function upstreamAnswers(entry: Entry): UpstreamAnswer[] {
   if (call === undefined) return []
   const shown = others.length === 0 ? shownResponse(bodyOfAnswer(entry)) : undefined
   if (shown) return [{ ...shown, call }]
-  throw ofEntry(
-    entry,
-    notReplayable('caused', 'It called the endpoint of a seller, and its answer does not show what that answered.'),
-  )
+  const why = 'It called the endpoint of a seller, and its answer does not show what that answered.'
+  throw ofEntry(entry, notReplayable('caused', why))
 }
 
 function shownResponse(value: unknown): Omit<UpstreamAnswer, 'call'> | undefined {

@@ -2,11 +2,10 @@ import { problem } from '../../../base/problem.js'
 import { visibleLine } from '../../../base/text/visible.js'
 import type { ServiceContext } from '../../../http/context.js'
 import type { State } from '../../../storage/storage.js'
-import { titleOf } from '../../journal/entry-title.js'
 import type { KeptEntry } from '../../journal/kept-entry.js'
-import { answerPlace } from '../../journal/places.js'
+import { answerPlace } from '../../journal/marked-names.js'
 import type { Entry } from '../../onion/entry.js'
-import { draftOf, notReplayable } from '../../replay/call-draft.js'
+import { draftOf, notReplayable, titleOf } from '../../replay/call-draft.js'
 import { expectedAnswer, expectedText } from './expected.js'
 import { bodyOfAnswer, KnownValues } from './known-values.js'
 import { PreparedState } from './prepared-state.js'
@@ -82,6 +81,9 @@ const BESIDE_THE_STATE: Readonly<Record<string, string>> = {
   rewindSandbox: 'It goes back to an entry or a snapshot that only this sandbox has.',
 }
 
+const FAULT_BEFORE = 'A fault changed it that was armed before. Let the range begin where that was armed.'
+const KEY_BEFORE = 'Its answer is that of an earlier entry, `caused_by`. Let the range begin there.'
+
 /** Operations after which a credential may be another one, or none. */
 const ENDS_CREDENTIALS = /^(verifySession|forget|end|revoke|delete|createUserSecrets)/
 
@@ -125,18 +127,11 @@ class TestWriter {
     const beside = BESIDE_THE_STATE[operation_id ?? '']
     if (beside !== undefined) throw notReplayable('operation_id', beside)
     this.#armsFaults ||= operation_id === 'armFault'
-    if (fault !== undefined && !this.#armsFaults && request.headers['x-sandbox-fault'] === undefined)
-      throw notReplayable(
-        'fault',
-        'A fault changed it that was armed before. Let the range begin where that was armed.',
-      )
-    const { 'idempotency-key': key } = request.headers
+    const { 'idempotency-key': key, 'x-sandbox-fault': ownFault } = request.headers
+    if (fault !== undefined && !this.#armsFaults && ownFault === undefined) throw notReplayable('fault', FAULT_BEFORE)
     if (key === undefined) return
     if (response.headers['idempotent-replayed'] !== undefined && !this.#keys.has(key))
-      throw notReplayable(
-        'request.headers.idempotency-key',
-        'Its answer is that of an earlier entry, `caused_by`. Let the range begin there.',
-      )
+      throw notReplayable('request.headers.idempotency-key', KEY_BEFORE)
     this.#keys.add(key)
   }
 

@@ -12,6 +12,10 @@ export interface CallerSource {
   readonly headers?: Readonly<Record<string, string | Source>>
 }
 
+interface Written {
+  readonly source: Source
+}
+
 /** Half of the life of an access token. */
 const RENEWED_MS = 30 * 60_000
 const AUTHORIZATION = 'request.headers.authorization'
@@ -34,32 +38,25 @@ export class TestSecrets {
 
   /** Throws `not_replayable`. */
   async ofCaller({ caller, entry: { at, code, operation_id } }: CallDraft): Promise<CallerSource> {
-    switch (caller.kind) {
-      case 'none':
-        return {}
-      case 'token':
-        return this.#actAs(caller.of, caller.id, at)
-      case 'session':
-        return this.#actAs(caller.userId === null ? 'guest' : 'user', caller.userId, at, {
-          isSession: caller.userId !== null,
-        })
-      case 'refresh': {
-        const token = this.known.lastSecret('refresh_token', operation_id)
-        if (token) return authorized(new Source(templateSource(['Bearer ', token])))
-        throw notReplayable(AUTHORIZATION, 'A refresh token is spent. Let the range begin where it was issued.')
-      }
-      case 'client':
-        return this.#client(caller.clientId)
-      case 'wrong': {
-        const { scheme, clientId } = caller
-        if (!/^basic$/i.test(scheme)) return authorized(`${scheme} unknown`)
-        if (clientId === undefined) return authorized(basic('unknown', 'unknown'))
-        // A request with the right secret can be refused for something else.
-        return code === 'client_unknown' || code === 'too_many_failures'
-          ? authorized(basic(this.known.text(clientId) ?? clientId, 'wrong'))
-          : this.#client(clientId)
-      }
+    if (caller.kind === 'none') return {}
+    if (caller.kind === 'token') return this.#actAs(caller.of, caller.id, at)
+    if (caller.kind === 'session') {
+      const isSession = caller.userId !== null
+      return this.#actAs(isSession ? 'user' : 'guest', caller.userId, at, { isSession })
     }
+    if (caller.kind === 'refresh') {
+      const token = this.known.lastSecret('refresh_token', operation_id)
+      if (token) return authorized(new Source(templateSource(['Bearer ', token])))
+      throw notReplayable(AUTHORIZATION, 'A refresh token is spent. Let the range begin where it was issued.')
+    }
+    if (caller.kind === 'client') return this.#client(caller.clientId)
+    const { scheme, clientId } = caller
+    if (!/^basic$/i.test(scheme)) return authorized(`${scheme} unknown`)
+    if (clientId === undefined) return authorized(basic('unknown', 'unknown'))
+    // A request with the right secret can be refused for something else.
+    return code === 'client_unknown' || code === 'too_many_failures'
+      ? authorized(basic(this.known.text(clientId) ?? clientId, 'wrong'))
+      : this.#client(clientId)
   }
 
   /** From now on, each caller gets a new credential. */
@@ -93,11 +90,7 @@ export class TestSecrets {
   }
 
   /** The code of a secret that a request has in its path or body, and the lines that must come before. Throws `not_replayable`. */
-  async of(
-    secret: Secret,
-    draft: CallDraft,
-    caller: CallerSource,
-  ): Promise<{ readonly before?: readonly string[]; readonly source: Source }> {
+  async of(secret: Secret, draft: CallDraft, caller: CallerSource): Promise<Pick<CallerSource, 'before'> & Written> {
     const kind = remade(draft, secret)
     if (kind === 'code') return this.#mailedCode(secret, draft, caller)
     if (kind === 'device') return { source: new Source(textSource('a-push-token-of-a-test')) }

@@ -1,3 +1,0 @@
-import { serviceKeys, settings } from './settings.js'
-
-export const settingsFeature = { collections: [settings, serviceKeys] }
