@@ -116,7 +116,7 @@ test('update changes a mounted element, once its dialog is closed', async () => 
   await shown.open.click()
   await shown.email.waitFor()
   await page.evaluate(
-    `{ window.updated = element.update({ hash: '${song}', leading: 'Hear it for' }).then(() => 'done') }`,
+    `void (window.updated = element.update({ hash: '${song}', leading: 'Hear it for' }).then(() => 'done'))`,
   )
   await page.waitForTimeout(300)
   expect(await shown.email.isVisible()).toBe(true)
