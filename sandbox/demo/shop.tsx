@@ -96,7 +96,7 @@ const Donation = ({ gifts, ...counter }: Counter & { readonly gifts: number }) =
       <p class="kicker">Support</p>
       <h2 id="support-title">Ink for the press</h2>
       <p class="muted">Half a dollar pays for the ink of one edition. You get our thanks.</p>
-      <PayButton {...counter} hash={commodities.donation} leading="Pay" />
+      <PayButton {...counter} hash={commodities.donation} leading="Pay" repeat />
       <p class="receipt muted small" role="status">
         {gifts > 0 && (gifts === 1 ? 'Thank you for your gift.' : `Thank you for your ${gifts} gifts.`)}
       </p>
@@ -122,12 +122,12 @@ const Receipt = ({ payment }: PaidContent) => (
 )
 
 /** The payment element. The worker answers its frame. */
-function PayButton({ payments, refused, hash, leading }: Counter & { hash: string; leading: string }) {
+function PayButton({ payments, refused, ...options }: Counter & { hash: string; leading: string; repeat?: boolean }) {
   const place = useRef<HTMLDivElement>(null)
   const [hasFailed, setFailed] = useState(false)
   useEffect(() => {
     if (!place.current) return
-    const element = payments.elements().create('payment', { hash, leading })
+    const element = payments.elements().create('payment', options)
     element.mount(place.current).catch(() => setFailed(true))
     return () => element.destroy()
   }, [])
@@ -136,7 +136,7 @@ function PayButton({ payments, refused, hash, leading }: Counter & { hash: strin
       <div class="pay" ref={place} />
       <p role="alert">
         {hasFailed && 'The payment button did not load. Reload this page.'}
-        {refused?.hash === hash && refused.why}
+        {refused?.hash === options.hash && refused.why}
       </p>
     </>
   )

@@ -17,7 +17,18 @@ const { publicSecret = '', hash = '' } = required(document.querySelector('main')
 const alertLine = byId('alert')
 let element: MicroPaymentElement | undefined
 
+/** What this browser was shown for its payment, so that a reader who comes back has it. */
+const SHELF = 'farthing shop'
+let unlocking = false
+
 document.addEventListener('payment', ({ detail }) => unlock(detail))
+document.addEventListener('paid', ({ detail }) => {
+  if (unlocking) return
+  const bought: Bought | null = JSON.parse(localStorage.getItem(SHELF) ?? 'null')
+  if (bought?.payment.id === detail.payment_id) reveal(bought)
+  // The page was closed before the shop's server had answered.
+  else unlock(detail)
+})
 show().catch(() => {
   alertLine.textContent = 'The payment button did not load. Reload this page.'
 })
@@ -30,6 +41,7 @@ async function show(): Promise<void> {
 
 /** Any script can send a payment event, so the shop's server asks the service to validate the payment. */
 async function unlock({ nonce, timestamp }: PaymentDetail): Promise<void> {
+  unlocking = true
   alertLine.textContent = ''
   const answer = await fetch('/shop/unlock', {
     method: 'POST',
@@ -39,6 +51,7 @@ async function unlock({ nonce, timestamp }: PaymentDetail): Promise<void> {
   const body = await answer?.json().catch(() => undefined)
   if (!answer || !body) return refuse("The shop's server did not answer. Reload this page.")
   if (!answer.ok) return refuse(`The payment is not valid (${body.code}). ${body.error}`)
+  localStorage.setItem(SHELF, JSON.stringify(body))
   reveal(body)
 }
 
@@ -46,7 +59,12 @@ function refuse(why: string): void {
   alertLine.textContent = `The article stays locked. ${why}`
 }
 
-function reveal({ paragraphs, payment }: { paragraphs: string[]; payment: { id: number; descriptor: string } }): void {
+interface Bought {
+  readonly paragraphs: readonly string[]
+  readonly payment: { readonly id: number; readonly descriptor: string }
+}
+
+function reveal({ paragraphs, payment }: Bought): void {
   const rest = byId('rest')
   rest.replaceChildren(...paragraphs.map((textContent) => Object.assign(document.createElement('p'), { textContent })))
   rest.hidden = false

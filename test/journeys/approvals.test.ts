@@ -106,6 +106,24 @@ test('the page continues by itself after the device approves', async () => {
   expect(await statusOf()).toBe('approved')
 })
 
+test('however long a request is, its buttons are in sight on a phone', async () => {
+  const { call, ask } = await business()
+  const { address } = await ask({ price: 0.5, description: 'By the minute, and for every place on earth. '.repeat(20) })
+  const page = await newPage({ viewport: { width: 360, height: 760 } })
+  await page.goto(address)
+  await signIn(page, call)
+  const { approve, reject } = parts(page)
+  expect(await page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(900)
+  for (const button of [approve, reject]) {
+    const box = await button.boundingBox()
+    if (!box) throw new Error('The button is not shown.')
+    expect(box.y + box.height).toBeLessThanOrEqual(760)
+    const there = `document.elementFromPoint(${box.x + box.width / 2}, ${box.y + box.height / 2}).textContent`
+    expect(await page.evaluate(there)).toBe(await button.textContent())
+  }
+  expect(await page.evaluate('scrollY')).toBe(0)
+})
+
 test('another user sees nothing of the change', async () => {
   const { call, ask } = await business()
   const { address } = await ask()

@@ -110,6 +110,7 @@ test('the element reads the commodity first, then shows the embed with the given
     middle: 'for',
     trailing: 'you',
     decimalPoints: '1',
+    once: 'true',
   })
   const frame = page.locator('iframe')
   expect(await frame.getAttribute('allow')).toBe('payment *')

@@ -1,17 +1,7 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import type { Call } from '../support/api.js'
-import {
-  codeFor,
-  fundPayer,
-  heardBy,
-  journey,
-  parts,
-  sellerToken,
-  shopHtml,
-  signIn,
-  visit,
-} from '../support/scenes/journey.js'
+import { codeFor, heardBy, journey, parts, sellerToken, shopHtml, signIn, visit } from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -25,7 +15,7 @@ const sellerBalance = async (call: Call): Promise<number> => {
 test('a newcomer on another site signs up, has too little, gets funds, pays, and the seller validates once', async () => {
   const service = await host()
   const { call } = service
-  const shop = await site(shopHtml(service))
+  const shop = await site(shopHtml(service, { hash: demo.commodities.article }))
   const page = await newPage()
   const shown = parts(await visit(page, shop.url))
   expect(await page.locator('iframe').boundingBox()).toMatchObject({ width: expect.any(Number), height: 48 })
@@ -40,12 +30,14 @@ test('a newcomer on another site signs up, has too little, gets funds, pays, and
   await shown.pay.click()
   expect(await shown.alert.textContent()).toContain('Your balance does not cover 0.25 USD')
 
-  const hostname = (await page.frameLocator('iframe').locator('#hostname').textContent()) as string
-  await fundPayer(call, hostname, 1)
+  await shown.fund.click()
+  await expect.poll(() => shown.balance.textContent()).toBe('BALANCE 2.00 USD')
+  expect(await shown.fund.isVisible()).toBe(false)
   await shown.pay.click()
-  await shown.open.waitFor()
+  await shown.receipt.waitFor()
 
   const heard = await heardBy(page)
+  const { hostname } = heard[0]?.detail ?? { hostname: '' }
   const detail = { hash: demo.commodities.article, hostname, nonce: expect.any(String), timestamp: expect.any(Number) }
   expect(heard.map(({ event }) => event).sort()).toEqual([
     ...['payment on document', 'payment on root', 'payment on window'],
@@ -61,8 +53,6 @@ test('a newcomer on another site signs up, has too little, gets funds, pays, and
   const again = await validate()
   expect([again.status, again.body.code]).toEqual([400, 'nonce_used'])
 
-  await shown.open.click()
-  await expect.poll(() => shown.balance.textContent()).toBe('BALANCE 0.75 USD')
   expect(await sellerBalance(call)).toBe(0.25)
   expect((await call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
 })

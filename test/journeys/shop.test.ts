@@ -22,8 +22,13 @@ test('the shop shows the rest of its article for a payment, once', async () => {
   expect(await page.evaluate('document.documentElement.style.overflow')).toBe('')
 
   await page.reload()
-  await shown.open.click()
-  expect(await shown.balance.textContent()).toBe('BALANCE 19.75 USD')
+  await page.getByText(rest).waitFor()
+  await page.getByText('Paid and validated: NEWS.ARTICLE, payment 1.').waitFor()
+  expect(await page.locator('iframe').count()).toBe(0)
+
+  await service.call('POST', '/_sandbox/reset')
+  await page.reload()
+  await shown.open.waitFor()
   expect(await page.content()).not.toContain(rest)
 })
 

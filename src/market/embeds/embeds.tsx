@@ -38,8 +38,10 @@ const PaymentEmbed = (offer: EmbedOffer) => (
       'data-decimals': offer.decimals,
       'data-balances': offer.balances,
       'data-free': offer.free || undefined,
+      'data-descriptor': offer.descriptor,
     }}
     label={<PriceLabel {...offer} />}
+    closed={<PaidReceipt />}
     needsScript="Paying needs JavaScript."
     header={<OfferHeader offer={offer} />}
     signIn={{
@@ -52,13 +54,29 @@ const PaymentEmbed = (offer: EmbedOffer) => (
       <p id="balance" class="balance" aria-live="polite" />
       <p id="grant" class="muted" hidden />
       <EmbedActions go={offer.free ? 'Continue' : 'Pay'} />
-      {offer.sandbox && (
-        <Hint id="fund-hint">
-          This is a sandbox: add funds with POST /_sandbox/fund to <strong id="hostname" />
-        </Hint>
-      )}
+      {(offer.sandbox || offer.cards) && <Funds {...offer} />}
     </form>
   </Embed>
+)
+
+/** Ways to more funds, for a payer whose balance is short. */
+const Funds = ({ sandbox, cards }: EmbedOffer) => (
+  <div id="funds" hidden>
+    {sandbox && (
+      <button type="button" id="fund" data-path="/_sandbox/fund">
+        Add test funds
+      </button>
+    )}
+    {cards && <button type="button" id="top-up" hidden />}
+  </div>
+)
+
+/** In place of the closed button, once it is paid. */
+const PaidReceipt = () => (
+  <p id="receipt" tabindex={-1} hidden>
+    <strong id="receipt-price" />
+    <span id="receipt-line" class="muted" />
+  </p>
 )
 
 const paybackScript = inline(paybackSource)
@@ -226,6 +244,8 @@ export const noticePage = (status: number, title: string, notice: string, theme:
 interface EmbedProps {
   readonly facts: Readonly<Record<`data-${string}`, string | number | boolean | undefined>>
   readonly label: ComponentChildren
+  /** What may stand in place of the closed button. */
+  readonly closed?: ComponentChildren
   readonly wide?: boolean
   readonly needsScript: string
   /** Header of the dialog. Its heading has the id `about`. */
@@ -248,11 +268,12 @@ const PriceLabel = ({ label, shortcode }: EmbedOffer) => (
   </>
 )
 
-const Embed = ({ facts, label, wide, needsScript, header, signIn, children }: EmbedProps) => (
+const Embed = ({ facts, label, closed, wide, needsScript, header, signIn, children }: EmbedProps) => (
   <main {...facts}>
     <button id="open" type="button" aria-haspopup="dialog" class={wide ? 'wide' : undefined}>
       <span>{label}</span>
     </button>
+    {closed}
     <p id="paid" class="unseen" role="status" />
     <noscript>
       <p class="notice">{needsScript}</p>
@@ -344,8 +365,4 @@ const EmbedActions = ({ go }: { go: string }) => (
   </p>
 )
 
-const Hint = ({ id, children }: { id?: string; children: ComponentChildren }) => (
-  <p class="muted hint" id={id} hidden={id !== undefined}>
-    {children}
-  </p>
-)
+const Hint = ({ children }: { children: ComponentChildren }) => <p class="muted hint">{children}</p>

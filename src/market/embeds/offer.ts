@@ -13,6 +13,8 @@ type Sent = 'leading' | 'middle' | 'trailing' | 'decimalPoints' | 'issueMin' | '
 export interface EmbedRequest extends Readonly<Partial<Record<Sent, string | undefined>>> {
   readonly hash: string
   readonly sandbox: boolean
+  /** Whether the service charges cards. */
+  readonly cards: boolean
   /** The unit of the balances that the page reads. */
   readonly balances?: FixedOptions['balances']
 }
@@ -53,6 +55,7 @@ async function offerOf(tx: Reader, commodity: CommodityRow, request: EmbedReques
     decimals,
     label: { ...labelOf(request, verb), price: formatPrice(cost, decimals, wholeNumber(request.decimalPoints, 1)) },
     sandbox: request.sandbox,
+    cards: request.cards,
     balances: request.balances ?? ('quantity' as const),
   }
 }

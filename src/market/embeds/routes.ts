@@ -27,8 +27,8 @@ const embed = { evidence: 'observed', method: 'GET', auth: ['none'], shareable: 
 
 const requestOf = <Q extends object, P extends object>(
   { query, params }: { query: Q; params: P },
-  { sandbox, options: { balances } }: Pick<ServiceContext, 'sandbox' | 'options'>,
-) => ({ ...query, ...params, sandbox: sandbox !== undefined, balances })
+  { sandbox, cards, options: { balances } }: Pick<ServiceContext, 'sandbox' | 'cards' | 'options'>,
+) => ({ ...query, ...params, sandbox: sandbox !== undefined, cards: cards !== undefined, balances })
 
 export const embedRoutes = defineRoutes('embeds', {
   embedPayment: route({

@@ -232,6 +232,13 @@ h1, p, button { overflow-wrap: break-word; min-width: 0; }
 #open.paid { box-shadow: inset 0 0 0 3px var(--success); }
 #open.measured { width: max-content; max-width: 320px; min-width: 137px; }
 #open.wide.measured { min-width: 171px; }
+#receipt {
+  display: grid; align-content: center; min-height: 48px; padding: 4px 14px; border: 1px solid color-mix(in oklab, var(--background), var(--text) 20%);
+  border-radius: var(--radius); background: var(--background); line-height: 1.3; overflow-wrap: anywhere;
+}
+#receipt strong::before { content: '✓ '; color: var(--success); }
+#receipt:focus-visible { outline-offset: -3px; }
+#receipt.measured { width: max-content; max-width: 320px; min-width: 137px; }
 .amount { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .notice { display: grid; place-items: center; min-height: 48px; padding: 4px 8px; font-size: 13px; text-align: center; background: var(--background); border-radius: 6px; }
@@ -269,10 +276,11 @@ input[aria-invalid=true] { border-color: var(--error); }
 .actions button:hover { background: color-mix(in oklab, var(--background), var(--text) 7%); }
 .actions [value=go] { flex-grow: 1.6; border-color: transparent; background: var(--primary); color: var(--on-primary); }
 .actions [value=go]:hover { background: color-mix(in oklab, var(--primary), var(--on-primary) 12%); }
-[aria-busy=true] .actions [value=go], .actions [aria-disabled=true] { opacity: .6; cursor: progress; }
+[aria-busy=true] .actions [value=go], .actions [aria-disabled=true], #funds [aria-disabled=true] { opacity: .6; cursor: progress; }
 #other-way { display: grid; gap: calc(var(--unit) * 2); margin-top: calc(var(--unit) * 5); }
-#own-window { min-height: 40px; padding: 8px 14px; background: transparent; border: 1px solid color-mix(in oklab, var(--background), var(--text) 50%); border-radius: min(var(--radius), 20px); }
-#own-window:hover { background: color-mix(in oklab, var(--background), var(--text) 7%); }
+#funds { display: grid; gap: calc(var(--unit) * 2); }
+#own-window, #funds button { min-height: 40px; padding: 8px 14px; background: transparent; border: 1px solid color-mix(in oklab, var(--background), var(--text) 50%); border-radius: min(var(--radius), 20px); }
+#own-window:hover, #funds button:hover { background: color-mix(in oklab, var(--background), var(--text) 7%); }
 .more { display: flex; flex-wrap: wrap; gap: 4px 20px; margin-top: calc(var(--unit) * 1); }
 .more button, .who button {
   padding: 4px 0; border: 0; background: none; font-size: 13px; text-decoration: underline;

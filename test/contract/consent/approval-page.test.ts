@@ -47,6 +47,19 @@ contract('openApproval', (start) => {
     expectProblem(await pressApproval(call, session, id, { answer: 'reject' }), 409, 'not_pending')
   })
 
+  it('shows the price once, and names before hashes', async () => {
+    const { call, payer, path } = await asked(start)
+    const session = await newSession(call, payer.email)
+    const { text } = await call('GET', path, { session })
+    expect(text.match(/0\.25 USD/g)).toHaveLength(1)
+    const [read = '', details = ''] = text.split('<summary>All details</summary>')
+    const main = (read.split('<main')[1] ?? '').replace(/<[^>]+>/g, ' ')
+    expect(main).not.toMatch(/[0-9a-f]{16}/)
+    expect(main).toMatch(/Wallet 41[0-9a-f]{6}…/)
+    expect(details).toMatch(/41[0-9a-f]{30}\.twin\.localhost/)
+    expect(details).toMatch(/[0-9a-f]{64}/)
+  })
+
   it('does not reveal to others whether the approval exists', async () => {
     const { call, path, id, statusOf } = await asked(start)
     const none = '/approvals/apr_00000000000000000000000000000000'

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import type { Seed } from '../../../src/index.js'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { type Cards, createService, type Seed } from '../../../src/index.js'
 import { closedButton, heading, scriptOf, textOf } from '../../support/browser/embed-html.js'
 import { contract, type Started } from '../../support/contract/contract.js'
 import { expectProblem, UNKNOWN_COMMODITY } from '../../support/scenes/market.js'
@@ -247,6 +248,22 @@ contract('embedPayment of a free commodity', (start) => {
   })
 })
 
+test('only a sandbox offers test funds, and only a service that charges cards a top-up', async () => {
+  const shared = { storage: memoryStorage(), encryptionKey: '0f'.repeat(32) }
+  const unavailable = async () => ({ status: 'unavailable' }) as const
+  const cards: Cards = { save: unavailable, charge: unavailable, refund: () => new Promise(() => {}) }
+  const offered = async (options: object) => {
+    const service = createService({ ...shared, ...options })
+    const text = await (await service.fetch(`/v4/embed/${HASH}`)).text()
+    return ['_sandbox', 'Add test funds', 'id="top-up"', 'id="funds"'].filter((part) => text.includes(part))
+  }
+  expect(await offered({ sandbox: true, seed: seedOf({}) })).toEqual([
+    ...['_sandbox', 'Add test funds', 'id="top-up"', 'id="funds"'],
+  ])
+  expect(await offered({})).toEqual([])
+  expect(await offered({ cards })).toEqual(['id="top-up"', 'id="funds"'])
+})
+
 contract('the scripts of embeds', (start) => {
   test('contain only what each needs', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start({ seed: seedOf({}) })
@@ -264,7 +281,9 @@ contract('the scripts of embeds', (start) => {
     expect(callsIn('embed')).toEqual(['/v4/payment/', '/v4/session/page'])
     expect(callsIn('payback')).toEqual(['/v4/payback/'])
     expect(callsIn('verify')).toEqual(['/v2/twin/nonce', '/v4/persona/'])
-    for (const script of scripts.values()) expect(gzipSync(script).byteLength).toBeLessThan(6656)
+    // Only paying has funds to add, and shows what is paid.
+    for (const [name, script] of scripts)
+      expect(gzipSync(script).byteLength, name).toBeLessThan(name === 'embed' ? 7936 : 6656)
   })
 })
 

@@ -128,8 +128,11 @@ export interface Mounted {
   readonly events?: readonly string[]
 }
 
+/** Sells the article however often it was bought, so that a test can look at the button after a payment. */
+const again = { hash: demo.commodities.article, repeat: true }
+
 /** A shop's page that mounts the payment element. */
-export const shopHtml = (service: Pick<Host, 'url'>, options: object = { hash: demo.commodities.article }): string =>
+export const shopHtml = (service: Pick<Host, 'url'>, options: object = again): string =>
   elementHtml(service, { options })
 
 /** A page that mounts an element, and keeps in `window.heard` the events it gets, as `name on place`. */
@@ -177,6 +180,9 @@ export const parts = (frame: FrameLocator, closed = /^(Pay|Read)\b.* USD/) => ({
   pay: frame.getByRole('button', { name: 'Pay', exact: true }),
   allow: frame.getByRole('button', { name: 'Allow', exact: true }),
   cancel: frame.getByRole('button', { name: 'Cancel', exact: true }),
+  fund: frame.getByRole('button', { name: 'Add test funds', exact: true }),
+  topUp: frame.getByRole('button', { name: /^Top up .* by card$/ }),
+  receipt: frame.locator('#receipt'),
   done: frame.getByRole('status'),
   alert: frame.getByRole('alert'),
   balance: frame.getByText(/^BALANCE \d\S* USD$/),

@@ -1,4 +1,6 @@
+import type { PaidRecord } from './paid.client.js'
 import {
+  cancelQuestion,
   closeWindow,
   handleWindow,
   inOwnWindow,
@@ -28,6 +30,8 @@ const dialog = elementById('dialog', HTMLDialogElement)
 const alertLine = byId('alert')
 const doneLine = byId('paid')
 const windowOffer = byId('other-way')
+/** Shown in place of the button when something is paid. */
+const receipt = document.getElementById('receipt')
 const steps = [...dialog.querySelectorAll('form')]
 
 export interface Flow {
@@ -38,6 +42,7 @@ export interface Flow {
   refused(refused: Refused): Promise<string>
 }
 let flow: Flow
+let finished = () => {}
 let moving = false
 let busy = false
 /** Value may be moving, so the dialog stays open until the answer arrives. */
@@ -66,7 +71,7 @@ export function start(given: Flow): void {
 }
 
 async function openDialog(byPage = false): Promise<void> {
-  if (dialog.open || moving) return
+  if (dialog.open || moving || isPaid()) return
   openedByPage = byPage
   await resizeFrame(async () => {
     openButton.hidden = true
@@ -93,14 +98,35 @@ async function shrink(): Promise<void> {
   if (moving) return
   stopWatching()
   if (!committed) cancelPayment()
+  cancelQuestion()
   if (inOwnWindow) window.close()
   await resizeFrame(async () => {
     sendMessage('_TQMRelativeScreen')
     sendMessage('_TQMResize', closedSize())
     await resized()
-    openButton.hidden = false
-    openButton.focus()
+    const shown = closedPart()
+    shown.hidden = false
+    shown.focus()
   })
+}
+
+const isPaid = (): boolean => receipt?.classList.contains('is-paid') ?? false
+/** What the frame shows while its dialog is closed. */
+const closedPart = (): HTMLElement => (receipt && isPaid() ? receipt : openButton)
+
+/** Shows that something is paid in place of the button that sells it, or the button again. */
+export function showReceipt(paid: Pick<PaidRecord, 'payment_id' | 'price' | 'descriptor'> | undefined): void {
+  if (!receipt || inOwnWindow) return
+  receipt.classList.toggle('is-paid', paid !== undefined)
+  if (paid) {
+    byId('receipt-price').textContent = `Paid ${paid.price}`
+    byId('receipt-line').textContent = `${paid.descriptor}, payment ${paid.payment_id}`
+  }
+  // It comes when the dialog closes.
+  if (dialog.open) return
+  receipt.hidden = paid === undefined
+  openButton.hidden = paid !== undefined
+  sendMessage('_TQMResize', closedSize())
 }
 
 // A browser may close the dialog by itself, even if the Escape key is handled here.
@@ -118,6 +144,11 @@ export function finish(line: string): void {
   doneLine.textContent = line
   openButton.classList.add('paid')
   closeDialog()
+  finished()
+}
+
+export const onFinish = (then: () => void): void => {
+  finished = then
 }
 
 /** Keeps the dialog open while `act` runs. */
@@ -158,6 +189,17 @@ async function agree(act: () => Promise<void>): Promise<void> {
   throw new Refused('unawaited', 409, 'The page that opened this window is closed. Close this window.')
 }
 
+/** Buttons beside that of the step. */
+const further: HTMLElement[] = []
+const needsSight = (button: HTMLElement): boolean => button === agreeing || further.includes(button)
+
+/** A further button that needs a press that the user could see. */
+export function onSeenClick(button: HTMLElement, act: () => Promise<void>): void {
+  further.push(button)
+  button.addEventListener('click', (event) => {
+    if (isSeenPress(event)) runAction(() => agree(act))
+  })
+}
 export function onClick(id: string, act: () => Promise<void>): void {
   byId(id).addEventListener('click', () => runAction(act))
 }
@@ -199,11 +241,17 @@ async function showRefusal(error: unknown): Promise<void> {
 export function showStep(step: HTMLElement | undefined, focused?: HTMLElement | null): void {
   for (const form of steps) form.hidden = form !== step
   agreeing = step && agreements.has(step) ? goButton(step) : null
-  if (agreeing) watchVisibility(dialog, [agreeing, dialog.querySelector('.price') ?? byId('about')], refresh)
-  else stopWatching()
-  refresh()
+  watchAgain()
   if (!openedByPage || focused !== agreeing) focused?.focus()
   if (step) openedByPage = false
+}
+
+/** Starts to watch anew whether the user sees what they agree to. Call it when a further button appears. */
+export function watchAgain(): void {
+  const others = further.filter((button) => button.offsetParent)
+  if (agreeing) watchVisibility(dialog, [agreeing, dialog.querySelector('.price') ?? byId('about'), ...others], refresh)
+  else stopWatching()
+  refresh()
 }
 
 export const goButton = (step: HTMLElement): HTMLButtonElement | null => step.querySelector('[value=go]')
@@ -217,7 +265,7 @@ function setBusy(now: boolean): void {
 /** Updates which buttons are disabled, and offers a new window if this dialog cannot be seen. */
 function refresh(): void {
   for (const button of dialog.querySelectorAll('button')) {
-    const waits = button.value === 'cancel' ? committed : busy || (button === agreeing && !isSeen())
+    const waits = button.value === 'cancel' ? committed : busy || (needsSight(button) && !isSeen())
     button.setAttribute('aria-disabled', String(waits))
   }
   const hidden = inOwnWindow || agreeing === null || !isDoubtful()
@@ -228,12 +276,13 @@ function refresh(): void {
 
 /** Size of the closed button. Its style makes it at least as large as the frame's initial size. */
 function closedSize(): { width: number; height: number } {
-  const { hidden } = openButton
-  openButton.hidden = false
-  openButton.classList.add('measured')
-  const { width, height } = openButton.getBoundingClientRect()
-  openButton.classList.remove('measured')
-  openButton.hidden = hidden
+  const shown = closedPart()
+  const { hidden } = shown
+  shown.hidden = false
+  shown.classList.add('measured')
+  const { width, height } = shown.getBoundingClientRect()
+  shown.classList.remove('measured')
+  shown.hidden = hidden
   return { width: Math.ceil(width), height: Math.ceil(height) }
 }
 

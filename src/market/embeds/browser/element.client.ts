@@ -37,6 +37,23 @@ export interface ElementOptions {
   decimalPoints?: number
 }
 
+/** A top-up that a payer asks for. */
+export interface TopUpOrder {
+  /** In the digital quantity. */
+  amount: number
+  shortcode: string
+}
+
+export interface PaymentOptions extends ElementOptions {
+  /** Sells the same again to the same payer, as for a gift or a tip. Default: false. */
+  repeat?: boolean
+  /**
+   * Lets a payer whose balance is short top it up by card. Returns the id of a payment method of the service's card
+   * processor, or undefined if the payer gave none.
+   */
+  topUp?(order: TopUpOrder): Promise<string | undefined>
+}
+
 /** A text that users consent to. */
 export type Consent = string | { title?: string; text?: string }
 
@@ -54,8 +71,8 @@ export interface VerifyOptions extends ElementOptions {
 
 /** The options of each type of element. */
 export interface ElementTypes {
-  /** Pays for a commodity. Events: `payment` and `purchase`. */
-  payment: ElementOptions
+  /** Pays for a commodity. Events: `payment` and `purchase`, and `paid` whenever it shows that it is paid. */
+  payment: PaymentOptions
   /** Pays, and gives the page a session. Event: `authorized`. */
   auth: ElementOptions
   /** Pays the user a commodity's price for their consent. Event: `payback`. */
@@ -76,6 +93,15 @@ export interface PaymentDetail {
   timestamp: number
 }
 
+/** Detail of the event `paid`: what this payer paid for on this page, now or before. */
+export interface PaidDetail extends PaymentDetail {
+  payment_id: number
+  /** With its unit: `0.25 USD`. */
+  price: string
+  /** The receipt line. */
+  descriptor: string
+}
+
 /** Detail of the event `authorized`. */
 export interface AuthorizedDetail {
   /** Send it as `X-Session-ID` to request payments from the paywall, which the user approves. */
@@ -94,19 +120,25 @@ export interface UnverifiedDetail {
   hash: string
 }
 
-export interface MicroPaymentElement {
+export interface MicroPaymentElement<O = ElementOptions> {
   /**
    * Adds the element to the page. Resolves when it is ready. Rejects if there is no such place, account, commodity or persona.
    */
   mount(place: string | Element): Promise<void>
-  /** Opens or closes the dialog. */
+  /** Opens or closes the dialog. Does nothing while the element shows that it is paid. */
   toggle(): void
+  /**
+   * Changes options. A mounted element is shown anew, once its dialog is closed. Resolves and rejects like `mount`.
+   */
+  update(changes: Partial<O>): Promise<void>
+  /** What the element shows as paid. Undefined while it sells. */
+  readonly paid: PaidDetail | undefined
   /** Removes the element from the page. It can be mounted again. */
   destroy(): void
 }
 
 export interface MicroPayments {
-  elements(): { create<T extends ElementType>(type: T, options: ElementTypes[T]): MicroPaymentElement }
+  elements(): { create<T extends ElementType>(type: T, options: ElementTypes[T]): MicroPaymentElement<ElementTypes[T]> }
 }
 
 export interface LoadOptions {
@@ -156,6 +188,8 @@ interface ElementKind {
   readonly of: 'commodity' | 'persona'
   readonly called: string
   readonly width: number
+  /** Whether it sells the same once. */
+  readonly once?: true
   succeeded(hash: string, detail: Partial<VerifiedDetail & AuthorizedDetail>): void
   failed?(hash: string): void
 }
@@ -168,7 +202,7 @@ const paid = (...events: string[]): Pick<ElementKind, 'of' | 'succeeded'> => ({
 })
 
 const kinds: Record<ElementType, ElementKind> = {
-  payment: { path: 'embed', since: 'v2', called: 'Payment', width: 137, ...paid('purchase', 'payment') },
+  payment: { path: 'embed', since: 'v2', called: 'Payment', width: 137, once: true, ...paid('purchase', 'payment') },
   auth: {
     path: 'embed',
     since: 'v2',
@@ -201,18 +235,21 @@ function dispatch(name: string, detail: object): void {
   document.documentElement.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }))
 }
 
-function createElement(service: ServiceAddress, type: ElementType, options: AnyOptions): MicroPaymentElement {
+function createElement(service: ServiceAddress, type: ElementType, given: AnyOptions): MicroPaymentElement<AnyOptions> {
   if (!Object.hasOwn(kinds, type))
     fail(`"${type}" is not an element type. Use one of ${Object.keys(kinds).join(', ')}.`)
   const kind = kinds[type]
+  let options = given
   if (typeof options?.hash !== 'string' || !options.hash) fail(`create needs { hash } with the hash of a ${kind.of}.`)
-  let mounted: { frame?: Frame; listens?: boolean; toggled?: boolean } | undefined
-  return {
+  let mounted:
+    | { place: string | Element; frame?: Frame; listens?: boolean; toggled?: boolean; paid?: PaidDetail }
+    | undefined
+  const element: MicroPaymentElement<AnyOptions> = {
     async mount(place) {
       const target = typeof place === 'string' ? document.querySelector(place) : place
       if (!target) return fail(`mount finds no element that matches "${place}".`)
       if (mounted) fail('this element is already mounted. Call destroy() first.')
-      const mine: NonNullable<typeof mounted> = (mounted = {})
+      const mine: NonNullable<typeof mounted> = (mounted = { place })
       const name = await readName(service, kind, options.hash).catch((error) => {
         if (mounted === mine) mounted = undefined
         throw error
@@ -226,6 +263,12 @@ function createElement(service: ServiceAddress, type: ElementType, options: AnyO
         width: kind.width,
         onSuccess: (detail) => kind.succeeded(options.hash, detail),
         onFail: () => kind.failed?.(options.hash),
+        onPaid(detail) {
+          mine.paid = { hash: options.hash, ...detail } as PaidDetail
+          dispatch('paid', mine.paid)
+        },
+        // A refusal is the page's to show.
+        onTopUp: async (order) => (await options.topUp?.(order as TopUpOrder)) ?? '',
       })
       await mine.frame.loaded
       mine.listens = true
@@ -236,14 +279,26 @@ function createElement(service: ServiceAddress, type: ElementType, options: AnyO
       else if (mounted.listens && mounted.frame) sendToggle(service, mounted.frame)
       else mounted.toggled = !mounted.toggled
     },
+    async update(changes) {
+      const before = mounted
+      await before?.frame?.closed()
+      options = { ...options, ...changes }
+      if (!before || before !== mounted) return
+      element.destroy()
+      await element.mount(before.place)
+    },
+    get paid() {
+      return mounted?.paid
+    },
     destroy() {
       mounted?.frame?.remove()
       mounted = undefined
     },
   }
+  return element
 }
 
-type AnyOptions = PaybackOptions & VerifyOptions
+type AnyOptions = PaymentOptions & PaybackOptions & VerifyOptions
 
 const sendToggle = ({ base }: ServiceAddress, { node }: Frame): void =>
   node.contentWindow?.postMessage('_TQMToggle', new URL(base).origin)
@@ -276,7 +331,19 @@ function embedUrl({ base, version }: ServiceAddress, kind: ElementKind, options:
   const url = new URL(`${base}/${atLeast(kind.since, version)}/${kind.path}/${encodeURIComponent(options.hash)}`)
   const { theme, styles: style, leading, middle, trailing, decimalPoints, consent, issueMin, issueMax } = options
   const json = { style: style && JSON.stringify(style), consent: consent && JSON.stringify(consent) }
-  const query = { theme, leading, middle, trailing, decimalPoints, issueMin, issueMax, ...json }
+  const { once, topUp } = { once: kind.once && !options.repeat, topUp: options.topUp && true }
+  const query = {
+    once: once || undefined,
+    topUp,
+    theme,
+    leading,
+    middle,
+    trailing,
+    decimalPoints,
+    issueMin,
+    issueMax,
+    ...json,
+  }
   for (const [name, value] of Object.entries(query)) if (value != null) url.searchParams.set(name, String(value))
   return url
 }
@@ -284,6 +351,7 @@ function embedUrl({ base, version }: ServiceAddress, kind: ElementKind, options:
 declare global {
   interface DocumentEventMap {
     payment: CustomEvent<PaymentDetail>
+    paid: CustomEvent<PaidDetail>
     purchase: CustomEvent<PaymentDetail>
     authorized: CustomEvent<AuthorizedDetail>
     payback: CustomEvent<PaymentDetail>

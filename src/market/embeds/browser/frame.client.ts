@@ -2,6 +2,8 @@ export interface Frame {
   readonly node: HTMLIFrameElement
   /** Resolves when the embed is ready. */
   readonly loaded: Promise<unknown>
+  /** Resolves when its dialog is closed. */
+  closed(): Promise<void>
   remove(): void
 }
 
@@ -19,10 +21,13 @@ export interface FrameOptions {
   readonly width: number
   onSuccess(detail: object): void
   onFail(): void
+  onPaid(detail: object): void
+  /** Answers a question of the embed: a payment method, or nothing. */
+  onTopUp(order: object): Promise<string>
 }
 
 /** Adds an embed to `place` and handles its messages. */
-export function showFrame(place: Element, { url, title, kind, width, onSuccess, onFail }: FrameOptions): Frame {
+export function showFrame(place: Element, { url, title, kind, width, ...on }: FrameOptions): Frame {
   const node = document.createElement('iframe')
   // Reserves the place of a frame while it fills the window.
   const box = document.createElement('div')
@@ -30,6 +35,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
   const { overflow } = root.style
   let size = `width:${width}px;height:48px`
   let spoke = false
+  let whenClosed = () => {}
 
   // The embed declares a light scheme under every theme. A frame with a different scheme would not be transparent.
   function restore(): void {
@@ -38,6 +44,7 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     box.style.cssText = `${size};max-width:100%`
     node.style.cssText = 'display:block;width:100%;height:100%;border:0;color-scheme:light'
     root.style.overflow = overflow
+    whenClosed()
   }
 
   /** Fills the window. Uses the top layer, because a transformed ancestor would confine a fixed frame. */
@@ -59,8 +66,13 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
     else if (name === '_TQMSuccess') {
       // The page may remove the element as soon as it gets the event.
       restore()
-      onSuccess(detail)
-    } else if (name === '_TQMFail') onFail()
+      on.onSuccess(detail)
+    } else if (name === '_TQMFail') on.onFail()
+    else if (name === '_TQMPaid') on.onPaid(detail)
+    else if (name === '_TQMTopUp')
+      on.onTopUp(detail)
+        .catch(() => '')
+        .then((method) => node.contentWindow?.postMessage(`_TQMPaymentMethod;${method}`, url.origin))
     else if (name === '_TQMResize' && detail.width > 0 && detail.height > 0) {
       size = `width:${+detail.width}px;height:${+detail.height}px`
       if (node.style.position !== 'fixed') restore()
@@ -79,6 +91,11 @@ export function showFrame(place: Element, { url, title, kind, width, onSuccess, 
   return {
     node,
     loaded,
+    closed: () =>
+      new Promise((resolve) => {
+        if (node.style.position === 'fixed') whenClosed = resolve
+        else resolve()
+      }),
     remove() {
       removeEventListener('message', handleMessage)
       restore()

@@ -1,8 +1,12 @@
+import { unitsOf } from './price.js'
 import type { Refused, SeenQuote } from './service.client.js'
 
 /** The commodity that a frame shows, and its price as the user sees it. */
 
-type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals', string> & { free?: string; balances?: string }
+type Facts = Record<'hash' | 'dq' | 'price' | 'shortcode' | 'decimals' | 'descriptor', string> & {
+  free?: string
+  balances?: string
+}
 
 // embeds.tsx always sets these together.
 const offeredFacts = (page: ParentNode): Facts | undefined =>
@@ -12,6 +16,10 @@ const offeredFacts = (page: ParentNode): Facts | undefined =>
 export const shownOffer = offeredFacts(document) as Facts // This script is on no page without one.
 
 export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortcode}`
+
+/** The price in smallest units. */
+export const shownPriceUnits = (): bigint =>
+  unitsOf(Number(shownOffer.price), { decimals: Number(shownOffer.decimals) })
 
 export const shownQuote = (): SeenQuote => ({ cost: Number(shownOffer.price), dq: shownOffer.dq })
 

@@ -1,3 +1,5 @@
+import { Refused } from './service.client.js'
+
 /**
  * Messages between this page and the page that embeds it: strings `NAME` or `NAME;{json}`. A flow in its own window
  * talks to the frame that opened it, which forwards what the page may know.
@@ -43,6 +45,26 @@ export const onMessage = (name: string, then: () => void): void =>
     (said) => said === name && then(),
   )
 
+/** What this frame has asked its page. */
+let question: { answer: string; resolve(told: string): void; reject(reason: Error): void } | undefined
+
+/** Asks the page, and resolves with its answer. Answers that were not asked for count for nothing. */
+export const askPage = (name: string, answer: string, detail: object): Promise<string> =>
+  new Promise((resolve, reject) => {
+    question = { answer, resolve, reject }
+    sendMessage(name, detail)
+  })
+
+/** The user waits no more. */
+export const cancelQuestion = (): void => question?.reject(new Refused('cancelled', 0, 'Cancelled.'))
+
+listen(
+  () => embedder,
+  (name, detail) => {
+    if (question?.answer === name) question.resolve(detail)
+  },
+)
+
 /** Resolves when the page has resized this frame, or after a short wait. */
 export function resized(): Promise<void> {
   if (!embedder) return Promise.resolve()
@@ -76,6 +98,20 @@ export const handleWindow = (done: (line: string) => void): void =>
       else if (name === DONE) done(JSON.parse(detail).line)
       else if (name === '_TQMSuccess') sendMessage(name, JSON.parse(detail))
       else if (name === '_TQMFail') sendMessage(name)
+    },
+  )
+
+const PAID = 'farthing.paid'
+
+/** Hands on what was paid in this window to the frame that opened it, which keeps it. */
+export const handOver = (paid: object): void => sendMessage(PAID, paid)
+
+/** Calls back with what was paid in the window that this frame opened. */
+export const onHandedOver = (then: (paid: string) => void): void =>
+  listen(
+    () => opened,
+    (name, detail, origin) => {
+      if (name === PAID && origin === location.origin) then(detail)
     },
   )
 

@@ -1,8 +1,18 @@
 import { moneyText } from '../../../money/ledger/amount.js'
-import { byId, commit, finish, goButton, onAgree, showStep, start } from './dialog.client.js'
+import { byId, commit, finish, goButton, onAgree, onFinish, showReceipt, showStep, start } from './dialog.client.js'
+import { offerFunds, onFunds } from './funds.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
-import { pageOrigin, sendMessage } from './parent.client.js'
-import { moneyOf } from './price.js'
+import {
+  isStillPaid,
+  onPaidElsewhere,
+  type PaidRecord,
+  readPaid,
+  sellsOnce,
+  storePaid,
+  tellPaid,
+} from './paid.client.js'
+import { handOver, inOwnWindow, onHandedOver, pageOrigin, sendMessage } from './parent.client.js'
+import { moneyOf, unitsOf } from './price.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
 import { isKnown, signInFlow } from './sign-in.client.js'
 
@@ -21,7 +31,6 @@ start(
   signInFlow({
     step,
     async offer() {
-      document.getElementById('fund-hint')?.setAttribute('hidden', '')
       byId('balance').textContent = `BALANCE … ${offer.shortcode}`
       showGrant()
       showPayStep()
@@ -35,7 +44,6 @@ start(
     },
     async refused(refused) {
       await showChange(refused, showPayStep)
-      if (refused.code === 'insufficient_funds') document.getElementById('fund-hint')?.removeAttribute('hidden')
       if (['insufficient_funds', 'price_changed'].includes(refused.code)) await showBalance().catch(() => {})
       // The Idempotency-Key prevents a second payment.
       if (!isKnown(refused)) return isFree() ? '' : 'If you try again, you do not pay twice.'
@@ -52,7 +60,38 @@ function showGrant(): void {
 
 onAgree(step, async () => finish(await commit(pay)))
 
+onFunds(async () => {
+  await showBalance()
+  showPayStep()
+})
+
+function keep(paid: PaidRecord): void {
+  if (!sellsOnce) return
+  if (inOwnWindow) return handOver(paid)
+  storePaid(offer.hash, paid)
+  showReceipt(paid)
+}
+
+onHandedOver((paid) => keep(JSON.parse(paid)))
+onFinish(() => {
+  const paid = readPaid(offer.hash)
+  if (paid && !inOwnWindow) tellPaid(paid)
+})
+
+/** Shows what was paid here before, or in another frame of the page. */
+async function recallPaid(): Promise<void> {
+  const paid = readPaid(offer.hash)
+  if (!paid) return
+  showReceipt(paid)
+  if (await isStillPaid(offer.hash, paid)) tellPaid(paid)
+  else showReceipt(undefined)
+}
+
+recallPaid()
+onPaidElsewhere(offer.hash, recallPaid)
+
 interface Paid {
+  id: number
   amount: number
   hostname: string
   nonce: string
@@ -62,10 +101,13 @@ interface Paid {
 const pay = (): Promise<string> =>
   sendOnce(offer.hash, shownQuote(), async (headers, body) => {
     const path = `/v4/payment/${encodeURIComponent(offer.hash)}`
-    const { amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
+    const { id, amount, hostname, nonce, timestamp } = await callSignedIn<Paid>('POST', path, { headers, body })
     const session = await pageSession()
+    const price = moneyOf(amount, quantity())
+    // First: the page may remove this frame as soon as it hears of the payment.
+    if (amount > 0) keep({ payment_id: id, price, descriptor: offer.descriptor, hostname, nonce, timestamp })
     sendMessage('_TQMSuccess', { hostname, nonce, timestamp, ...(session !== undefined && { session: { session } }) })
-    return amount === 0 ? 'Signed in.' : `Paid ${moneyOf(amount, quantity())}.`
+    return amount === 0 ? 'Signed in.' : `Paid ${price}.`
   })
 
 /** Creates a session for the page. Returns undefined on failure, because the payment counts without it. */
@@ -86,8 +128,10 @@ async function showBalance(): Promise<void> {
   const balance = first.balances[offer.dq] ?? 0
   const shown = offer.balances === 'smallest' ? moneyText(String(balance), quantity()) : moneyOf(balance, quantity())
   byId('balance').textContent = `BALANCE ${shown}`
-  const payer = document.getElementById('hostname')
-  if (payer) payer.textContent = first.hostname
+  offerFunds({
+    hostname: first.hostname,
+    balance: offer.balances === 'smallest' ? BigInt(balance) : unitsOf(balance, quantity()),
+  })
 }
 
 const quantity = () => ({ decimals: Number(offer.decimals), shortcode: offer.shortcode })

@@ -2,7 +2,11 @@ import { formatAmount, moneyText, trimmed } from '../../../money/ledger/amount.j
 
 /** An amount in a digital quantity, as pages read it, with its unit. */
 export const moneyOf = (amount: number, quantity: { readonly decimals: number; readonly shortcode: string }): string =>
-  moneyText(amount.toFixed(quantity.decimals).replace('.', ''), quantity)
+  moneyText(unitsOf(amount, quantity), quantity)
+
+/** An amount in smallest units. */
+export const unitsOf = (amount: number, { decimals }: { readonly decimals: number }): bigint =>
+  BigInt(amount.toFixed(decimals).replace('.', ''))
 
 /** Formats the price on a closed button, with `points` decimals if the page requests that, rounded half up. */
 export function formatPrice(units: string, decimals: number, points?: number): string {

@@ -60,6 +60,11 @@ const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
 const storageName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
 
 const storedSession = new StoredValue('localStorage', storageName('session'))
+
+/** A value that this frame keeps, by a name of its own. */
+export const storedValue = (area: 'localStorage' | 'sessionStorage', name: string): Pick<StoredValue, 'get' | 'set'> =>
+  new StoredValue(area, storageName(name))
+
 /** A session before sign-in. It grants nothing. */
 let anonymous: string | undefined
 
@@ -112,9 +117,11 @@ interface Session {
   user: { email: string } | null
 }
 
+export const hasSession = (): boolean => storedSession.get() !== null
+
 /** Returns the email that this frame is signed in with, or null. */
 export async function signedInAs(): Promise<string | null> {
-  if (storedSession.get() === null) return null
+  if (!hasSession()) return null
   const { user } = await callSignedIn<Session>('GET', '/v4/session')
   return user?.email ?? null
 }
