@@ -11,7 +11,19 @@ export default defineConfig({
   // A sandbox on the reader's machine.
   ignoreDeadLinks: 'localhostLinks',
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            boost: { title: 4, titles: 2, text: 1 },
+            // A word such as "refund" is in many pages of the reference. Who looks for it wants to know how it works.
+            boostDocument: (id: string, _term: string, stored?: Record<string, unknown>) =>
+              (/\/guides\/|\/quick-start/.test(id) ? 4 : 1) * ([stored?.titles].flat().length === 0 ? 2 : 1),
+          },
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Quick start', link: '/quick-start' },

@@ -31,6 +31,8 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'hono',
     'next',
     'catalog',
+    'funding',
+    'retries',
     'paywall',
     'cards',
     'billing',
