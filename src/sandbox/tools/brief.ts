@@ -54,12 +54,17 @@ export const wholeEntry = (entry: Entry) => ({
   response: entry.response.body,
 })
 
+/** `402 insufficient_funds`. Nobody answers a timer or a delivery: it is done, or has a code. */
+export function outcomeOf({ origin, status, code }: Pick<Entry, 'origin' | 'status' | 'code'>): string {
+  if (status !== null) return [status, code].filter(Boolean).join(' ')
+  return origin === 'timer' || origin === 'delivery' ? (code ?? 'done') : 'no answer'
+}
+
 /** `req_1f_0000012 POST /v4/payment/… → 402 insufficient_funds, by user:2`. */
 export function lineOfEntry(entry: Entry): string {
-  const { id, method, path, status, code, principal } = entry
-  const outcome = status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
+  const { id, method, path, principal } = entry
   const by = principal === null ? '' : `, by ${principal}`
-  return `${id} ${method} ${cutText(path, 200)} → ${outcome}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
+  return `${id} ${method} ${cutText(path, 200)} → ${outcomeOf(entry)}${by}${isOfForeignPage(entry) ? ', from a page of another site' : ''}`
 }
 
 /** Answers of the journal as lines of text, for agents and for people. */
