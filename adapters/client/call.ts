@@ -37,7 +37,7 @@ export async function perform(
       })
       signer.learn?.(response.headers)
       refuseRedirect(prepared.url, response)
-      const answer = await readAnswer(endpoint, response)
+      const answer = await readAnswer(endpoint, response, target)
       if (endpoint.idempotent && prepared.key === undefined) learned.takesKeys = false
       return answer
     } catch (error) {

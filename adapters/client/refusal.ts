@@ -11,7 +11,7 @@ export class Refusal extends Error {
   readonly status!: number
   /** The id of the operation, such as `createPayment`. */
   readonly operation!: string
-  /** The address of the page that explains the code. */
+  /** The address of the page that explains the code, or the command that prints it for a service in process. */
   readonly docs!: string | undefined
   /** The headers of the answer. */
   readonly headers!: Headers
@@ -37,24 +37,32 @@ export function isRefusal(error: unknown, ...codes: readonly string[]): boolean 
 }
 
 /** Reads an answer as what its operation returns. Throws a `Refusal` if it is one. */
-export async function readAnswer(endpoint: Endpoint, response: Response): Promise<unknown> {
+export async function readAnswer(
+  endpoint: Endpoint,
+  response: Response,
+  { isInProcess = false }: { readonly isInProcess?: boolean } = {},
+): Promise<unknown> {
   const { status, headers } = response
   // What an upstream service answers to a payment is the answer, even if it is an error.
   if (endpoint.raw && (response.ok || headers.get('x-payment-status') === 'posted')) return response
-  if (!response.ok) throw refusalOf(endpoint, response, await response.text())
+  if (!response.ok) throw refusalOf(endpoint, response, { text: await response.text(), isInProcess })
   if (endpoint.accept === 'application/pdf') return new Uint8Array(await response.arrayBuffer())
   const text = await response.text()
   if (status === 204 || text === '') return undefined
   return endpoint.accept ? text : JSON.parse(text)
 }
 
-function refusalOf({ id, method, path }: Endpoint, { status, headers }: Response, text: string): Refusal {
+function refusalOf(
+  { id, method, path }: Endpoint,
+  { status, headers }: Response,
+  { text, isInProcess }: { readonly text: string; readonly isInProcess: boolean },
+): Refusal {
   const { error, code, docs, error_description, message, status: _, ...fields } = bodyOf(text)
   const sentence = [error_description, error, message].find((part) => typeof part === 'string')
   return new Refusal({
     message: sentence ?? `${method} ${path} answered ${status}.`,
     code: typeof code === 'string' ? code : 'unknown',
-    docs: typeof docs === 'string' ? docs : undefined,
+    docs: typeof docs !== 'string' ? undefined : isInProcess ? `npx farthing explain ${code}` : docs,
     ...{ status, operation: id, headers, fields },
   })
 }

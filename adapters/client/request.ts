@@ -116,6 +116,8 @@ export interface Target {
   /** Without a slash at its end. */
   readonly base: string
   readonly fetch: Fetch
+  /** Perhaps nothing listens at `base`. */
+  readonly isInProcess?: boolean
 }
 
 /** Reads what a user calls the target. Throws a TypeError that says what is wrong. */
@@ -128,7 +130,11 @@ export function targetOf(target: InProcess | string | URL, fetchOption: Fetch | 
     throw new TypeError(
       "client needs a service or its URL: client(createService({ sandbox: true })), or client('http://127.0.0.1:4242'). If it is a promise, await it.",
     )
-  return { base: addressOf(baseUrl), fetch: fetchOption ?? ((input, init) => target.fetch(input, init)) }
+  return {
+    isInProcess: true,
+    base: addressOf(baseUrl),
+    fetch: fetchOption ?? ((input, init) => target.fetch(input, init)),
+  }
 }
 
 function addressOf(url: string | URL): string {

@@ -1,21 +1,39 @@
 import { defineConfig } from 'vitepress'
+import { coinSvg } from '../../sandbox/workbench/coin.js'
 import { sidebar } from './sidebar.js'
+
+/** The coin of the workbench. */
+const coin = `data:image/svg+xml,${encodeURIComponent(coinSvg)}`
 
 export default defineConfig({
   title: 'farthing',
   description: 'The micropayment service, in your process: for sandboxes, tests and offline demos.',
   lang: 'en',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: coin }]],
   cleanUrls: true,
   // The index of a folder has the name that code hosts show with it.
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   // A sandbox on the reader's machine.
   ignoreDeadLinks: 'localhostLinks',
   themeConfig: {
-    search: { provider: 'local' },
+    logo: { src: coin, alt: '' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            boost: { title: 4, titles: 2, text: 1 },
+            // A word such as "refund" is in many pages of the reference. Who looks for it wants to know how it works.
+            boostDocument: (id: string, _term: string, stored?: Record<string, unknown>) =>
+              (/\/guides\/|\/quick-start/.test(id) ? 4 : 1) * ([stored?.titles].flat().length === 0 ? 2 : 1),
+          },
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
-      { text: 'Quick start', link: '/quick-start' },
       { text: 'Reference', link: '/reference/' },
+      { text: 'Quick start', link: '/quick-start' },
       { text: 'Decisions', link: '/decisions/' },
     ],
     sidebar: sidebar(),

@@ -31,6 +31,8 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'hono',
     'next',
     'catalog',
+    'funding',
+    'retries',
     'paywall',
     'cards',
     'billing',
@@ -64,8 +66,6 @@ export function sidebar(): Item[] {
   const [index, ...reference] = pagesIn('reference')
   const groups: Item[] = [
     { text: 'Start', items: pages('quick-start.md') },
-    ...guides(),
-    { text: 'Concepts', items: [...pagesIn('concepts'), ...pages('glossary.md')] },
     {
       text: 'Reference',
       items: [
@@ -75,6 +75,8 @@ export function sidebar(): Item[] {
         ...pages('reliability.md', 'retention.md', 'trust.md'),
       ],
     },
+    ...guides(),
+    { text: 'Concepts', items: [...pagesIn('concepts'), ...pages('glossary.md')] },
     { text: 'Decisions', collapsed: true, items: pagesIn('decisions') },
   ]
   return groups.filter(({ items }) => items?.length)

@@ -4,6 +4,7 @@ import { isLoopbackAddress, isLoopbackHost } from '../../src/base/loopback.js'
 import { visibleLine } from '../../src/base/text/visible.js'
 import { VERSION } from '../../src/base/version.js'
 import type { Credentials } from '../../src/index.js'
+import { outcomeOf } from '../../src/sandbox/tools/brief.js'
 import { openInBrowser } from '../browser.js'
 import type { Settings } from '../config.js'
 import { canReadKeys } from '../keys.js'
@@ -34,10 +35,11 @@ async function printRequests(sandbox: RunningSandbox): Promise<void> {
   const { bold, dim, red, green } = picocolors.createColors(
     process.stdout.isTTY === true && picocolors.isColorSupported,
   )
-  for await (const { at, method, path, operation_id, status, code, principal, ms, request } of sandbox.requests()) {
+  for await (const entry of sandbox.requests()) {
+    const { at, method, path, operation_id, status, principal, ms, request } = entry
     if ('x-farthing-tool' in request.headers) continue
-    const outcome = status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
-    const paint = status !== null && status < 400 ? green : red
+    const outcome = outcomeOf(entry)
+    const paint = outcome === 'done' || (status !== null && status < 400) ? green : red
     const words = [dim(at.slice(11, 19)), method, bold(visibleLine(operation_id ?? path)), paint(visibleLine(outcome))]
     const rest = [principal ?? '', ms === null ? '' : `${ms.toFixed(1)} ms`].filter(Boolean).map(visibleLine)
     printStyled(`${[...words, ...rest.map(dim)].join('  ')}\n`)

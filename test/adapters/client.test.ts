@@ -24,7 +24,7 @@ describe('the client', () => {
     expectTypeOf(error.status).toEqualTypeOf<409>()
     expectTypeOf(error.price).toEqualTypeOf<number | undefined>()
     expect(error).toMatchObject({ code: 'price_changed', status: 409, price: 0.25, operation: 'createPayment' })
-    expect(error.docs).toBe(`${service.baseUrl}/docs/errors/price_changed`)
+    expect(error.docs).toBe('npx farthing explain price_changed')
     expect(ada.payments.list.refused(error)).toBe(false)
     expect(isRefusal(error, 'price_changed')).toBe(true)
     expect(isRefusal(error, 'not_found')).toBe(false)

@@ -153,6 +153,20 @@ describe('farthing requests', () => {
     expect([test.includes(refused), curl.includes(paid), curl.includes(refused)]).toEqual([true, true, false])
   })
 
+  test('shows the delivery of a mail as done, because nobody answers it', async () => {
+    const { service, requests, lines } = await start()
+    await service.fetch('/v4/session/code', {
+      method: 'POST',
+      body: new URLSearchParams({ email: 'ada@example.test' }),
+    })
+    await until(async () => {
+      lines.length = 0
+      await requests(undefined, { all: true })
+      return lines.some((line) => line.includes('→ done'))
+    })
+    expect(lines.filter((line) => line.includes('no answer'))).toEqual([])
+  })
+
   test('leaves out what a caller reads again while it is answered the same, and says how much', async () => {
     const { service, requests, lines, pay } = await start()
     await service.sandbox.requests.clear()

@@ -151,6 +151,34 @@ describe('Scripts of the documentation', () => {
   )
 })
 
+/** Their readers copy a block into a file of their own. */
+const copied = [
+  'docs/guides/webhooks.md',
+  'docs/guides/signing-in.md',
+  'docs/guides/funding.md',
+  'docs/guides/retries.md',
+]
+
+describe.each(copied)('The scripts of %s', (page) => {
+  const scripts = blocks.filter((block) => block.page === page && isScript(block))
+
+  it('are whole programs: nothing runs before or after them that readers do not see', () => {
+    expect(scripts.length).toBeGreaterThan(0)
+    for (const block of scripts)
+      expect([placeOf(block), block.isContinued, block.before, block.after]).toEqual([placeOf(block), false, '', ''])
+  })
+
+  it('run by themselves, and end', async () => {
+    for (const [i, block] of scripts.filter(({ testedBy }) => testedBy === undefined).entries()) {
+      const file = join(await folderOf(page), `program-${i}.mjs`)
+      await writeFile(file, block.text)
+      const { stdout } = await run(process.execPath, [file], { timeout: 30_000 })
+      const promised = [...block.text.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
+      expect(stdout.trim().split('\n'), placeOf(block)).toEqual(promised)
+    }
+  })
+})
+
 describe('Commands of the documentation', () => {
   it.each([...new Set(ours.filter(isShell).map(({ page }) => page))])(
     '%s runs from top to bottom',

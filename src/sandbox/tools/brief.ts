@@ -55,6 +55,12 @@ export const wholeEntry = (entry: Entry) => {
 const outcomeOf = ({ status, code }: Entry): string =>
   status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
 
+/** `402 insufficient_funds`. Nobody answers a timer or a delivery: it is done, or has a code. */
+export function outcomeOf({ origin, status, code }: Pick<Entry, 'origin' | 'status' | 'code'>): string {
+  if (status !== null) return [status, code].filter(Boolean).join(' ')
+  return origin === 'timer' || origin === 'delivery' ? (code ?? 'done') : 'no answer'
+}
+
 /** `req_1f_0000012 POST /v4/payment/… → 402 insufficient_funds, by user:2`. */
 export function lineOfEntry(entry: Entry): string {
   const { id, method, path, principal } = entry

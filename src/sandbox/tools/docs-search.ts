@@ -1,4 +1,4 @@
-import MiniSearch from 'minisearch'
+import MiniSearch, { type SearchResult } from 'minisearch'
 import guides from '../../../docs/guides?files'
 import { docsOf, type ProblemCode, problemCodes, problemSentence } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -31,6 +31,7 @@ interface Searching {
 }
 
 const LONGEST_EXCERPT = 300
+const GUIDE_BOOST = 4
 /** The index over one route table, which never changes. */
 const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
 
@@ -38,8 +39,9 @@ const indexes = new WeakMap<readonly SearchedOperation[], MiniSearch<Docs>>()
 export function searchDocs(query: string, { limit, routes, service }: Searching): FoundDocs[] {
   const index = indexes.get(routes) ?? indexOf(routes)
   indexes.set(routes, index)
-  return index
-    .search(query)
+  const found = index.search(query)
+  const isNamed = ({ title }: SearchResult) => title === query.trim()
+  return [...found.filter(isNamed), ...found.filter((each) => !isNamed(each))]
     .slice(0, limit)
     .map(({ kind, title, text, at }) => ({
       ...{ kind, title, text: cutText(text, LONGEST_EXCERPT) },
@@ -51,7 +53,13 @@ function indexOf(routes: readonly SearchedOperation[]): MiniSearch<Docs> {
   const index = new MiniSearch<Docs>({
     fields: ['title', 'text', 'more'],
     storeFields: ['kind', 'title', 'text', 'at'],
-    searchOptions: { boost: { title: 4, text: 2 }, prefix: true, fuzzy: 0.2 },
+    searchOptions: {
+      boost: { title: 4, text: 2 },
+      prefix: true,
+      fuzzy: 0.2,
+      // A word such as "refund" is in the names of many operations and codes. Who looks for it wants to know how it works.
+      boostDocument: (_, _term, stored) => (stored?.kind === 'guide' ? GUIDE_BOOST : 1),
+    },
     // Names such as createPayment and nonce_used are found whole and by their words.
     tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).flatMap((word) => [word, ...wordsOf(word)]),
   })

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { referencePages } from '../../scripts/reference/pages.js'
+import { anchorsOf } from '../support/docs/anchors.js'
+
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+
+/** The pages of the package, with the reference, which is made before npm packs it. */
+async function packedPages(): Promise<{ readonly files: ReadonlySet<string>; readonly pages: Map<string, string> }> {
+  const { stdout } = await promisify(execFile)(npm, ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    maxBuffer: 1 << 26,
+    shell: process.platform === 'win32',
+  })
+  const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(stdout)
+  const made = [...referencePages()].map(([path, text]) => [`docs/reference/${path}`, text] as const)
+  const paths = files.map(({ path }) => path).filter((path) => !path.startsWith('docs/reference/'))
+  const written = paths
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => [path, readFileSync(path, 'utf8')] as const)
+  return { files: new Set([...paths, ...made.map(([path]) => path)]), pages: new Map([...written, ...made]) }
+}
+
+test('every relative link of the packed pages leads to a packed file, and to a part that it has', async () => {
+  const { files, pages } = await packedPages()
+  expect([...files]).toEqual(expect.arrayContaining(['README.md', 'docs/quick-start.md', 'docs/reference/errors.md']))
+  const dead: string[] = []
+  for (const [path, text] of pages) {
+    if (path.startsWith('dist/')) continue
+    const prose = text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, '')
+    for (const [, link = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/i.test(link)) continue
+      const [file = '', part] = link.split('#')
+      const to = file === '' ? path : posix.join(posix.dirname(path), file)
+      const page = pages.get(to)
+      const isThere = files.has(to) && (part === undefined || (page !== undefined && anchorsOf(page).has(part)))
+      if (!isThere) dead.push(`${path}: ${link}`)
+    }
+  }
+  expect(dead).toEqual([])
+})
+
+test('the reference is made before npm packs', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(scripts.prepack).toContain('npm run docs:reference')
+})
