@@ -9,6 +9,7 @@ import { identityOf, PRIVATE, syncContent, syncDirectory, type WatchedFile, writ
 import { reasonOf, StorageLocked } from './errors.js'
 import { appendJournalPart, type JournalPart, partFile, writeAt } from './journal-part.js'
 import { objectLine } from './line.js'
+import { Packing } from './packing.js'
 
 export interface JournalOptions {
   /** The data file. */
@@ -28,6 +29,7 @@ export interface JournalOptions {
 /** Commits that are written to the disk together. `last`: the number of the last one. */
 interface Group {
   readonly lines: string[]
+  readonly packing: Packing
   last: number
   readonly durable: Promise<void>
 }
@@ -101,7 +103,7 @@ export class Journal {
   append(commit: JournaledCommit): Promise<void> {
     if (this.fault) throw this.fault
     this.#gathering ??= this.#gather()
-    this.#gathering.lines.push(objectLine(commit))
+    this.#gathering.lines.push(this.#gathering.packing.lineOf(commit))
     this.#gathering.last = commit.commit
     return this.#gathering.durable
   }
@@ -193,7 +195,7 @@ export class Journal {
     })
     // Its turn never comes after a fault.
     durable.catch(depart)
-    const group: Group = { lines: [], last: 0, durable }
+    const group: Group = { lines: [], packing: new Packing(), last: 0, durable }
     return group
   }
 
