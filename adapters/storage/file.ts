@@ -37,7 +37,8 @@ export interface FileStorageOptions {
   partBytes?: number
   /**
    * How large data file and journal may be together, in bytes, so that closing writes everything into the data file.
-   * Closing a larger storage leaves the journal beside it, and takes no longer. Default: 4 MiB.
+   * Closing a larger storage leaves a small journal beside it: one of at most 4 MiB, or of an eighth of the data file.
+   * Default: 4 MiB.
    */
   wholeLimit?: number
   /**

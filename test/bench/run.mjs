@@ -1,9 +1,10 @@
-// `npm run bench [-- background|binder|cost|http|commit|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- background|binder|cost|http|commit|disk|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
 import { backgroundFigures } from './background.mjs'
 import { binderFigures } from './binder.mjs'
 import { commitFigures } from './commit.mjs'
 import { costFigures } from './cost.mjs'
+import { diskFigures } from './disk.mjs'
 import { forksFigures } from './forks.mjs'
 import { hotRowFigures } from './hot-row.mjs'
 import { httpFigures } from './http.mjs'
@@ -22,6 +23,7 @@ const parts = {
   cost: costFigures,
   http: httpFigures,
   commit: commitFigures,
+  disk: diskFigures,
   forks: forksFigures,
   'hot-row': hotRowFigures,
   import: importFigures,

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { salvage } from '../../adapters/storage/file/backup.js'
@@ -48,3 +48,21 @@ test.each([9, 10, 11, 12, 25])(
     expect([tables.rowsIn('notes').length, losses]).toEqual([count, []])
   },
 )
+
+test('a large part grows by much at once, and ends with its last commit after closing', async () => {
+  const storage = await open({ partBytes: 1 << 20, wholeLimit: 0 })
+  const sizes = new Set<number>()
+  const sizeNow = async () => (await stat(join(storages.directory, (await partsOf())[0] ?? ''))).size
+  for (let id = 0; id < 200; id++) {
+    await put(storage, { id, body: 'x'.repeat(500) })
+    sizes.add(await sizeNow())
+  }
+  const whole = [...sizes].at(-1) ?? 0
+  // The first 4 KiB grow with each commit, and then 16 KiB at a time do.
+  expect(whole).toBeGreaterThan(100_000)
+  expect(sizes.size).toBeLessThan(20)
+  expect(await idsIn(await open({ file: await leave('killed') }))).toHaveLength(200)
+  await storage.close()
+  expect(await sizeNow()).toBeLessThan(whole)
+  expect(await idsIn(await open())).toHaveLength(200)
+})

@@ -5,6 +5,7 @@ import { isCommit, type JournaledCommit } from './commit.js'
 import { syncContent, syncDirectory, withFile, writeAgain, writeBytes } from './disk.js'
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { isTorn, objectLine, parseLine, type ReadLine, readLines } from './line.js'
+import { Unpacking } from './packing.js'
 
 /** The parts of a journal: `<file>.journal.000000013.9f3a2c1b` names itself in its first line, and holds commits from 13 on. */
 
@@ -45,11 +46,12 @@ export async function readPart(path: string, reading: PartReading): Promise<numb
   const report = (line: number | undefined, fault: string) => onDamage(new StorageDamaged(path, line, fault))
   let end = 0
   let last = reading.part.journal - 1
+  const packing = new Unpacking()
   try {
     for await (const lines of readLines(path))
       for (const line of lines) {
         if (until !== undefined && last >= until) return end
-        const { commit, fault, isTorn: isEnd } = contentOf(line, reading, last)
+        const { commit, fault, isTorn: isEnd } = contentOf(line, { ...reading, packing }, last)
         if (isEnd) return end
         if (fault !== undefined) report(line.number, fault)
         // A damaged line held the next commit.
@@ -72,7 +74,7 @@ export async function readPart(path: string, reading: PartReading): Promise<numb
 /** `isTorn`: it is what a crash left of the last write. The first line holds no commit. */
 function contentOf(
   line: ReadLine,
-  { part, store, until }: PartReading,
+  { part, store, until, packing }: PartReading & { readonly packing: Unpacking },
   last: number,
 ): { readonly commit?: JournaledCommit; readonly fault?: string; readonly isTorn?: true } {
   // Its line break is part of the write: the next line would follow without one.
@@ -87,9 +89,15 @@ function contentOf(
     return { fault: 'this journal does not continue the data file beside it' }
   }
   if (!isCommit(object)) return { fault: 'it is not a commit' }
-  if (object.commit === last + 1) return { commit: object }
-  const fault = `commit ${last + 1} is missing before this one, ${object.commit}`
-  return object.commit > last ? { commit: object, fault } : { fault }
+  let commit: JournaledCommit
+  try {
+    commit = packing.commitOf(object)
+  } catch (cause) {
+    return { fault: messageOf(cause) }
+  }
+  if (commit.commit === last + 1) return { commit }
+  const fault = `commit ${last + 1} is missing before this one, ${commit.commit}`
+  return commit.commit > last ? { commit, fault } : { fault }
 }
 
 /** Whether a part holds a commit. A crash may leave one with less. */

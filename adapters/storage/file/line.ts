@@ -7,8 +7,10 @@ import { crc32 } from 'node:zlib'
  */
 
 /** A line for an object, such as `{"collection":"twins","checksum":"a3830348"}`. It ends with a line break. */
-export function objectLine(object: object): string {
-  const open = JSON.stringify(object).slice(0, -1)
+export const objectLine = (object: object): string => textLine(JSON.stringify(object).slice(0, -1))
+
+/** The same for the JSON of an object without its closing brace. */
+export function textLine(open: string): string {
   return `${open}${CHECKSUM}${checksumOf(open)}"}\n`
 }
 

@@ -1,5 +1,6 @@
 import { isCommit, journaled, LongFields, replay, SharedStrings } from '../../../adapters/storage/file/commit.js'
-import { isTorn, objectLine, parseLine } from '../../../adapters/storage/file/line.js'
+import { isTorn, parseLine } from '../../../adapters/storage/file/line.js'
+import { Packing, Unpacking } from '../../../adapters/storage/file/packing.js'
 import { schemaHistory } from '../../../src/core.js'
 import { OutcomeUnknown, type Storage, StorageUnavailable } from '../../../src/storage/storage.js'
 import { type Commit, type CommitLog, serialStorage } from '../../../src/storage/tables/serial.js'
@@ -66,6 +67,7 @@ export class SimulatedDisk {
   #recover(): Tables {
     const tables = this.#base.fork()
     const strings = new SharedStrings()
+    const packing = new Unpacking()
     let start = 0
     this.#commit = 0
     while (start < this.#written.length) {
@@ -78,7 +80,7 @@ export class SimulatedDisk {
         this.sightings.see('a torn write is dropped at the next start')
         break
       }
-      replay(line.object, tables, { strings, long })
+      replay(packing.commitOf(line.object), tables, { strings, long })
       this.#commit = line.object.commit
       start = end + 1
     }
@@ -96,6 +98,8 @@ export class SimulatedDisk {
   /** Appends each commit to the journal, and syncs those of a moment together. */
   #log({ isAlive, reach }: Opening): CommitLog {
     let gathering: Promise<void> | undefined
+    /** Of the commits that are gathered. */
+    let packing = new Packing()
     let fault: StorageUnavailable | undefined
     /** Counts failures. What was gathered before one fails with it. */
     let failures = 0
@@ -144,7 +148,9 @@ export class SimulatedDisk {
       append: (commit: Commit) => {
         if (fault) throw fault
         if (!isAlive() || reach('before a commit')) return new Promise<never>(() => {})
-        this.#written = Buffer.concat([this.#written, Buffer.from(objectLine(journaled(++this.#commit, commit, long)))])
+        if (!gathering) packing = new Packing()
+        const line = packing.lineOf(journaled(++this.#commit, commit, long))
+        this.#written = Buffer.concat([this.#written, Buffer.from(line)])
         gathering ??= syncInTurn()
         return gathering
       },
