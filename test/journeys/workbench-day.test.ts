@@ -106,3 +106,94 @@ test('a day: pay, fix a refusal, move the clock, break it, replay, compare, rewi
     .first()
     .waitFor()
 })
+
+test('the same failure is one error, and opens to its requests', async () => {
+  const service = await host(seed)
+  const page = await newPage()
+  const { headers } = (await service.call('POST', '/_sandbox/act-as', { body: { principal: 'user:1' } })).body
+  const [{ id: hash }] = (await service.call('GET', '/_sandbox/rows/commodities')).body.rows
+  for (let n = 0; n < 3; n++) await service.call('POST', `/v4/payment/${hash}`, { headers, body: { cost: 9 } })
+  await service.call('GET', '/v4/twins')
+  await page.goto(`${service.url}/`)
+  const errors = page.getByRole('region', { name: 'Errors' })
+  await errors.getByRole('link', { name: /authorization_missing ×1 listTwins · a guest/ }).waitFor()
+  await errors.getByRole('link', { name: /price_changed ×3 createPayment · mia@example.test/ }).click()
+  const error = page.getByRole('region', { name: 'Error', exact: true })
+  await error.getByRole('note').waitFor()
+  await error.getByText(/^first /).waitFor()
+  expect(await error.getByRole('row', { name: /POST/ }).count()).toBe(3)
+  await page.reload()
+  await error.getByRole('note').waitFor()
+  await error.getByRole('link', { name: 'Close the error' }).click()
+  await errors.waitFor()
+})
+
+test('what somebody owns is changed and revoked by hand', async () => {
+  const service = await host(seed)
+  const page = await newPage()
+  const act = async (principal: string) =>
+    (await service.call('POST', '/_sandbox/act-as', { body: { principal } })).body.headers
+  const account = await act('account:1')
+  const rows = async (name: string) => (await service.call('GET', `/_sandbox/rows/${name}`)).body.rows
+  await page.goto(`${service.url}/#/data/commodities`)
+  await page.getByRole('link', { name: ARTICLE }).click()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await page.getByLabel('Price').fill('0.5')
+  await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+  await said(page, 'Changed.')
+  await page.getByText('0.50 USD').waitFor()
+  expect(await rows('commodities')).toMatchObject([{ descriptor: ARTICLE, cost: '500' }])
+
+  await service.call('POST', '/_sandbox/sign-in', { body: { email: 'mia@example.test' } })
+  const [{ id: session }] = await rows('sessions')
+  await page.goto(`${service.url}/#/data/sessions/${session}`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await said(page, 'Signed out')
+  expect((await rows('sessions')).map(({ id }: { id: number }) => id)).not.toContain(session)
+
+  const [twin] = (await service.call('GET', '/v4/twins', { headers: account })).body.twins
+  const persona = { name: 'Editors', description: 'Those who edit', twin_id: twin.id }
+  const { hash } = (await service.call('POST', '/v4/persona', { headers: account, body: persona })).body
+  const [mia] = (await rows('twins')).filter(({ owner }: { owner: string }) => owner === 'user:1')
+  const holder = { hostname: mia.hostname, name: 'Mia' }
+  expect((await service.call('POST', `/v4/persona/${hash}/delegate`, { headers: account, body: holder })).status).toBe(
+    201,
+  )
+  await page.goto(`${service.url}/#/data/personas/${hash}`)
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await said(page, 'Revoked.')
+  await page.getByText('revoked', { exact: true }).waitFor()
+})
+
+test('a webhook shows its deliveries, and sends one again', async () => {
+  const service = await host(seed)
+  const page = await newPage()
+  const { headers } = (await service.call('POST', '/_sandbox/act-as', { body: { principal: 'account:1' } })).body
+  const fault = { match: { port: 'webhook' }, at: 'before', do: { status: 500 }, times: 1 }
+  await service.call('POST', '/_sandbox/faults', { body: fault })
+  await service.call('POST', '/_sandbox/faults', { body: { ...fault, do: { status: 200 } } })
+  const body = { url: 'https://hooks.example.test/farthing', events: ['*'] }
+  const { id } = (await service.call('POST', '/v4/webhooks', { headers, body })).body
+  await page.goto(`${service.url}/#/data/webhooks/${id}`)
+  await page.getByRole('button', { name: 'Send a test' }).click()
+  const delivery = page.getByRole('row', { name: /webhook\.test/ })
+  await delivery.getByText('failed').waitFor()
+  await delivery.getByRole('button', { name: 'Resend' }).click()
+  await delivery.getByText('succeeded').waitFor()
+  await delivery.getByText('500, 200').waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('This row is not there').waitFor()
+})
+
+test('the clock shows what is due next, and goes there', async () => {
+  const service = await host(seed)
+  const page = await newPage()
+  await service.call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
+  await page.goto(`${service.url}/`)
+  const { headers } = (await service.call('POST', '/_sandbox/sign-in', { body: { email: 'mia@example.test' } })).body
+  const invitation = { address: 'newcomer@example.test', amount: 0.5 }
+  expect((await service.call('POST', '/v4/transfer', { headers, body: invitation })).status).toBeLessThan(300)
+  await page.getByRole('button', { name: /^Next: transfer expires/ }).click()
+  await said(page, 'Done: transfer expires.')
+  await page.getByRole('button', { name: /^Next: transfer/ }).waitFor({ state: 'detached' })
+})
