@@ -38,6 +38,11 @@ const list = (kind: string) =>
     principal.startsWith(kind) ? [<option key={principal} value={name} />] : [],
   )
 
+async function newPerson(email: string, balance: string, done: string): Promise<boolean> {
+  const body = { users: [{ email, balance: Number(balance) }] }
+  return (await act(done, call('POST', '_sandbox/seed', { body }))) !== undefined
+}
+
 type Values = Readonly<Record<string, string>>
 
 const forms: Record<
@@ -54,12 +59,12 @@ const forms: Record<
       </>
     ),
     async send({ to = '', amount = '0' }) {
-      const whom = to.includes('@') ? { email: to } : { hostname: to }
-      const funded = await act(
-        `Funded ${to}.`,
-        call('POST', '_sandbox/fund', { body: { ...whom, amount: Number(amount) } }),
-      )
-      return funded !== undefined
+      const isPerson = to.includes('@')
+      const whom = isPerson ? { email: to } : { hostname: to }
+      const funded = await call('POST', '_sandbox/fund', { body: { ...whom, amount: Number(amount) } })
+      // Somebody whom the sandbox does not know yet.
+      if (funded.status === 404 && isPerson) return newPerson(to, amount, `Created ${to}, and funded them.`)
+      return (await act(`Funded ${to}.`, Promise.resolve(funded))) !== undefined
     },
   },
   person: {
@@ -72,8 +77,7 @@ const forms: Record<
       </>
     ),
     async send({ email = '', balance = '0' }) {
-      const body = { users: [{ email, balance: Number(balance) }] }
-      return (await act(`${email} has ${balance}.`, call('POST', '_sandbox/seed', { body }))) !== undefined
+      return newPerson(email, balance, `${email} has ${balance}.`)
     },
   },
   article: {

@@ -80,6 +80,7 @@ function Table({ name }: { name: string }) {
   // What is new comes first. Whoever looks at older rows keeps them.
   useEffect(() => void (before.value.length === 0 && read()), [revision.value, field, value])
   const [first] = rows.value ?? []
+  const isEmpty = rows.value?.length === 0 && !query.value && field === undefined
   const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
     (column) => !first || rows.value?.some((row) => column in row),
   )
@@ -87,21 +88,23 @@ function Table({ name }: { name: string }) {
     <section aria-label={titleOf(name)}>
       <h2>{titleOf(name)}</h2>
       {name === 'payments' && field === undefined && <Flow payments={rows.value ?? []} />}
-      <form
-        class="filters"
-        onSubmit={(event) => {
-          event.preventDefault()
-          firstPage()
-        }}
-      >
-        <Search label={`Search in ${titleOf(name)}`} query={query} />
-        <button type="submit">Search</button>
-        {field !== undefined && (
-          <a class="tag" href={linkTo('data', name)}>
-            {field} = {value} ✕
-          </a>
-        )}
-      </form>
+      {!isEmpty && (
+        <form
+          class="filters"
+          onSubmit={(event) => {
+            event.preventDefault()
+            firstPage()
+          }}
+        >
+          <Search label={`Search in ${titleOf(name)}`} query={query} />
+          <button type="submit">Search</button>
+          {field !== undefined && (
+            <a class="tag" href={linkTo('data', name)}>
+              {field} = {value} ✕
+            </a>
+          )}
+        </form>
+      )}
       {rows.value?.length === 0 ? (
         <Empty title={`No ${titleOf(name).toLowerCase()} ${query.value || field ? 'fit' : 'yet'}`}>
           {next.value ? (

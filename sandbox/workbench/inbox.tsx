@@ -2,6 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 import { call, readRows } from './api.js'
+import { openForm } from './data-actions.js'
 import { Copy, Empty, Search, Time } from './parts.js'
 import { act, messages, nameOf, names, parts } from './state.js'
 
@@ -27,16 +28,6 @@ export function Inbox() {
       </section>
       <section aria-label="Messages">
         <h2>Messages</h2>
-        <p class="filters">
-          <Search label="Search in the messages" query={query} />
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => act('The inbox is empty.', call('DELETE', '_sandbox/outbox'))}
-          >
-            Empty the inbox
-          </button>
-        </p>
         {messages.value.length === 0 ? (
           <Empty title="No messages yet">
             <p>
@@ -44,11 +35,23 @@ export function Inbox() {
             </p>
           </Empty>
         ) : (
-          <ul class="mails">
-            {shown.value.map((message) => (
-              <Message key={message.id} message={message} />
-            ))}
-          </ul>
+          <>
+            <p class="filters">
+              <Search label="Search in the messages" query={query} />
+              <button
+                type="button"
+                class="quiet"
+                onClick={() => act('The inbox is empty.', call('DELETE', '_sandbox/outbox'))}
+              >
+                Empty the inbox
+              </button>
+            </p>
+            <ul class="mails">
+              {shown.value.map((message) => (
+                <Message key={message.id} message={message} />
+              ))}
+            </ul>
+          </>
         )}
       </section>
     </>
@@ -100,7 +103,15 @@ const modes = [
 /** The phones of the first people, side by side. */
 function Phones() {
   const users = [...names.value].filter(([principal]) => principal.startsWith('user:')).slice(0, 8)
-  if (users.length === 0) return <p class="muted">There are no people yet. Add one under Data.</p>
+  if (users.length === 0)
+    return (
+      <p class="acts muted">
+        There are no people yet.
+        <button type="button" onClick={() => (openForm.value = 'person')}>
+          New person
+        </button>
+      </p>
+    )
   return (
     <ul class="phones">
       {users.map(([principal]) => (

@@ -1,10 +1,10 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { call, type Row, whyNot } from './api.js'
+import { call, type Row, readRows, whyNot } from './api.js'
 import { fork, rewindTo, save } from './commands.js'
 import { Empty, Scrolls, Time } from './parts.js'
-import { act, forks, go, linkTo, money, parts, snapshots, tell } from './state.js'
-import { titleOf } from './tables.js'
+import { act, forks, go, linkTo, money, nameOf, parts, snapshots, tell } from './state.js'
+import { tables, titleOf } from './tables.js'
 
 /** The state of this moment, as the comparison names it. */
 const NOW = 'current'
@@ -169,22 +169,30 @@ interface Comparison {
 }
 
 const nameOfState = (name: string) => (name === NOW ? 'now' : name)
-/** What the sandbox keeps for itself comes last. */
-const housekeeping = new Set(['counters', 'settings', 'timers', 'idempotency_keys', 'tokens', 'processes'])
+/** What people look for comes first. */
+const placeOf = (collection: string): number => {
+  const at = Object.keys(tables).indexOf(collection)
+  return at === -1 ? Number.MAX_SAFE_INTEGER : at
+}
 const isOpen = signal<ReadonlySet<string>>(new Set())
 
 function Compared({ was, is }: { was: string; is: string }) {
   const found = useSignal<Comparison | undefined>(undefined)
+  /** By hostname. */
+  const owners = useSignal<ReadonlyMap<string, string>>(new Map())
   useEffect(() => {
     call('GET', `_sandbox/snapshots/${encodeURIComponent(was)}/compare/${encodeURIComponent(is)}`).then((answer) => {
       if (answer.ok) found.value = answer.body
       else tell(whyNot(answer), true)
     })
+    readRows('twins', { limit: '100' }).then(({ rows }) => {
+      owners.value = new Map(rows.map(({ hostname, owner }) => [String(hostname), nameOf(String(owner))]))
+    })
   }, [])
   const title = `From ${nameOfState(was)} to ${nameOfState(is)}`
   if (!found.value) return <p class="muted">Comparing…</p>
   const { rows, balances } = found.value
-  const collections = Object.keys(rows).sort((a, b) => Number(housekeeping.has(a)) - Number(housekeeping.has(b)))
+  const collections = Object.keys(rows).sort((a, b) => placeOf(a) - placeOf(b))
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
@@ -211,7 +219,9 @@ function Compared({ was, is }: { was: string; is: string }) {
               <tbody>
                 {balances.map(({ hostname, dq, was: before, is: after }) => (
                   <tr key={`${hostname} ${dq}`}>
-                    <th scope="row">{hostname}</th>
+                    <th scope="row">
+                      {owners.value.get(hostname)} <span class="muted small">{hostname}</span>
+                    </th>
                     <td class="amount">{money(before, dq)}</td>
                     <td class="amount">{money(after, dq)}</td>
                     <td class={after < before ? 'amount bad' : 'amount good'}>

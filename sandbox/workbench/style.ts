@@ -2,7 +2,7 @@ import { commonCss } from '../shop/css.js'
 
 /** The style sheet of the workbench. */
 export const workbenchCss = `${commonCss}
-:root { --good: #1a7f4b; --accent-text: var(--paper); }
+:root { --wide: 1500px; --good: #1a7f4b; --accent-text: var(--paper); }
 @media (prefers-color-scheme: dark) { :root { --good: #5fd39a; } }
 body { font-size: 15px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
@@ -32,6 +32,9 @@ input:not([type=checkbox]) { min-width: 0; }
 .bar .quiet, .bar select { padding: 2px 9px; font-size: 13px; }
 .bar select { width: 118px; }
 .bar .tag { line-height: 1.5; }
+@media (min-width: 1540px) { .bar, .views { padding-inline: calc((100% - var(--wide)) / 2); } }
+@media (min-width: 2400px) { :root { --wide: 1800px; } body { zoom: 1.25; } }
+@media (min-width: 3400px) { body { zoom: 1.6; } }
 @media (max-width: 760px) {
   .bar { gap: 6px 14px; padding: 8px 16px; }
   .bar p { flex-wrap: nowrap; max-width: 100%; overflow-x: auto; scrollbar-width: none; white-space: nowrap; }
@@ -48,7 +51,7 @@ input:not([type=checkbox]) { min-width: 0; }
 .views button { margin-left: auto; white-space: nowrap; }
 .count { margin-left: 6px; padding: 0 6px; border-radius: 999px; background: var(--code); font-size: 12px; }
 kbd { font: 500 12px var(--sans); color: var(--muted); }
-main { width: min(100% - 32px, 1500px); padding: 20px 0 80px; }
+main { width: min(100% - 32px, var(--wide)); padding: 20px 0 80px; }
 main > section + section { margin-top: 40px; }
 h2 { font-size: 19px; font-weight: 650; }
 section > h2 ~ h2 { margin-top: 28px; }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { call, headersAs, type Row, readRows, urlOf } from './api.js'
+import { openForm } from './data-actions.js'
 import { Code, Empty } from './parts.js'
 import { act, moneyOfUnits, nameOf, revision } from './state.js'
 
@@ -23,7 +24,12 @@ export function Try() {
   if (!article)
     return (
       <Empty title="Nothing is for sale yet">
-        <p>Make an article under Data. It appears here with a payment button.</p>
+        <p>Make an article. It appears here with a payment button.</p>
+        <p>
+          <button type="button" class="primary" onClick={() => (openForm.value = 'article')}>
+            New article
+          </button>
+        </p>
       </Empty>
     )
   return (

@@ -118,7 +118,7 @@ test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async
   const { page } = await workbench({ colorScheme: 'dark' })
   await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).click()
   await expectAccessible(page, 'a request')
-  for (const view of ['Inbox', 'Data', 'Try', 'Break it', 'Connect']) {
+  for (const view of ['Inbox', 'Data', 'States', 'Try', 'Break it', 'Connect']) {
     await visit(page, view)
     // The view before may still be there, with its frames.
     await page.locator('[aria-current=page]', { hasText: view }).first().waitFor()

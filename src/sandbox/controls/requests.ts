@@ -8,7 +8,7 @@ import { journalOf } from '../journal/requests.js'
 export { ExportFormatShape, exportControls } from '../exports/controls.js'
 export { faultControls } from '../faults/controls.js'
 export { RequestQueryShape, requestControls } from '../journal/requests.js'
-export { ReplayShape, replayControls } from '../replay/controls.js'
+export { ActAsShape, callerControls, ReplayShape, replayControls } from '../replay/controls.js'
 
 export const streamRequests = (
   { after, ...filter }: EntryFilter & { readonly after?: string | undefined },

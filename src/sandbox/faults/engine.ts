@@ -16,6 +16,7 @@ import type {
 } from '../onion/fault.js'
 import { ArmedFaults, SharedCounts, type Subject } from './armed-faults.js'
 import { FaultShape } from './fault-shape.js'
+import { raisePrice } from './raise-price.js'
 
 export { SharedCounts }
 
@@ -40,12 +41,15 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
         ? { ...own, id: HEADER_FAULT, fired: 1 }
         : this.take(at, subject, isPossible)
 
-    const before = await take('before', ({ do: { raise_price } }) => raise_price === undefined || !!request.raisePrice)
+    const before = await take(
+      'before',
+      ({ do: { raise_price } }) => raise_price === undefined || request.paysFor !== undefined,
+    )
     if (before) {
       request.note(before.id, { isLost: false })
       if (before.do.status !== undefined) return answerOf(before, before.do.status)
       if (before.do.raise_price === undefined) await this.#happen(before)
-      else await request.raisePrice?.(before.do.raise_price)
+      else await raisePrice(before.do.raise_price, request)
     }
     let answer = await request.run()
     const after = await take('after_commit')

@@ -7,7 +7,7 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Endpoint, Incoming } from '../../http/incoming.js'
 import type { RenderedAnswer } from '../../http/rendered-answer.js'
 import type { SandboxParts } from './context.js'
-import { FAULT_HEADER, type Faults, type FaultyRequest } from './fault.js'
+import { FAULT_HEADER, type Faults } from './fault.js'
 import { type GuardedService, guardCaller, guardChange, guardControls, mayRead } from './guard.js'
 
 /** Guards the requests of a sandbox, passes those of forks on, counts and measures them, and makes its faults happen. */
@@ -84,7 +84,7 @@ export class SandboxRequests implements AroundRequests {
         takesBody: incoming.request.method !== 'HEAD',
         principal: () => nameOfCaller(incoming, () => request.findCaller()),
         run,
-        raisePrice: this.#raisePrice(method, path),
+        ...{ paysFor: method === 'POST' ? PAYMENT.exec(path)?.[1] : undefined, storage: this.#service?.storage },
         note(faultId, { isLost }) {
           last = faultId
           if (!isLost) return
@@ -98,16 +98,6 @@ export class SandboxRequests implements AroundRequests {
     }
   }
 
-  #raisePrice(method: string, path: string): FaultyRequest['raisePrice'] {
-    const [, hash] = (method === 'POST' && /\/payment\/([^/]+)$/.exec(path)) || []
-    const service = this.#service
-    if (hash === undefined || service === undefined) return undefined
-    return async (percent) => {
-      const { raisePrice } = await load(() => import('../faults/raise-price.js'))
-      await raisePrice(hash, percent, service)
-    }
-  }
-
   leave<A extends RenderedAnswer | undefined>(incoming: Incoming, answer: A): A {
     incoming.ms = milliseconds() - incoming.began
     return this.#sandbox?.measurements?.count(incoming, answer) ?? answer
@@ -117,6 +107,9 @@ export class SandboxRequests implements AroundRequests {
     return mayRead(origin, incoming, this.#guarded)
   }
 }
+
+/** The path of a payment for a commodity. */
+const PAYMENT = /\/payment\/([^/]+)$/
 
 /** Null if the credentials are refused: the handler says so. */
 async function nameOfCaller(incoming: Incoming, findCaller: () => Promise<Caller>): Promise<string | null> {

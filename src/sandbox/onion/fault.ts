@@ -103,8 +103,10 @@ export interface FaultyRequest {
   principal(): Promise<string | null>
   /** Does what it asks. May be called twice. */
   run(): Promise<FaultyAnswer>
-  /** Raises the price of the commodity that it pays for. Undefined if it pays for none. */
-  readonly raisePrice: ((percent: number) => Promise<void>) | undefined
+  /** The hash of the commodity that it pays for. Undefined if it pays for none. */
+  readonly paysFor: string | undefined
+  /** Where that is. */
+  readonly storage: ServiceContext['storage'] | undefined
   /** Notes a fault that happens. `isLost`: its caller must not see anything of the answer. */
   note(faultId: string, options: { readonly isLost: boolean }): void
 }

@@ -8,6 +8,7 @@ import { demo } from '../../../sandbox/seed/demo.js'
 import type { Evidence } from '../../../src/base/evidence.js'
 import { PAGE_CALL } from '../../../src/base/page-call.js'
 import { createService, type Seed } from '../../../src/index.js'
+import type { Storage } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../api.js'
 import { keptBrowser } from '../browser/browser.js'
 
@@ -33,6 +34,7 @@ export interface HostOptions {
   readonly evidence?: Evidence
   /** The unit of balances. */
   readonly balances?: 'quantity' | 'smallest'
+  readonly storage?: Storage
 }
 
 export interface Journey {
@@ -82,12 +84,21 @@ async function startHost(
     allowOrigins = [],
     evidence = 'designed',
     balances = 'quantity',
+    storage,
   }: HostOptions = {},
 ): Promise<Host> {
   let service: ReturnType<typeof createService> | undefined
   const served = await serve(
     (baseUrl) => {
-      service = createService({ baseUrl, sandbox: true, seed, allowOrigins, evidence, balances })
+      service = createService({
+        baseUrl,
+        sandbox: true,
+        seed,
+        allowOrigins,
+        evidence,
+        balances,
+        ...(storage && { storage }),
+      })
       const pages = sandboxPages({ service, demo, built })
       return { respond: async (request, source) => change(await pages.respond(request, source)) }
     },

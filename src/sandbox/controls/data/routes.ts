@@ -1,6 +1,6 @@
 import { Amount, ContentHash, HashPath, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { ActAsShape, callerControls } from '../../replay/controls.js'
+import { ActAsShape, callerControls } from '../requests.js'
 import { listedCollections, listRows } from '../rows.js'
 import { CommodityChangeShape, control, RowQueryShape } from '../shapes.js'
 import { readCredentials, stateControls } from '../state-controls.js'
