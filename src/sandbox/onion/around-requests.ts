@@ -1,4 +1,3 @@
-import { load } from '../../base/parts.js'
 import { milliseconds } from '../../base/ports.js'
 import { Problem } from '../../base/problem.js'
 import type { AroundRequests, DecodedRequest } from '../../http/around.js'

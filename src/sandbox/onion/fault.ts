@@ -1,4 +1,5 @@
 import type { Cards, Mailer, OwnBytes, Push, Upstream } from '../../base/ports.js'
+import type { ServiceContext } from '../../http/context.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import type { StorageUnavailable } from '../../storage/storage.js'
 

@@ -52,9 +52,6 @@ export const wholeEntry = (entry: Entry) => {
   return { ...briefEntry(entry), request: entry.request.body, response: entry.response.body }
 }
 
-const outcomeOf = ({ status, code }: Entry): string =>
-  status === null ? 'no answer' : [status, code].filter(Boolean).join(' ')
-
 /** `402 insufficient_funds`. Nobody answers a timer or a delivery: it is done, or has a code. */
 export function outcomeOf({ origin, status, code }: Pick<Entry, 'origin' | 'status' | 'code'>): string {
   if (status !== null) return [status, code].filter(Boolean).join(' ')

@@ -1,6 +1,5 @@
 import { commodities } from '../../../src/money/commodities/commodity.js'
-import { balanceOf, balances } from '../../../src/money/ledger/balance.js'
-import { entries, movements } from '../../../src/money/ledger/movement.js'
+import { balanceOf, balances, entries, movements } from '../../../src/money/ledger/movement.js'
 import { twins } from '../../../src/money/twins/twin.js'
 import { payments } from '../../../src/payments/payments/payment.js'
 import type { Storage, Writer } from '../../../src/storage/storage.js'
