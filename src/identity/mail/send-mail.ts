@@ -1,16 +1,12 @@
-import type { DeliveryOutcome, MailRow } from '../../base/message.js'
 import { accountIdOf, type Owner, userIdOf } from '../../base/owner.js'
 import { normalEmail } from '../../base/text/email.js'
 import { revealInvisible, revealInvisibleLine } from '../../base/text/invisible-characters.js'
 import { unlinked } from '../../base/text/quotation.js'
-import { recordEvent } from '../../jobs/events/event.js'
-import type { DeliveryHandler } from '../../jobs/outbox/delivery.js'
 import { postMail } from '../../jobs/outbox/outbox.js'
 import { checkRate, countRate, isRateReached, type RateLimit, uncountRate } from '../../jobs/rates/rate.js'
-import { bounces } from '../../money/cards/test-values.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { isOwner } from '../accounts/account.js'
-import { type ClientNetwork, mailOwner, provenUserByEmail } from '../users/user.js'
+import { type ClientNetwork, provenUserByEmail } from '../users/user.js'
 
 /** What happens to a mail to an address that is not proven to be its owner's, once five of its class went there. */
 type Above = 'refuse' | 'drop' | 'counted'
@@ -143,27 +139,3 @@ function withoutForeignLinks(text: string, own: string | undefined): string {
 
 /** What may come after the start of an own link. The address of another host may begin like ours. */
 const REST_OF_LINK = /(?:\/\S*)?(?=[.,;:]?(?:\s|$))/y
-
-export const mailDeliveryHandler: DeliveryHandler<MailRow, DeliveryOutcome> = {
-  async send({ id, to, subject, text }, { mailer, sandbox }) {
-    if (sandbox && bounces(to)) return 'failed'
-    await mailer.send({ id: String(id), to, subject, text })
-    return 'sent'
-  },
-
-  /** Whoever has proven the address, or proves it later, gets an event with the outcome. */
-  async settle(tx, { id, to, subject }, settled, { clock }) {
-    const type = settled === 'sent' ? 'email.sent' : 'email.bounced'
-    const event = {
-      type,
-      actor: 'service',
-      subject: `message:${id}`,
-      data: { subject: withoutCodes(subject) },
-    } as const
-    await recordEvent(tx, { owners: [await mailOwner(tx, to)], ...event, at: clock.now() })
-    return settled
-  },
-}
-
-/** Events are not encrypted, so they must not hold codes. */
-const withoutCodes = (text: string): string => text.replace(/\b\d{6}\b/g, '······')
