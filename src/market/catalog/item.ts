@@ -1,7 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { Amount, ContentHash, Descriptor, type itemFields, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, Descriptor, itemFields, z } from '../../http/fields/schema.js'
 import { readSellers, sellerOf } from '../../identity/accounts/account.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
