@@ -9,7 +9,7 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
-import { allRows, getOrNotFound, inOrder, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { allRows, getOrNotFound, mapInOrder, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/plan.js'
 import { checkEndpoint } from './endpoint.js'
@@ -185,7 +185,7 @@ export async function readCatalogItem(tx: Reader, id: number, accountId: number 
 export async function listOwnCatalogItems(tx: Reader, accountId: number, place: PageBounds) {
   const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
   const page = await readItemsTogether(tx, rows)
-  return { items: await inOrder(rows, (row) => showOwnItem(page, row)), next }
+  return { items: await mapInOrder(rows, (row) => showOwnItem(page, row)), next }
 }
 
 /** Returns a reader that has already read what `showItem` needs: commodities, digital quantities and sellers. */
