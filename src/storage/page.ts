@@ -146,7 +146,7 @@ export class ReadOnce implements Reader {
 }
 
 /** What `change` makes of each item, one after the other, as a transaction reads. */
-export async function inOrder<T, U>(items: Iterable<T>, change: (item: T) => Promise<U>): Promise<U[]> {
+export async function mapInOrder<T, U>(items: Iterable<T>, change: (item: T) => Promise<U>): Promise<U[]> {
   const changed: U[] = []
   for (const item of items) changed.push(await change(item))
   return changed

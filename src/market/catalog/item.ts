@@ -1,7 +1,7 @@
 import { problem } from '../../base/problem.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
-import { Amount, ContentHash, Descriptor, type ItemShape, itemFields, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, Descriptor, itemFields, z } from '../../http/fields/schema.js'
 import { readSellers, sellerOf } from '../../identity/accounts/account.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import type { EventType } from '../../jobs/events/event-types.js'
@@ -9,12 +9,12 @@ import { commodityOf, createCommodity, readCommodities, updateCommodity } from '
 import { firstQuantity, quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { createTwin } from '../../money/twins/twin.js'
-import { allRows, getOrNotFound, inOrder, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { allRows, getOrNotFound, mapInOrder, newestFirst, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkItemLimit } from '../plans/plan.js'
 import { checkEndpoint } from './endpoint.js'
 import { type CatalogItemRow, catalogItems, indexItem, itemWords, visibleItem } from './item-row.js'
-import { checkSchema } from './schema.js'
+import { checkSchema, type SellerSchema } from './schema.js'
 
 /** What a seller may say of an item. Default: the digital quantity of the twin, the name in capitals, and a new twin. */
 export const itemTerms = {
@@ -185,7 +185,7 @@ export async function readCatalogItem(tx: Reader, id: number, accountId: number 
 export async function listOwnCatalogItems(tx: Reader, accountId: number, place: PageBounds) {
   const { rows, next } = await newestFirst(tx, catalogItems, { index: 'byAccount', prefix: [accountId], ...place })
   const page = await readItemsTogether(tx, rows)
-  return { items: await inOrder(rows, (row) => showOwnItem(page, row)), next }
+  return { items: await mapInOrder(rows, (row) => showOwnItem(page, row)), next }
 }
 
 /** Returns a reader that has already read what `showItem` needs: commodities, digital quantities and sellers. */
@@ -228,7 +228,30 @@ const showOwnItem = async (tx: Reader, row: CatalogItemRow): Promise<ShownItem> 
   external_endpoint: row.external_endpoint,
 })
 
-export type ShownItem = z.output<typeof ItemShape>
+export interface ShownItem {
+  id: number
+  name: string
+  description: string
+  price: number
+  dq: string
+  commodity_hash: string
+  commodity_name: string
+  commodity_description: string
+  commodity_cost: number
+  descriptor: string
+  hostname: string
+  seller: string
+  service_method: CatalogItemRow['service_method']
+  service_schema: SellerSchema
+  active: boolean
+  private: boolean
+  featured: boolean
+  archived: boolean
+  /** Only for its own account. */
+  external_endpoint?: string
+  created_at: number
+  updated_at: number
+}
 
 /** Names of the tools that every MCP server of the service has. No item can have one of them. */
 export const reservedToolNames: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 import { type Problem, problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
-import { inOrder } from '../../storage/page.js'
+import { mapInOrder } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
 export type ParameterKind = 'header' | 'query' | 'url'
@@ -62,7 +62,7 @@ export async function showParameter(row: DispatchParameterRow, { keys }: Encrypt
 }
 
 export const listDispatchParameters = async (tx: Reader, itemId: number, encryption: Encryption) =>
-  inOrder(await parametersOf(tx, itemId), (row) => showParameter(row, encryption))
+  mapInOrder(await parametersOf(tx, itemId), (row) => showParameter(row, encryption))
 
 const encryptionContext = (id: number): string => `dispatch_parameters:${id}:value`
 

@@ -47,7 +47,7 @@ const Parameters = component('DispatchParameters', {
   ),
 })
 
-const refusals = ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'] as const
+const itemRefusals = ['dq_unknown', 'twin_unknown', 'amount_invalid', 'upstream_refused', 'plan_limit_reached'] as const
 const own = { evidence: 'designed', versions: ['v4'], auth: ['account'] } as const
 const changed = { ...own, method: 'POST', params: IdPath, result: ItemShape, idempotent: true } as const
 const parameters = { ...own, path: '/catalog/items/:id/parameters', params: IdPath, result: Parameters } as const
@@ -80,7 +80,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     body: NewItem,
     status: 201,
     result: ItemShape,
-    errors: refusals,
+    errors: itemRefusals,
     adds: 'catalog_items',
     idempotent: true,
     write: (tx, { body, principal }, service) =>
@@ -115,7 +115,7 @@ export const catalogRoutes = defineRoutes('catalog', {
       service_schema: z.optional(ServiceSchema),
     }),
     result: ItemShape,
-    errors: ['not_found', 'item_archived', ...refusals],
+    errors: ['not_found', 'item_archived', ...itemRefusals],
     write: (tx, { params, body, principal }, service) =>
       updateCatalogItem(tx, { ...body, id: params.id, accountId: principal.id, at: service.clock.now() }, service),
   }),

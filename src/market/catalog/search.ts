@@ -1,7 +1,7 @@
 import { fieldRefused } from '../../http/fields/field.js'
 import { sellerOf, sellerWords } from '../../identity/accounts/account.js'
 import { commodityOf } from '../../money/commodities/commodity.js'
-import { inOrder } from '../../storage/page.js'
+import { mapInOrder } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { idsWithWord, wordsOf } from '../../storage/word-index.js'
 import { readItemsTogether, type ShownItem, showItem } from './item.js'
@@ -46,7 +46,7 @@ export async function listCatalogItems(
   const rows = own.length > 0 ? [...listed.rows, ...own].sort((a, b) => (isNewer(a, b) ? -1 : 1)) : listed.rows
   const shown = rows.slice(offset, offset + limit)
   const page = await readItemsTogether(tx, shown)
-  return { items: await inOrder(shown, (row) => showItem(page, row)), total: listed.total + own.length }
+  return { items: await mapInOrder(shown, (row) => showItem(page, row)), total: listed.total + own.length }
 }
 
 interface Wanted {

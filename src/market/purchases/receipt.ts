@@ -5,7 +5,7 @@ import type { Limiting, ServiceContext } from '../../http/context.js'
 import { quantityOf, readQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { toAmount } from '../../money/ledger/amount.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
-import { getOrNotFound, inOrder, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { getOrNotFound, mapInOrder, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Delivered, type PurchaseRow, purchaseResponses, purchases } from './receipt-row.js'
 
@@ -125,5 +125,5 @@ export async function listPurchases(tx: Reader, caller: Owner, page: PageBounds,
   const { rows, next } = await newestOfAll(tx, purchases, places, page)
   const ids = rows.map(({ id }) => id)
   const read = await readReceipts(tx, ids)
-  return { purchases: await inOrder(ids, (id) => showReceipt(read, id, { keys, for: 'others' })), next }
+  return { purchases: await mapInOrder(ids, (id) => showReceipt(read, id, { keys, for: 'others' })), next }
 }

@@ -5,7 +5,7 @@ import { uuidFrom } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
 import { countedDaily } from '../../storage/growth.js'
-import { getOrNotFound, inOrder, newestFirst, ReadOnce } from '../../storage/page.js'
+import { getOrNotFound, mapInOrder, newestFirst, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { type DigitalQuantityRow, quantityOf, readQuantities } from '../digital-quantities/digital-quantity.js'
 import { moneyText, toAmount, toUnits } from '../ledger/amount.js'
@@ -149,7 +149,7 @@ export async function listCommodities(
   const { rows, next } = await newestFirst(tx, commodities, { index: 'byOwner', prefix: [owner], ...page })
   const read = new ReadOnce(tx)
   await readQuantities(read, rows)
-  return { commodities: await inOrder(rows, (row) => showCommodity(read, row)), next }
+  return { commodities: await mapInOrder(rows, (row) => showCommodity(read, row)), next }
 }
 
 /** The price that the payer saw, and its digital quantity. Absent fields are not compared. */

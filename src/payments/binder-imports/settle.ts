@@ -19,7 +19,7 @@ import {
 } from '../../money/ledger/movement.js'
 import { createQuantity, createTwin, type TwinContext, twinByHostname, twinNamed } from '../../money/twins/twin.js'
 import { type Claimant, isHeld, newClaim } from '../../storage/claim.js'
-import { allRows, getExisting, inOrder } from '../../storage/page.js'
+import { allRows, getExisting, mapInOrder } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import {
   type BinderImportRow,
@@ -125,7 +125,7 @@ export async function decide(
 ): Promise<(ImportedQuantity & { is_new: boolean })[]> {
   const row = await tx.get(binderImports, twinId)
   if (row?.token !== token || row.state !== 'checking' || row.pieces !== pieces) throw problem('import_ended')
-  const decided = await inOrder(tally.quantities(), (each) => prepare(tx, twinId, each, service))
+  const decided = await mapInOrder(tally.quantities(), (each) => prepare(tx, twinId, each, service))
   const quantities = decided.map(({ is_new: _, ...quantity }) => quantity)
   tx.put(binderImports, { ...row, state: 'posting', quantities })
   if (pieces === 0) await settled(tx, { ...row, quantities })

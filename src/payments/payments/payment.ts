@@ -18,7 +18,7 @@ import { type DigitalQuantityRow, quantityOf, readQuantities } from '../../money
 import { toAmount } from '../../money/ledger/amount.js'
 import { fundsFor, movementIds, postWith } from '../../money/ledger/movement.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
-import { getOrNotFound, inOrder, newestFirst, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { getOrNotFound, mapInOrder, newestFirst, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
@@ -315,7 +315,7 @@ async function showAll(tx: Reader, rows: PaymentRow[]): Promise<ShownPayment[]> 
     rows.flatMap(({ payer_twin_id, payee_twin_id }) => [payer_twin_id, payee_twin_id]),
   )
   await readQuantities(page, rows)
-  return inOrder(rows, (row) => showPayment(page, row))
+  return mapInOrder(rows, (row) => showPayment(page, row))
 }
 
 export type ShownPayment = ReturnType<typeof shownPaymentOf>

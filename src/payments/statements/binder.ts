@@ -20,7 +20,7 @@ import {
 } from '../../money/ledger/movement.js'
 import { ownTwin, type TwinRow, twins } from '../../money/twins/twin.js'
 import { keyIn } from '../../storage/key.js'
-import { allRows, inOrder } from '../../storage/page.js'
+import { allRows, mapInOrder } from '../../storage/page.js'
 import type { Key, Reader } from '../../storage/storage.js'
 import { type ImportedDelegateRow, importedDelegates, isImporting } from './binder-import-row.js'
 
@@ -142,7 +142,7 @@ async function readNamed(tx: Reader, items: readonly BinderItem[]): Promise<Name
   const movementRows = await tx.getMany(movements, ids)
   const decimals = new Map<string, number>()
   for (const dq of new Set(moved.map(({ dq }) => dq))) decimals.set(dq, (await quantityOf(tx, dq)).decimals)
-  const givers = await inOrder(new Set(received.map(({ persona }) => persona)), (persona) => personaOf(tx, persona))
+  const givers = await mapInOrder(new Set(received.map(({ persona }) => persona)), (persona) => personaOf(tx, persona))
   const named = [
     ...moved.map(({ counterpart_twin_id }) => counterpart_twin_id),
     ...givers.map(({ twin_id }) => twin_id),
@@ -253,7 +253,7 @@ export async function inventoryOf(service: Pick<ServiceContext, 'storage'>, twin
 async function* withDelegates(first: Held[], service: Pick<ServiceContext, 'storage'>, twin: TwinRow) {
   yield first
   for await (const held of delegatesHeld(service, twin.id))
-    yield await service.storage.read((tx) => inOrder(held, (delegate) => delegateRecord(tx, twin, delegate)))
+    yield await service.storage.read((tx) => mapInOrder(held, (delegate) => delegateRecord(tx, twin, delegate)))
 }
 
 /** The entries are summed in slices. If they differ from the balances, the clock was moved, and one transaction sums again. */
@@ -283,7 +283,7 @@ const entriesAfter = (tx: Reader, { id }: TwinRow, after: readonly Key[] | undef
 
 async function recordsOf(tx: Reader, twin: TwinRow, sums: ReadonlyMap<string, Sum>): Promise<Held[]> {
   const held = await tx.find(balances, { index: 'byTwin', prefix: [twin.id], limit: 1000 })
-  return inOrder(held, (balance) => balanceRecord(tx, twin, balance, sums.get(balance.dq)))
+  return mapInOrder(held, (balance) => balanceRecord(tx, twin, balance, sums.get(balance.dq)))
 }
 
 interface Sum {

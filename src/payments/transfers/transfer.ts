@@ -24,7 +24,7 @@ import { toAmount } from '../../money/ledger/amount.js'
 import { hold, postHold, reverseHold } from '../../money/ledger/movement.js'
 import { firstTwinOf, type TwinRow, twins } from '../../money/twins/twin.js'
 import { countedDaily } from '../../storage/growth.js'
-import { getExisting, getOrNotFound, inOrder, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
+import { getExisting, getOrNotFound, mapInOrder, newestOfAll, type PageBounds, ReadOnce } from '../../storage/page.js'
 import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 
@@ -128,7 +128,7 @@ export async function listTransfers(tx: Reader, caller: Owner, { at, ...page }: 
   const senders = rows.map(({ sender_twin_id }) => sender_twin_id)
   await read.getMany(twins, senders)
   await readQuantities(read, rows)
-  return { transfers: await inOrder(rows, (row) => showTransfer(read, row, at)), next }
+  return { transfers: await mapInOrder(rows, (row) => showTransfer(read, row, at)), next }
 }
 
 /** Records an event for the sender, and for the recipient if they are a user or account. */
