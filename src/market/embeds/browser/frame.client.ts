@@ -43,6 +43,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
   let size = `width:${width}px;height:48px`
   let spoke = false
   let whenClosed = () => {}
+  const isOpen = () => node.style.position === 'fixed'
 
   // The embed declares a light scheme under every theme. A frame with a different scheme would not be transparent.
   function restore(): void {
@@ -78,7 +79,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
     else if (name === '_TQMTopUp') answerTopUp(node, url, on.onTopUp(detail))
     else if (name === '_TQMResize' && detail.width > 0 && detail.height > 0) {
       size = `width:${+detail.width}px;height:${+detail.height}px`
-      if (node.style.position !== 'fixed') restore()
+      if (!isOpen()) restore()
     }
   }
 
@@ -94,11 +95,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
   return {
     node,
     loaded,
-    closed: () =>
-      new Promise((resolve) => {
-        if (node.style.position === 'fixed') whenClosed = resolve
-        else resolve()
-      }),
+    closed: () => new Promise((resolve) => (isOpen() ? (whenClosed = resolve) : resolve())),
     remove() {
       removeEventListener('message', handleMessage)
       restore()
