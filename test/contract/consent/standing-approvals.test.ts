@@ -60,7 +60,7 @@ contract('an approval that stands for later payments', (start) => {
       await expect.poll(async () => (await authorizations(call, payer))[0]?.status).toBe('pending')
       expect((await lastMail(call, payer.email)).subject).toBe('Approve or reject: Payment')
       const link = await mailedLink(call, payer.email)
-      const facts = new RegExp(`Amount ${status === 200 ? 2 : 1}\\.000`)
+      const facts = new RegExp(`Amount ${status === 200 ? 2 : 1}\\.00 `)
       const opened = await words(call('GET', link.path))
       expect(opened).toMatch(facts)
       expect(opened).toContain('30 seconds were left when this page opened.')

@@ -81,6 +81,7 @@ const pageWords = [
   'context.ts',
   'limits.ts',
   'pages/html.tsx',
+  'pages/palette.ts',
   'pages/card-style.ts',
   'pages/form-flow.ts',
   'pages/form-page.tsx',
@@ -100,6 +101,7 @@ const nounWords = [
   'fields/field.ts',
   'fields/card-data.ts',
   'pages/html.tsx',
+  'pages/palette.ts',
   'pages/form-flow.ts',
   'csv/csv-records.ts',
 ].map((name) => `src/http/${name}`)

@@ -115,7 +115,7 @@ const isPaid = (): boolean => receipt?.classList.contains('is-paid') ?? false
 const closedPart = (): HTMLElement => (receipt && isPaid() ? receipt : openButton)
 
 /** Shows that something is paid in place of the button that sells it, or the button again. */
-export function showReceipt(paid: Pick<PaidRecord, 'payment_id' | 'price' | 'descriptor'> | undefined): void {
+export function showPaid(paid: Pick<PaidRecord, 'payment_id' | 'price' | 'descriptor'> | undefined): void {
   if (!receipt || inOwnWindow) return
   receipt.classList.toggle('is-paid', paid !== undefined)
   if (paid) {

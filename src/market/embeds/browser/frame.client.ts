@@ -26,6 +26,13 @@ export interface FrameOptions {
   onTopUp(order: object): Promise<string>
 }
 
+const FILLS =
+  'position:fixed;inset:0;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;background:none;color-scheme:light;z-index:2147483647'
+
+/** Sends the payment method that the page gives, or none. */
+const answerTopUp = (node: HTMLIFrameElement, { origin }: URL, given: Promise<string>): Promise<void> =>
+  given.catch(() => '').then((method) => node.contentWindow?.postMessage(`_TQMPaymentMethod;${method}`, origin))
+
 /** Adds an embed to `place` and handles its messages. */
 export function showFrame(place: Element, { url, title, kind, width, ...on }: FrameOptions): Frame {
   const node = document.createElement('iframe')
@@ -36,6 +43,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
   let size = `width:${width}px;height:48px`
   let spoke = false
   let whenClosed = () => {}
+  const isOpen = () => node.style.position === 'fixed'
 
   // The embed declares a light scheme under every theme. A frame with a different scheme would not be transparent.
   function restore(): void {
@@ -49,8 +57,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
 
   /** Fills the window. Uses the top layer, because a transformed ancestor would confine a fixed frame. */
   function fill(): void {
-    node.style.cssText =
-      'position:fixed;inset:0;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;background:none;color-scheme:light;z-index:2147483647'
+    node.style.cssText = FILLS
     root.style.overflow = 'hidden'
     if (!node.showPopover) return
     node.popover = 'manual'
@@ -69,13 +76,10 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
       on.onSuccess(detail)
     } else if (name === '_TQMFail') on.onFail()
     else if (name === '_TQMPaid') on.onPaid(detail)
-    else if (name === '_TQMTopUp')
-      on.onTopUp(detail)
-        .catch(() => '')
-        .then((method) => node.contentWindow?.postMessage(`_TQMPaymentMethod;${method}`, url.origin))
+    else if (name === '_TQMTopUp') answerTopUp(node, url, on.onTopUp(detail))
     else if (name === '_TQMResize' && detail.width > 0 && detail.height > 0) {
       size = `width:${+detail.width}px;height:${+detail.height}px`
-      if (node.style.position !== 'fixed') restore()
+      if (!isOpen()) restore()
     }
   }
 
@@ -91,11 +95,7 @@ export function showFrame(place: Element, { url, title, kind, width, ...on }: Fr
   return {
     node,
     loaded,
-    closed: () =>
-      new Promise((resolve) => {
-        if (node.style.position === 'fixed') whenClosed = resolve
-        else resolve()
-      }),
+    closed: () => new Promise((resolve) => (isOpen() ? (whenClosed = resolve) : resolve())),
     remove() {
       removeEventListener('message', handleMessage)
       restore()

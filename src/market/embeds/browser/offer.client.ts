@@ -1,4 +1,4 @@
-import { unitsOf } from './price.js'
+import { smallestUnits } from './price.js'
 import type { Refused, SeenQuote } from './service.client.js'
 
 /** The commodity that a frame shows, and its price as the user sees it. */
@@ -19,7 +19,7 @@ export const shownPrice = (): string => `${shownOffer.price} ${shownOffer.shortc
 
 /** The price in smallest units. */
 export const shownPriceUnits = (): bigint =>
-  unitsOf(Number(shownOffer.price), { decimals: Number(shownOffer.decimals) })
+  smallestUnits(Number(shownOffer.price), { decimals: Number(shownOffer.decimals) })
 
 export const shownQuote = (): SeenQuote => ({ cost: Number(shownOffer.price), dq: shownOffer.dq })
 

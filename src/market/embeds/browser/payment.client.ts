@@ -1,5 +1,5 @@
 import { moneyText } from '../../../money/ledger/amount.js'
-import { byId, commit, finish, goButton, onAgree, onFinish, showReceipt, showStep, start } from './dialog.client.js'
+import { byId, commit, finish, goButton, onAgree, onFinish, showPaid, showStep, start } from './dialog.client.js'
 import { offerFunds, onFunds } from './funds.client.js'
 import { changeSentence, shownOffer as offer, showChange, shownPrice, shownQuote } from './offer.client.js'
 import {
@@ -12,7 +12,7 @@ import {
   tellPaid,
 } from './paid.client.js'
 import { handOver, inOwnWindow, onHandedOver, pageOrigin, sendMessage } from './parent.client.js'
-import { moneyOf, unitsOf } from './price.js'
+import { moneyOf, smallestUnits } from './price.js'
 import { callSignedIn, ownTwins, sendOnce } from './service.client.js'
 import { isKnown, signInFlow } from './sign-in.client.js'
 
@@ -69,7 +69,7 @@ function keep(paid: PaidRecord): void {
   if (!sellsOnce) return
   if (inOwnWindow) return handOver(paid)
   storePaid(offer.hash, paid)
-  showReceipt(paid)
+  showPaid(paid)
 }
 
 onHandedOver((paid) => keep(JSON.parse(paid)))
@@ -82,9 +82,9 @@ onFinish(() => {
 async function recallPaid(): Promise<void> {
   const paid = readPaid(offer.hash)
   if (!paid) return
-  showReceipt(paid)
+  showPaid(paid)
   if (await isStillPaid(offer.hash, paid)) tellPaid(paid)
-  else showReceipt(undefined)
+  else showPaid(undefined)
 }
 
 recallPaid()
@@ -130,7 +130,7 @@ async function showBalance(): Promise<void> {
   byId('balance').textContent = `BALANCE ${shown}`
   offerFunds({
     hostname: first.hostname,
-    balance: offer.balances === 'smallest' ? BigInt(balance) : unitsOf(balance, quantity()),
+    balance: offer.balances === 'smallest' ? BigInt(balance) : smallestUnits(balance, quantity()),
   })
 }
 

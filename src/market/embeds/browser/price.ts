@@ -2,10 +2,10 @@ import { formatAmount, moneyText, trimmed } from '../../../money/ledger/amount.j
 
 /** An amount in a digital quantity, as pages read it, with its unit. */
 export const moneyOf = (amount: number, quantity: { readonly decimals: number; readonly shortcode: string }): string =>
-  moneyText(unitsOf(amount, quantity), quantity)
+  moneyText(smallestUnits(amount, quantity), quantity)
 
 /** An amount in smallest units. */
-export const unitsOf = (amount: number, { decimals }: { readonly decimals: number }): bigint =>
+export const smallestUnits = (amount: number, { decimals }: { readonly decimals: number }): bigint =>
   BigInt(amount.toFixed(decimals).replace('.', ''))
 
 /** Formats the price on a closed button, with `points` decimals if the page requests that, rounded half up. */
