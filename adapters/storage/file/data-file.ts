@@ -12,7 +12,7 @@ import { identityOf, nameAlso, replaceFile, syncDirectory, type WatchedFile, wit
 import { type OnDamage, refuseDamage, StorageDamaged } from './errors.js'
 import { appendJournalPart, type JournalPart, type PartNames } from './journal-part.js'
 import { ChecksumOfLines, isTorn, type Line, linesIn, listLine, objectLine, parseLine, readLines } from './line.js'
-import { commonFields, listOf, rowOf } from './row-line.js'
+import { commonFields, guessedId, listOf, rowOf } from './row-line.js'
 
 export interface Snapshot extends State, Partial<Pick<PartlyRead, 'unread'>> {
   /** The shape of the rows: `SCHEMA` of the release that wrote them. */
@@ -322,7 +322,7 @@ class DataFileLines {
       return 'the line is damaged'
     }
     section.lost++
-    const id = bytes && guessedId(bytes, section)
+    const id = bytes && guessedId(bytes, section.fields)
     return `the line is damaged, which holds a row of ${section.collection}${id === undefined ? '' : `, perhaps ${id}`}`
   }
 
@@ -390,16 +390,6 @@ interface Section {
   lost: number
   /** How many of its rows stay unread. */
   unread: number
-}
-
-/** The id in a damaged line, as JSON. */
-function guessedId(bytes: Buffer, { fields }: Section): string | undefined {
-  try {
-    const list: unknown = JSON.parse(bytes.toString())
-    return Array.isArray(list) ? JSON.stringify(list[fields.indexOf('id') + 1]) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0

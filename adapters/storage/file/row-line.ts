@@ -46,6 +46,16 @@ export function rowOf(list: readonly unknown[], fields: readonly string[]): Row 
   return isRow(row) ? row : undefined
 }
 
+/** The id in a damaged line, as JSON. */
+export function guessedId(bytes: Buffer, fields: readonly string[]): string | undefined {
+  try {
+    const list: unknown = JSON.parse(bytes.toString())
+    return Array.isArray(list) ? JSON.stringify(list[fields.indexOf('id') + 1]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const NEWLINE = 10
 const QUOTE = 34
 const COMMA = 44
