@@ -110,8 +110,6 @@ export const problemCodes = Object.keys(problems).filter(isProblemCode)
 export const problemStatus = (code: ProblemCode): number => Number(declarations[code].slice(0, 3))
 export const problemSentence = (code: ProblemCode): string =>
   (declarations[code].slice(4).split(/ [{[]/)[0] ?? '').replace(/[‹›]/g, '`')
-/** The lines of a text, in which ‹ and › enclose code, with backticks in their place. */
-export const textLines = (text: string): string[] => text.replace(/[‹›]/g, '`').split(/\n */)
 /** The fields that a problem with this code may add to its body. */
 export function fieldsOfCode(code: ProblemCode): FieldName[] {
   const [, names] = declarations[code].split(' {')
