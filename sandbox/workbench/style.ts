@@ -32,7 +32,7 @@ input:not([type=checkbox]) { min-width: 0; }
 .bar .quiet, .bar select { padding: 2px 9px; font-size: 13px; }
 .bar select { width: 118px; }
 .bar .tag { line-height: 1.5; }
-@media (min-width: 1540px) { .bar, .views { padding-inline: calc((100% - var(--wide)) / 2); } }
+@media (min-width: 1540px) { .bar, nav.views { padding-inline: calc((100% - var(--wide)) / 2); } }
 @media (min-width: 2400px) { :root { --wide: 1800px; } body { zoom: 1.25; } }
 @media (min-width: 3400px) { body { zoom: 1.6; } }
 @media (max-width: 760px) {

@@ -24,4 +24,5 @@ export const tables: Readonly<Record<string, { readonly title: string; readonly 
   },
 }
 
-export const titleOf = (collection: string): string => tables[collection]?.title ?? collection.replace(/_/g, ' ')
+export const titleOf = (collection: string): string =>
+  tables[collection]?.title ?? collection.replace(/_/g, ' ').replace(/^./, (first) => first.toUpperCase())

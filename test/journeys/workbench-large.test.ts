@@ -7,7 +7,7 @@ import { writePayments } from '../support/scenes/many-payments.js'
 
 const { host, page: newPage } = journey()
 
-/** More than one call looks at. `FARTHING_PAYMENTS=100000` takes two minutes. */
+/** More than one call looks at. `FARTHING_PAYMENTS=100000` writes more. */
 const PAYMENTS = Number(process.env.FARTHING_PAYMENTS ?? 25_000)
 /** Requests of one caller that take turns. */
 const REQUESTS = 300

@@ -135,7 +135,7 @@ test('the offline demo has a workbench of the service in its worker', async () =
   const shown = await visitDemo(page, hosted)
   await signInByPhone(shown, shown.article)
   await shown.article.pay.click()
-  await page.goto(new URL('workbench.html', hosted.url).href)
+  await page.getByRole('link', { name: 'Workbench' }).click()
   await page.getByRole('link', { name: 'paid 0.25 USD for NEWS.ARTICLE' }).waitFor()
   await page.getByText('balanced, 40.00 USD issued').waitFor()
 })
