@@ -104,6 +104,8 @@ describe('a journey', () => {
       'test/journeys/element.test.ts',
       'test/journeys/indexeddb.test.ts',
       'test/journeys/indexeddb.test.ts',
+      'test/journeys/paid.test.ts',
+      'test/journeys/paid.test.ts',
     ])
   })
 

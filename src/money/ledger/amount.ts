@@ -39,7 +39,12 @@ export const moneyText = (
 ): string => `${trimmed(formatAmount(units, decimals))} ${shortcode}`
 
 /** Removes zeros at the end of an amount, but leaves two decimals if it has two. */
-export const trimmed = (amount: string): string => amount.replace(/(\.\d\d\d*?)0+$/, '$1')
+export function trimmed(amount: string): string {
+  const least = amount.includes('.') ? amount.indexOf('.') + 3 : amount.length
+  let end = amount.length
+  while (end > least && amount[end - 1] === '0') end--
+  return amount.slice(0, end)
+}
 
 /** An amount as text, with every decimal of the digital quantity, such as `0.010`. */
 export const formatAmount = (units: bigint | string, decimals: number): string => {
