@@ -52,15 +52,14 @@ export function Data() {
 
 const refsOf = (name: string) => collections.value.find((each) => each.name === name)?.refs ?? {}
 
-/** One table, with search and pages. The address may hold a filter: `#/data/payments?payer_twin_id=3`. */
-function Table({ name }: { name: string }) {
+/** The rows of a table, page by page. */
+function usePages(name: string, [field, value]: readonly [string?, string?]) {
   const rows = useSignal<readonly Row[] | undefined>(undefined)
   const next = useSignal<string | null>(null)
   /** The pages before this one, each by the cursor that it began with. */
   const before = useSignal<readonly (string | undefined)[]>([])
   const start = useSignal<string | undefined>(undefined)
   const query = useSignal('')
-  const [[field, value] = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')]
   const read = async (after?: string) => {
     start.value = after
     const asked = {
@@ -73,27 +72,51 @@ function Table({ name }: { name: string }) {
     rows.value = page.rows
     next.value = page.next
   }
-  const firstPage = () => {
-    before.value = []
-    return read()
-  }
   // What is new comes first. Whoever looks at older rows keeps them.
   useEffect(() => void (before.value.length === 0 && read()), [revision.value, field, value])
-  const [first] = rows.value ?? []
-  const isEmpty = rows.value?.length === 0 && !query.value && field === undefined
+  return {
+    rows: rows.value,
+    query,
+    number: before.value.length + 1,
+    hasOlder: next.value !== null,
+    first() {
+      before.value = []
+      return read()
+    },
+    newer() {
+      const to = before.value.at(-1)
+      before.value = before.value.slice(0, -1)
+      return read(to)
+    },
+    older() {
+      before.value = [...before.value, start.value]
+      return read(next.value ?? undefined)
+    },
+  }
+}
+
+/** One table, with search and pages. The address may hold a filter: `#/data/payments?payer_twin_id=3`. */
+function Table({ name }: { name: string }) {
+  const [filter = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')] as [string?, string?][]
+  const [field, value] = filter
+  const pages = usePages(name, filter)
+  const { rows = [], query } = pages
+  const isFiltered = query.value !== '' || field !== undefined
+  const hasNone = pages.rows?.length === 0
+  const [first] = rows
   const columns = (tables[name]?.columns ?? Object.keys(first ?? {}).slice(0, 7)).filter(
-    (column) => !first || rows.value?.some((row) => column in row),
+    (column) => !first || rows.some((row) => column in row),
   )
   return (
     <section aria-label={titleOf(name)}>
       <h2>{titleOf(name)}</h2>
-      {name === 'payments' && field === undefined && <Flow payments={rows.value ?? []} />}
-      {!isEmpty && (
+      {name === 'payments' && field === undefined && <Flow payments={rows} />}
+      {(!hasNone || isFiltered) && (
         <form
           class="filters"
           onSubmit={(event) => {
             event.preventDefault()
-            firstPage()
+            pages.first()
           }}
         >
           <Search label={`Search in ${titleOf(name)}`} query={query} />
@@ -105,46 +128,33 @@ function Table({ name }: { name: string }) {
           )}
         </form>
       )}
-      {rows.value?.length === 0 ? (
-        <Empty title={`No ${titleOf(name).toLowerCase()} ${query.value || field ? 'fit' : 'yet'}`}>
-          {next.value ? (
+      {hasNone ? (
+        <Empty title={`No ${titleOf(name).toLowerCase()} ${isFiltered ? 'fit' : 'yet'}`}>
+          {pages.hasOlder ? (
             <p>None of the rows that were read fits. There are older ones to search.</p>
           ) : (
-            !query.value && field === undefined && <p>They appear here as soon as your code makes some.</p>
+            !isFiltered && <p>They appear here as soon as your code makes some.</p>
           )}
         </Empty>
       ) : (
-        <RowTable name={name} columns={columns} rows={rows.value ?? []} />
+        <RowTable name={name} columns={columns} rows={rows} />
       )}
-      {(next.value !== null || before.value.length > 0) && (
-        <nav class="acts" aria-label="Pages">
-          <button
-            type="button"
-            disabled={before.value.length === 0}
-            onClick={() => {
-              const to = before.value.at(-1)
-              before.value = before.value.slice(0, -1)
-              read(to)
-            }}
-          >
-            Newer
-          </button>
-          <button
-            type="button"
-            disabled={next.value === null}
-            onClick={() => {
-              before.value = [...before.value, start.value]
-              read(next.value ?? undefined)
-            }}
-          >
-            Older
-          </button>
-          <span class="muted small">Page {before.value.length + 1}</span>
-        </nav>
-      )}
+      {(pages.hasOlder || pages.number > 1) && <PageLinks {...pages} />}
     </section>
   )
 }
+
+const PageLinks = ({ number, hasOlder, newer, older }: ReturnType<typeof usePages>) => (
+  <nav class="acts" aria-label="Pages">
+    <button type="button" disabled={number === 1} onClick={newer}>
+      Newer
+    </button>
+    <button type="button" disabled={!hasOlder} onClick={older}>
+      Older
+    </button>
+    <span class="muted small">Page {number}</span>
+  </nav>
+)
 
 const RowTable = ({ name, columns, rows }: { name: string; columns: readonly string[]; rows: readonly Row[] }) => (
   <Scrolls>

@@ -235,7 +235,7 @@ test(`${REQUESTS} requests from the document get answers that it shows, and none
   timeout: 15 * 60_000,
 }, async () => {
   const reached = new Map<string, number>()
-  for (const sent of fc.sample(requests, { numRuns: REQUESTS, seed: 4242 })) {
+  for (const sent of fc.sample(requests, { numRuns: REQUESTS, seed: 4243 })) {
     const { operationId } = sent.operation
     // `call` compares each answer with the document.
     const answer = await send(sent)

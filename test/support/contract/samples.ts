@@ -5,6 +5,7 @@ const candidates: readonly unknown[] = [
   'text',
   'client.sample',
   'https://shop.example.test',
+  'guest',
   1,
   0.5,
   true,
