@@ -37,5 +37,5 @@ test('only these functions write the attributes of cookies', () => {
       (path) =>
         /(?<!\.client)\.tsx?$/.test(path) && /HttpOnly|SameSite/.test(readFileSync(new URL(path, source), 'utf8')),
     )
-  expect(found.sort()).toEqual(['http/origin.ts', 'sandbox/onion/guard.ts'])
+  expect(found.sort()).toEqual(['http/caller.ts', 'sandbox/onion/guard.ts'])
 })

@@ -44,7 +44,7 @@ test('a day: pay, fix a refusal, move the clock, break it, replay, compare, rewi
   const errors = page.getByRole('region', { name: 'Errors' })
   await errors.getByRole('link', { name: /insufficient_funds ×1/ }).click()
   const error = page.getByRole('region', { name: 'Error', exact: true })
-  await error.getByText('0.250 USD is missing.').waitFor()
+  await error.getByText('0.25 USD is missing.').waitFor()
   await expectAccessible(page, 'an error')
   await error.getByRole('link', { name: /POST/ }).click()
   const request = page.getByRole('region', { name: 'Request' })
