@@ -113,7 +113,6 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "new RegExp(`^(?:${source})$`, 'u')": 'It matches one character.',
   },
   'src/market/embeds/browser/element.client.ts': { '/[^/]*([?#].*)?$/': DEVELOPERS_URL, '/\\/+$/': DEVELOPERS_URL },
-  'src/market/embeds/browser/price.ts': { '/(\\.\\d\\d\\d*?)0+$/': 'It reads nine decimals.' },
   'src/market/embeds/offer.ts': { 'new RegExp(`^\\\\d{1,${digits}}$`)': 'It repeats a limited number of times.' },
   'src/sandbox/controls/seed/seed-schema.ts': {
     'new RegExp(`^${prefix}_[0-9a-f]{32}$`)': 'It repeats a limited number of times.',
