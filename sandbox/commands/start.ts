@@ -4,13 +4,13 @@ import { isLoopbackAddress, isLoopbackHost } from '../../src/base/loopback.js'
 import { visibleLine } from '../../src/base/text/visible.js'
 import { VERSION } from '../../src/base/version.js'
 import type { Credentials } from '../../src/index.js'
-import { outcomeOf } from '../../src/sandbox/tools/brief.js'
 import { openInBrowser } from '../browser.js'
 import type { Settings } from '../config.js'
 import { canReadKeys } from '../keys.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printFailure, printLine, printStyled, printToStderr } from '../terminal.js'
+import { printRequests } from './request-lines.js'
 
 /** Serves until a signal to stop, or until the package manager that started it has ended. */
 export async function start(settings: Settings): Promise<void> {
@@ -20,30 +20,13 @@ export async function start(settings: Settings): Promise<void> {
   const hasKeys = isTalking && process.stdout.isTTY && canReadKeys(process.stdin)
   if (settings.json) printLine(asJson(sandbox, settings))
   else printStyled(asText(sandbox, settings, { isTerminal: process.stdout.isTTY, hasKeys }))
-  if (isTalking) void printRequests(sandbox).catch(printFailure)
+  if (isTalking) void printRequests(sandbox.requests()).catch(printFailure)
   const page = dashboardOf(sandbox, settings)
   if (settings.open) openInBrowser(page)
   const restore = hasKeys ? await (await import('./terminal-keys.js')).takeKeys(sandbox, page) : undefined
   await stopped
   restore?.()
   await sandbox.close()
-}
-
-/** One line for each request as it ends, without those of the workbench. */
-async function printRequests(sandbox: RunningSandbox): Promise<void> {
-  // Without a terminal `isTTY` is undefined, not false, and picocolors would add colours in CI.
-  const { bold, dim, red, green } = picocolors.createColors(
-    process.stdout.isTTY === true && picocolors.isColorSupported,
-  )
-  for await (const entry of sandbox.requests()) {
-    const { at, method, path, operation_id, status, principal, ms, request } = entry
-    if ('x-farthing-tool' in request.headers) continue
-    const outcome = outcomeOf(entry)
-    const paint = outcome === 'done' || (status !== null && status < 400) ? green : red
-    const words = [dim(at.slice(11, 19)), method, bold(visibleLine(operation_id ?? path)), paint(visibleLine(outcome))]
-    const rest = [principal ?? '', ms === null ? '' : `${ms.toFixed(1)} ms`].filter(Boolean).map(visibleLine)
-    printStyled(`${[...words, ...rest.map(dim)].join('  ')}\n`)
-  }
 }
 
 export function asJson(sandbox: RunningSandbox, { data, host }: Settings): string {

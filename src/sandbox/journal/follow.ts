@@ -48,7 +48,8 @@ async function* entriesOrSilence(
   const { background } = service
   const waiting = after === undefined ? [] : journal.since(after).filter(matches)
   let waking = new AbortController()
-  const wake = () => waking.abort()
+  // Without a reason, each call would make an error with its stack.
+  const wake = () => waking.abort('woken')
   const stopListening = journal.listen((entry) => {
     if (!matches(entry)) return
     waiting.push(entry)
@@ -64,7 +65,8 @@ async function* entriesOrSilence(
       waking = new AbortController()
       // Not before there is something to show: it loads every route.
       if (waiting.length > 0) await knowMarks(service)
-      yield* waiting.splice(0).map(showEntry)
+      // One by one: a reader who is slow loses entries, and those are never made.
+      for (let entry = waiting.shift(); entry; entry = waiting.shift()) yield showEntry(entry)
     }
   } finally {
     stopListening()
