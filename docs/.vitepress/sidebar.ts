@@ -49,6 +49,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'team-sandbox',
     'watching',
     'overload',
+    'how-fast',
     'service-workers',
     'offline-demo',
     'workers',
