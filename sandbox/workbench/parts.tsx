@@ -127,10 +127,12 @@ export function Dialog({
 export const Field = ({
   label,
   name,
+  value,
   ...rest
 }: {
   label: string
   name: string
+  /** What it begins with. The page is drawn again with each request, which must not undo what is typed. */
   value?: string
   type?: string
   step?: string
@@ -140,7 +142,7 @@ export const Field = ({
 }) => (
   <label class="field">
     <span>{label}</span>
-    <input name={name} {...rest} />
+    <input name={name} defaultValue={value} {...rest} />
   </label>
 )
 

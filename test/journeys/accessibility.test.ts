@@ -92,7 +92,7 @@ test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_S
   await expectAccessible(page, 'shop, unlocked')
   await page.goto(`${service.url}/shop`)
   // The reader has paid, so the rest of the article comes back.
-  await page.locator('.rest').first().waitFor()
+  await page.locator('#rest p').first().waitFor()
   await expectAccessible(page, '/shop')
   await page.goto(`${service.url}/v4/embed/unknown`)
   await expectAccessible(page, '/v4/embed/unknown')

@@ -139,6 +139,10 @@ test('what somebody owns is changed and revoked by hand', async () => {
   await page.getByRole('link', { name: ARTICLE }).click()
   await page.getByRole('button', { name: 'Edit' }).click()
   await page.getByLabel('Price').fill('0.5')
+  // What happens meanwhile undoes nothing that is typed.
+  await service.call('POST', '/_sandbox/fund', { body: { email: 'mia@example.test', amount: 7 } })
+  await page.getByText('balanced, 8.00 USD issued').waitFor()
+  expect(await page.getByLabel('Price').inputValue()).toBe('0.5')
   await page.getByRole('button', { name: 'Save', exact: true }).last().click()
   await said(page, 'Changed.')
   await page.getByText('0.50 USD').waitFor()
