@@ -89,7 +89,7 @@ contract('resetSandbox', (start) => {
     expect((await expectSoundLedger(call)).digital_quantities.map(({ issued }: any) => issued)).toEqual([13, 5])
   })
 
-  test('tells what is due first, and runs it when the clock is set to it', async () => {
+  test('tells what is due first, and runs it when the clock is set to it', { tags: ['everywhere'] }, async () => {
     const { call } = await start()
     const next = async () => (await call('GET', '/_sandbox/clock/next')).body.next
     await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })

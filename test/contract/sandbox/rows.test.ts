@@ -81,6 +81,7 @@ contract('actAsCaller and updateCommodity', (start) => {
     const path = `/_sandbox/commodities/${article.hash}`
     const changed = await call('PUT', path, { body: { cost: 2, descriptor: 'NEW.NAME' } })
     expect(changed.body).toMatchObject({ hash: article.hash, cost: 2, descriptor: 'NEW.NAME' })
+    expectProblem(await call('PUT', path, { body: { cost: 2.0005 } }), 400, 'amount_invalid')
     expectProblem(await pay(1), 409, 'price_changed')
     expect((await pay(2)).body).toMatchObject({ amount: 2, descriptor: 'NEW.NAME' })
     expectProblem(await call('POST', '/_sandbox/act-as', { body: { principal: 'user:999' } }), 404, 'not_found')
