@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createService } from 'farthing'
 import { fileStorage } from 'farthing/storage/file'
 import { median } from './figures.mjs'
+import { openShop } from './shop.mjs'
 
 const FEW = 1_000
 const MANY = 100_000
@@ -12,34 +12,13 @@ const BATCH = 200
 
 async function shop(folder, name) {
   const storage = await fileStorage({ file: join(folder, name) })
-  const service = createService({ storage, sandbox: true })
-  const seeded = await service.sandbox.seed({
-    accounts: [{ name: 'Seller' }],
-    users: [{ email: 'payer@example.test', balance: 1_000_000_000 }],
-    commodities: [{ account: 'Seller', descriptor: 'BENCH', cost: 0.001 }],
-  })
-  const call = async (path, headers, body) => {
-    const request = new Request(`http://127.0.0.1${path}`, { method: 'POST', headers, ...(body && { body }) })
-    const answer = await service.fetch(request)
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return answer.json()
-  }
-  const [{ client_id, client_secret }] = seeded.users
-  const { access_token } = await call('/v4/user/oauth/token', {
-    authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}`,
-  })
-  const headers = { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' }
-  const pay = () => call(`/v4/payment/${seeded.commodities[0].hash}`, headers, '{}')
-  const payMany = async (count) => {
-    for (let done = 0; done < count; done += 100) await Promise.all(Array.from({ length: 100 }, pay))
-  }
+  const { service, pay, payMany, read } = await openShop({ storage })
   // The indexes that a seller and a payer read are grown before, so that keeping them up is counted.
-  const read = (path) => service.fetch(new Request(`http://127.0.0.1${path}`, { headers }))
   const warm = async () => {
-    await (await read('/v4/payments')).text()
+    await read('/v4/payments')
     await service.sandbox.ledger()
   }
-  return { pay, payMany, warm, close: () => service.close() }
+  return { pay, payMany: (count) => payMany(count, 100), warm, close: () => service.close() }
 }
 
 async function batch({ pay }) {

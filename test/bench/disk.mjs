@@ -4,35 +4,18 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createService } from 'farthing'
 import { fileStorage } from 'farthing/storage/file'
 import { median } from './figures.mjs'
+import { openShop } from './shop.mjs'
 
 const AT_ONCE = 32
 const BATCH = 50 * AT_ONCE
-const BASE = 'http://127.0.0.1:4242'
 
 async function shop(storage) {
-  const service = createService({ ...(storage && { storage }), sandbox: true })
-  const seeded = await service.sandbox.seed({
-    accounts: [{ name: 'Seller' }],
-    users: [{ email: 'payer@example.test', balance: 1_000_000_000 }],
-    commodities: [{ account: 'Seller', descriptor: 'BENCH', cost: 0.001 }],
-  })
-  const call = async (path, headers, body) => {
-    const answer = await service.fetch(new Request(BASE + path, { method: 'POST', headers, ...(body && { body }) }))
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return answer.json()
-  }
-  const [{ client_id, client_secret }] = seeded.users
-  const { access_token } = await call('/v4/user/oauth/token', {
-    authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}`,
-  })
-  const headers = { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' }
-  const pay = () => call(`/v4/payment/${seeded.commodities[0].hash}`, headers, '{}')
+  const { service, payMany } = await openShop(storage && { storage })
   const batch = async () => {
     const began = process.cpuUsage()
-    for (let done = 0; done < BATCH; done += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, pay))
+    await payMany(BATCH, AT_ONCE)
     const { user, system } = process.cpuUsage(began)
     return (user + system) / BATCH
   }

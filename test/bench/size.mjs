@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createService } from 'farthing'
 import { fileStorage } from 'farthing/storage/file'
+import { openShop } from './shop.mjs'
 
 const SIZES = [10_000, 100_000, 500_000]
 const AT_ONCE = 100
@@ -22,26 +23,10 @@ function heap() {
 
 /** Pays `count` times over a file, and closes. */
 async function write(file, count) {
-  const service = createService({ storage: await fileStorage({ file }), sandbox: true })
-  const seeded = await service.sandbox.seed({
-    accounts: [{ name: 'Seller' }],
-    users: [{ email: 'payer@example.test', balance: 1_000_000_000 }],
-    commodities: [{ account: 'Seller', descriptor: 'BENCH', cost: 0.001 }],
-  })
-  const call = async (path, headers, body) => {
-    const answer = await service.fetch(new Request(BASE + path, { method: 'POST', headers, ...(body && { body }) }))
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return answer.json()
-  }
-  const [{ client_id, client_secret }] = seeded.users
-  const { access_token } = await call('/v4/user/oauth/token', {
-    authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}`,
-  })
-  const headers = { authorization: `Bearer ${access_token}`, 'content-type': 'application/json' }
-  const pay = () => call(`/v4/payment/${seeded.commodities[0].hash}`, headers, '{}')
+  const shop = await openShop({ storage: await fileStorage({ file }) })
   const payMany = async (most) => {
     const began = now()
-    for (let done = 0; done < most; done += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, pay))
+    await shop.payMany(most, AT_ONCE)
     return most / ((now() - began) / 1000)
   }
   const part = Math.min(5_000, count / 2)
@@ -50,11 +35,11 @@ async function write(file, count) {
   const empty = heap()
   await payMany(count - 2 * part - 1_000)
   const last = await payMany(part)
-  await (await service.fetch(new Request(`${BASE}/v4/payments`, { headers }))).text()
-  await service.sandbox.ledger()
+  await shop.read('/v4/payments')
+  await shop.service.sandbox.ledger()
   const grown = heap() - empty
   const began = now()
-  await service.close()
+  await shop.service.close()
   say({ heapPerPayment: grown / (count - part - 1_000), rate: last / first, closeMs: now() - began })
 }
 
