@@ -37,17 +37,19 @@ export async function printRequests(
     if (lines.length > 0) print(lines.join(''))
     lines = []
   }
+  const add = (line: string) => {
+    if (lines.push(line) === 1) setTimeout(flush, TOGETHER_MS).unref()
+  }
   let last: number | undefined
   let sinceRest = 0
   for await (const entry of requests) {
     const number = Number(entry.id.slice(entry.id.lastIndexOf('_') + 1))
-    if (lines.length === 0) setTimeout(flush, TOGETHER_MS).unref()
     if (last !== undefined && number > last + GAP)
-      lines.push(
+      add(
         `${colours.dim(`${(number - last - 1).toLocaleString('en')} requests are not shown. farthing requests lists the last ones.`)}\n`,
       )
     last = Math.max(last ?? 0, number)
-    if (!('x-farthing-tool' in entry.request.headers)) lines.push(lineOf(entry, colours))
+    if (!('x-farthing-tool' in entry.request.headers)) add(lineOf(entry, colours))
     if (++sinceRest < AT_ONCE) continue
     sinceRest = 0
     flush()
