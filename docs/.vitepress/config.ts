@@ -1,22 +1,19 @@
 import { defineConfig } from 'vitepress'
-import { coinSvg } from '../../sandbox/workbench/coin.js'
+import { coinIcon } from '../../src/http/pages/coin.js'
 import { sidebar } from './sidebar.js'
-
-/** The coin of the workbench. */
-const coin = `data:image/svg+xml,${encodeURIComponent(coinSvg)}`
 
 export default defineConfig({
   title: 'farthing',
   description: 'The micropayment service, in your process: for sandboxes, tests and offline demos.',
   lang: 'en',
-  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: coin }]],
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: coinIcon }]],
   cleanUrls: true,
   // The index of a folder has the name that code hosts show with it.
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   // A sandbox on the reader's machine.
   ignoreDeadLinks: 'localhostLinks',
   themeConfig: {
-    logo: { src: coin, alt: '' },
+    logo: { src: coinIcon, alt: '' },
     search: {
       provider: 'local',
       options: {

@@ -10,6 +10,7 @@ import { canReadKeys } from '../keys.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { packageManagerEnded, stopSignal } from '../signals.js'
 import { printFailure, printLine, printStyled, printToStderr } from '../terminal.js'
+import { viewNames } from '../workbench/views.js'
 import { printRequests } from './request-lines.js'
 
 /** Serves until a signal to stop, or until the package manager that started it has ended. */
@@ -52,7 +53,7 @@ export function asText(
   const addresses = {
     address: cyan(url),
     workbench: cyan(dashboardOf(sandbox, { host })),
-    views: cyan(VIEWS.map((view) => `/#/${view}`).join('  ')),
+    views: cyan(viewNames.map((view) => `/#/${view}`).join('  ')),
     shop: cyan(`${url}/shop`),
     phone: cyan(`${url}/phone`),
     outbox: cyan(`${url}/outbox`),
@@ -83,8 +84,6 @@ const OTHER_SEED = [
   'The stored state began with another seed, so credentials of this one may be missing.',
   'To begin with this seed, run farthing reset, or start with --fresh. What is stored is lost then.',
 ]
-/** The views of the workbench. */
-export const VIEWS = ['live', 'inbox', 'data', 'try', 'break', 'connect'] as const
 const KEYS = 'Press o to open the workbench, e to explain the last error, c for the last code, r to reset, q to quit.'
 const LABEL = 'client_secret  '.length
 

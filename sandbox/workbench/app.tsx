@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { Coin } from '../../src/http/pages/parts.js'
 import { base, call } from './api.js'
 import { Break } from './break.js'
 import { advance, advanceTo, fork, isAheadOfClock, reset, rewindTo, save, setMode, wordsOf } from './commands.js'
@@ -8,34 +9,21 @@ import { OpenForm } from './data-actions.js'
 import { Inbox } from './inbox.js'
 import { Live } from './live.js'
 import { isOpen, Palette } from './palette.js'
-import { Coin, Copy, Time } from './parts.js'
-import {
-  act,
-  faults,
-  health,
-  ledger,
-  linkTo,
-  messages,
-  money,
-  next,
-  said,
-  snapshots,
-  trouble,
-  type View,
-  view,
-} from './state.js'
+import { Copy, Time } from './parts.js'
+import { act, faults, health, ledger, linkTo, messages, money, next, said, snapshots, trouble, view } from './state.js'
 import { States } from './states.js'
 import { Try } from './try.js'
+import { type View, viewNames, views } from './views.js'
 
-const views: readonly (readonly [View, string, () => preact.JSX.Element])[] = [
-  ['live', 'Live', Live],
-  ['inbox', 'Inbox', Inbox],
-  ['data', 'Data', Data],
-  ['states', 'States', States],
-  ['try', 'Try', Try],
-  ['break', 'Break it', Break],
-  ['connect', 'Connect', Connect],
-]
+const shown: Readonly<Record<View, () => preact.JSX.Element>> = {
+  live: Live,
+  inbox: Inbox,
+  data: Data,
+  states: States,
+  try: Try,
+  break: Break,
+  connect: Connect,
+}
 
 /** The workbench: what is always visible, and one view. */
 export function App() {
@@ -48,7 +36,7 @@ export function App() {
     for (const link of document.querySelectorAll('nav [aria-current]'))
       link.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [view.value])
-  const [, title, Shown] = views.find(([name]) => name === view.value) ?? views[0] ?? []
+  const Shown = shown[view.value]
   return (
     <>
       <header class="bar">
@@ -61,9 +49,9 @@ export function App() {
         <StateActions />
       </header>
       <nav class="views" aria-label="Views">
-        {views.map(([name, label]) => (
-          <a key={name} href={linkTo(name)} aria-current={label === title ? 'page' : undefined}>
-            {label}
+        {viewNames.map((name) => (
+          <a key={name} href={linkTo(name)} aria-current={name === view.value ? 'page' : undefined}>
+            {views[name]}
             {name === 'inbox' && messages.value.length > 0 && <span class="count">{messages.value.length}</span>}
             {name === 'break' && faults.value.length > 0 && <span class="count bad">{faults.value.length} armed</span>}
           </a>
@@ -74,8 +62,8 @@ export function App() {
       </nav>
       {trouble.value && <p role="alert">{trouble.value}</p>}
       <main>
-        <h1 class="unseen">{title}</h1>
-        {Shown && <Shown />}
+        <h1 class="unseen">{views[view.value]}</h1>
+        <Shown />
       </main>
       <p role="status" class={said.value?.isError ? 'said bad' : 'said'}>
         {said.value?.text}

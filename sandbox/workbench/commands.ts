@@ -1,6 +1,7 @@
 import { call } from './api.js'
 import { openForm } from './data-actions.js'
 import { act, type Due, faults, forks, go, health, names, next, snapshots, tell } from './state.js'
+import { viewNames } from './views.js'
 
 /** What ⌘K offers. */
 export interface Command {
@@ -48,7 +49,7 @@ export async function reset(): Promise<void> {
 }
 
 export const commands = (): readonly Command[] => [
-  ...(['live', 'inbox', 'data', 'states', 'try', 'break', 'connect'] as const).map((view) => ({
+  ...viewNames.map((view) => ({
     title: `Go to ${view}`,
     run: () => go(view),
   })),

@@ -5,14 +5,6 @@ import { health, tell } from './state.js'
 
 /** The small parts that all views use. */
 
-export const Coin = () => (
-  <svg viewBox="0 0 28 28" aria-hidden="true" class="coin">
-    <circle cx="14" cy="14" r="13" fill="#a4552a" />
-    <circle cx="14" cy="14" r="10.2" fill="none" stroke="#fff" stroke-opacity=".55" stroke-width="1.2" />
-    <path d="M11.6 19V9h5.6M11.6 14h4.4" fill="none" stroke="#fff" stroke-width="2.2" />
-  </svg>
-)
-
 /** Copies a text, and says so. */
 export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<string>); label?: string }) {
   const [isDone, setDone] = useState(false)

@@ -2,10 +2,9 @@ import { computed, effect, signal } from '@preact/signals'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import { type Answer, call, type Row, readRows, TOOL_HEADER, urlOf, whyNot } from './api.js'
+import { viewNames } from './views.js'
 
 /** What the page knows. Each view reads the signals that it shows. */
-
-export type View = 'live' | 'inbox' | 'data' | 'states' | 'try' | 'break' | 'connect'
 
 /** The part of the address behind `#/`: a view, and what is open in it. */
 export const route = signal(location.hash.slice(2))
@@ -13,7 +12,8 @@ addEventListener('hashchange', () => {
   route.value = location.hash.slice(2)
 })
 export const parts = computed(() => route.value.split('?')[0]?.split('/').map(decodeURIComponent) ?? [])
-export const view = computed(() => (parts.value[0] || 'live') as View) // an unknown one is shown as Live
+/** An unknown one is shown as Live. */
+export const view = computed(() => viewNames.find((name) => name === parts.value[0]) ?? 'live')
 export const linkTo = (...path: readonly (string | number)[]): string =>
   `#/${path.map((part) => encodeURIComponent(String(part))).join('/')}`
 export const go = (...path: readonly (string | number)[]): void => {

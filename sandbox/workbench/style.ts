@@ -25,7 +25,7 @@ input:not([type=checkbox]) { min-width: 0; }
 }
 .bar p { display: flex; flex-wrap: wrap; align-items: center; gap: 6px; }
 .brand { font-weight: 650; font-size: 16px; letter-spacing: -.01em; }
-.coin { width: 24px; height: 24px; }
+.coin svg { display: block; width: 24px; height: 24px; }
 .address code { user-select: all; overflow-wrap: anywhere; }
 .light { font-variant-numeric: tabular-nums; }
 .states { margin-left: auto; }
