@@ -99,6 +99,9 @@ async function crashUnderLoad(sandbox: Sandbox, world: World, random: () => numb
   const load = Promise.all(world.payers.map((payer) => unlessKilled(() => payOnce(call, payer, world, random() < 0.5))))
   // It is awaited once the process is dead.
   load.catch(() => {})
+  // A busy machine may need longer than any pause for its first payment.
+  const before = world.acknowledged
+  while (world.acknowledged === before) await Promise.race([sleep(1), load])
   await sleep(random() * 120)
   killed = true
   if (random() < 0.3) {
