@@ -57,6 +57,8 @@ const texts = {
   balances: `<unit> unit of every \`balances\`: quantity, with decimals, or smallest, in integers (default: quantity)`,
   twinDomain: `<domain> domain of the hostnames of new twins (default: twin.localhost)`,
   accountCreation: `<answer> whether anybody may create accounts: yes or no (default: yes)`,
+  x402Networks: `--x402-network <id> chain of x402 and MPP, such as eip155:8453; may be repeated (default: eip155:84532)`,
+  x402Settle: `<mode> what settling a payment again answers: once, a refusal, or idempotent, the first receipt (default: once)`,
   chargeOnUpstreamError: `keep the payment for a call that the endpoint of a seller answers with 500 or more`,
   encryptionKey: `<hex> key of the state, in place of its key file; a variable keeps it out of the list of processes`,
   limits: `--limit <name=number> limit of the service, such as codes=20 or newPerDay=1000; may be repeated`,

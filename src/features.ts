@@ -1,5 +1,6 @@
 import { agentFeature } from './agents/agents/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
+import { walletFeature } from './agents/wallets/feature.js'
 import { type Feature, metaFeature } from './composition/feature.js'
 import { approvalFeature } from './consent/approvals/feature.js'
 import { clientCredentialFeature } from './consent/client-credentials/feature.js'
@@ -73,6 +74,7 @@ const all = [
   oidcBrowserFeature,
   oidcFeature,
   mcpFeature,
+  walletFeature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

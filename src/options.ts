@@ -2,6 +2,7 @@ import { evidenceGrades } from './base/evidence.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import { parsedUrl } from './base/text/foreign-url.js'
 import { suggestName } from './base/text/nearest-name.js'
+import { NETWORK_EXPECTED, tokenNetworkIn } from './base/token-network.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
 import { describeFault } from './http/fields/field.js'
 import { z } from './http/fields/schema.js'
@@ -75,6 +76,11 @@ export const options = {
   allowHosts: { schema: listIn(accessSettings.allowHosts.read), expects: accessSettings.allowHosts.expects },
   allowUpstream: { schema: upstreams, expects: UPSTREAM_EXPECTED },
   trustProxy: flag,
+  x402Networks: {
+    schema: listIn(tokenNetworkIn).check(z.minLength(1)),
+    expects: NETWORK_EXPECTED,
+  },
+  x402Settle: { schema: z.enum(['once', 'idempotent']), expects: 'once or idempotent' },
   chargeOnUpstreamError: flag,
   accountCreation: flag,
   sandbox: flag,

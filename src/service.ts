@@ -4,6 +4,7 @@ import { load, Parts } from './base/parts.js'
 import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
 import { checkWebCrypto, keyring, randomHex } from './base/secrets.js'
 import { SharedPlaces } from './base/shared-places.js'
+import { NETWORK_EXPECTED, type TokenNetwork, tokenNetworkIn } from './base/token-network.js'
 import type { AssemblyOptions } from './composition/assembly-options.js'
 import { recordDeadLetter } from './composition/dead-letter-events.js'
 import { ClosingServers, Lifecycle } from './composition/lifecycle.js'
@@ -186,7 +187,17 @@ const fixedOptions = (options: AssemblyOptions): FixedOptions => ({
   parts: new Parts(options.parts ?? []),
   chargeOnUpstreamError: options.chargeOnUpstreamError ?? false,
   fonts: options.fonts,
+  dialects: {
+    networks: (options.x402Networks ?? ['eip155:84532']).map(readNetwork),
+    settlesAgain: options.x402Settle === 'idempotent',
+  },
 })
+
+function readNetwork(text: string): TokenNetwork {
+  const network = tokenNetworkIn(text)
+  if (!network) throw new TypeError(`x402Networks must hold ${NETWORK_EXPECTED}, not "${text}"`)
+  return network
+}
 
 function upstreamRule(allowed: AssemblyOptions['allowUpstream']): ServiceContext['allowUpstream'] {
   if (allowed === undefined || typeof allowed === 'function') return allowed

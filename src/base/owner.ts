@@ -1,6 +1,6 @@
 /**
  * Who owns a twin: `account:1`, `user:2`, the issuer of a digital quantity (`issuer:HASH`), a checkout (`checkout:3`),
- * or nobody here (`stand-in:ADDRESS`). A checkout's twin belongs to nobody and holds what cards were charged for that
+ * whoever has the key of an address (`wallet:0xADDRESS`), or nobody here (`stand-in:ADDRESS`). A checkout's twin belongs to nobody and holds what cards were charged for that
  * checkout. A stand-in is for a twin of another service, which an imported binder names.
  */
 export type Owner =
@@ -8,6 +8,7 @@ export type Owner =
   | `user:${number}`
   | `issuer:${string}`
   | `checkout:${number}`
+  | `wallet:${string}`
   | `stand-in:${string}`
 
 /** Whether the owner is an account or a user, who can spend what they receive. Issuers, checkouts and stand-ins cannot. */

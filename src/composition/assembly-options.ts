@@ -56,6 +56,16 @@ export interface AssemblyOptions {
    * hosts over https. A sandbox may call everything, or only public hosts and this machine once it is served over HTTP.
    */
   allowUpstream?: ((url: URL) => boolean) | readonly string[]
+  /**
+   * The chains of x402 and MPP, as CAIP-2 ids, or as CAIP-19 ids with the address of the token that stands for USDC. The
+   * first is that of the service's own offers. No chain is called. Default: `['eip155:84532']`, Base Sepolia.
+   */
+  x402Networks?: readonly string[]
+  /**
+   * What happens when one payment is settled again. `once`: it is refused, as a chain refuses a used nonce.
+   * `idempotent`: the first receipt is answered. Default: `once`.
+   */
+  x402Settle?: 'once' | 'idempotent'
   /** Whether a catalog purchase is charged even if its endpoint fails. Default: false, so the payment is reversed. */
   chargeOnUpstreamError?: boolean
   /** Takes what an operator should know. Default: the console. */

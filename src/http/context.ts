@@ -6,6 +6,7 @@ import type { Alarm, Cards, ChargeResult, Clock, Fonts, Log, Mailer, Push, Rando
 import type { Problem } from '../base/problem.js'
 import type { Keyring } from '../base/secrets.js'
 import type { SharedPlaces } from '../base/shared-places.js'
+import type { DialectOptions } from '../base/token-network.js'
 import type { ServiceStorage } from '../storage/service-storage.js'
 import type { Reader, Storage, Writer } from '../storage/storage.js'
 import type { CommitRecord } from '../storage/transaction.js'
@@ -77,6 +78,7 @@ export interface FixedOptions {
   /** Whether a purchase is charged even if its endpoint fails. */
   readonly chargeOnUpstreamError: boolean
   readonly fonts: Fonts | undefined
+  readonly dialects: DialectOptions
 }
 
 /** What a service takes in, in this process. */

@@ -26,6 +26,6 @@ it('writes a state of this release', async () => {
   await writeJson(`${name}.facts.json`, facts)
   await writeJson(
     `${name}.shapes.json`,
-    rowShapes(fileURLToPath(new URL('../../src/collections.ts', import.meta.url)), collections),
+    rowShapes(fileURLToPath(new URL('../../src/features.ts', import.meta.url)), collections),
   )
 })

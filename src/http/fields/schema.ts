@@ -85,7 +85,7 @@ export const paymentShape = allDesigned({
   amount: Amount,
   hostname: z.Hostname,
   payee_hostname: z.Hostname,
-  kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup']),
+  kind: z.enum(['payment', 'payback', 'purchase', 'paywall', 'topup', 'x402']),
   status: z.enum(['pending', 'held', 'posted', 'reversed', 'failed']),
   created_at: UnixSeconds,
 })

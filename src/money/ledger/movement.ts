@@ -50,7 +50,9 @@ export const unheld = ({ amount, held }: BalanceRow): bigint => BigInt(amount) -
 /** Smallest units of an issuer's supply that are kept free for cards that are being charged. */
 export const reserved = ({ reserved = '0' }: BalanceRow): bigint => BigInt(reserved)
 
-export type MovementKind = 'issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall'
+export type MovementKind =
+  | ('issue' | 'payment' | 'payback' | 'transfer' | 'topup' | 'refund' | 'purchase' | 'paywall')
+  | 'x402'
 
 /** A movement of value between two twins. It starts as `held` or as `posted`. */
 export interface MovementRow {

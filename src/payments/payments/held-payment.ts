@@ -13,6 +13,7 @@ import {
   recordPayment,
   recordPaymentEvent,
   type ShownPayment,
+  type SpentNonce,
   showPayment,
 } from './payment.js'
 
@@ -41,7 +42,7 @@ export const heldCalls = collection<HeldCallRow>()(
 
 /** What one twin pays a second for the answer of an upstream service. */
 export interface PaymentTerms {
-  readonly kind: 'paywall' | 'purchase'
+  readonly kind: 'paywall' | 'purchase' | 'x402'
   /** The commodity's hash. Null if the price is not a commodity's. */
   readonly hash: string | null
   readonly descriptor: string
@@ -53,6 +54,8 @@ export interface PaymentTerms {
   readonly actor: string
   /** Hash of the delegate whose spending authority was spent, if any. */
   readonly delegate: string | null
+  /** The nonce of a signed transfer, which is spent unless the payment is reversed. */
+  readonly spentNonce?: SpentNonce | undefined
   readonly at: number
 }
 
@@ -85,9 +88,9 @@ const movementOf = ({ kind, dq, amount, payer, payee, at }: PaymentTerms) =>
   ({ kind, dq, amount, payerTwinId: payer.id, payeeTwinId: payee.id, at }) as const
 
 async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' | 'posted'): Promise<PaymentRow> {
-  const { kind, hash, descriptor, dq, amount, payer, payee, at } = terms
+  const { kind, hash, descriptor, dq, amount, payer, payee, spentNonce, at } = terms
   const movement = amount === 0n ? null : await (status === 'held' ? hold : post)(tx, movementOf(terms))
-  return recordPayment(tx, {
+  const payment = {
     hash,
     descriptor,
     dq,
@@ -100,7 +103,8 @@ async function createPaymentRow(tx: Writer, terms: PaymentTerms, status: 'held' 
     kind,
     status,
     created_at: at,
-  })
+  }
+  return recordPayment(tx, payment, spentNonce)
 }
 
 async function recordEvents(
@@ -137,7 +141,9 @@ export async function settlePayment(
   tx.remove(heldCalls, id)
   const held = await getExisting(tx, payments, id)
   if (held.movement_id !== null) await (status === 'posted' ? postHold : reverseHold)(tx, held.movement_id, at)
-  const payment: PaymentRow = { ...held, status }
+  // A signed transfer that did not happen can be settled later.
+  const unspent = status === 'reversed' && { nonce_digest: null, nonce_expires_at: null, nonce_used_at: null }
+  const payment: PaymentRow = { ...held, status, ...unspent }
   tx.put(payments, payment)
   const { delegate } = call
   if (status === 'reversed' && delegate !== null)

@@ -24,9 +24,10 @@ import { checkPayer, type PayingCaller, spendPayer } from './payer.js'
 
 /**
  * `payment`: for a commodity. `payback`: a commodity's price, paid by its seller. `purchase`: for an item of the catalog.
- * `paywall`: for the answer of an upstream service. `topup`: by card, from the issuer of the digital quantity.
+ * `paywall`: for the answer of an upstream service. `topup`: by card, from the issuer of the digital quantity. `x402`: by a
+ * signed transfer, for something that another service sells.
  */
-export type PaymentKind = 'payment' | 'payback' | 'purchase' | 'paywall' | 'topup'
+export type PaymentKind = 'payment' | 'payback' | 'purchase' | 'paywall' | 'topup' | 'x402'
 
 /** `pending`: a card is being charged. `failed`: it was not charged. `held`: an upstream call is running. */
 export type PaymentStatus = 'pending' | 'held' | 'posted' | 'reversed' | 'failed'
@@ -84,10 +85,18 @@ export const payments = collection<PaymentRow>()(
   },
 )
 
-/** Stores a payment that no nonce proves. The caller moves the value. */
-export async function recordPayment(tx: Writer, payment: PlainPayment): Promise<PaymentRow> {
+/** A nonce of the payer's, which their payment spends. */
+export interface SpentNonce {
+  readonly digest: string
+  readonly expiresAt: number
+}
+
+/** Stores a payment that no nonce proves to its seller. The caller moves the value. */
+export async function recordPayment(tx: Writer, payment: PlainPayment, spent?: SpentNonce): Promise<PaymentRow> {
   const id = await tx.nextId('payments')
-  const row: PaymentRow = { id, ...payment, nonce_digest: null, nonce_expires_at: null, nonce_used_at: null }
+  const { digest: nonce_digest = null, expiresAt: nonce_expires_at = null } = spent ?? {}
+  const nonce_used_at = spent ? payment.created_at : null
+  const row: PaymentRow = { id, ...payment, nonce_digest, nonce_expires_at, nonce_used_at }
   tx.put(payments, row)
   return row
 }
@@ -249,6 +258,12 @@ async function findPayment(tx: Reader, { id: hash, payback }: CommodityRow, { no
   const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [digest(nonce)], limit: 1 })
   if (payment?.kind === 'payback' && !payback) return undefined
   return payment?.hash === hash && isTimeOf(payment, timestamp) && isProvable(payment) ? payment : undefined
+}
+
+/** The payment that spent a payer's nonce. */
+export async function paymentOfNonce(tx: Reader, nonceDigest: string): Promise<PaymentRow | undefined> {
+  const [payment] = await tx.find(payments, { index: 'byNonce', prefix: [nonceDigest], limit: 1 })
+  return payment
 }
 
 const isProvable = (payment: PaymentRow): payment is ProvablePayment => payment.nonce_expires_at !== null

@@ -1,0 +1,94 @@
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+
+/** An address of an EVM chain, in the mixed case that checks itself (EIP-55). */
+export type Address = `0x${string}`
+export type Hex = `0x${string}`
+
+/** The address in a text of 40 hex digits, in any case. Undefined if it is none. */
+export function addressIn(text: string): Address | undefined {
+  const [, digits] = /^0x([0-9a-f]{40})$/i.exec(text) ?? []
+  return digits === undefined ? undefined : checksummed(digits.toLowerCase())
+}
+
+/** Writes 40 lower-case hex digits as EIP-55 does: a letter is a capital where the hash of the digits has 8 or more. */
+export function checksummed(digits: string): Address {
+  const hash = bytesToHex(keccak_256(utf8ToBytes(digits)))
+  return `0x${digits.replace(/[a-f]/g, (letter, at: number) => ((hash[at] ?? '') >= '8' ? letter.toUpperCase() : letter))}`
+}
+
+/** The domain of a token's signatures (EIP-712). */
+export interface TokenDomain {
+  readonly name: string
+  readonly version: string
+  readonly chainId: number
+  readonly verifyingContract: Address
+}
+
+/** What a payer signs: a transfer of a token by whoever has the signature (EIP-3009). Times are Unix seconds. */
+export interface TransferAuthorization {
+  readonly from: Address
+  readonly to: Address
+  /** In the token's smallest unit. */
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  /** 32 bytes. */
+  readonly nonce: Hex
+}
+
+const hashOf = (text: string): Uint8Array => keccak_256(utf8ToBytes(text))
+const word = (value: bigint | number): Uint8Array => hexToBytes(BigInt(value).toString(16).padStart(64, '0'))
+const addressWord = (address: Address): Uint8Array => hexToBytes(address.slice(2).toLowerCase().padStart(64, '0'))
+
+const DOMAIN_TYPE = hashOf('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)')
+const TRANSFER_TYPE = hashOf(
+  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+)
+
+/** The 32 bytes that the payer signs (EIP-712). */
+export function authorizationHash(authorization: TransferAuthorization, domain: TokenDomain): Uint8Array {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const { name, version, chainId, verifyingContract } = domain
+  const parties = [addressWord(from), addressWord(to)]
+  const message = [...parties, word(value), word(validAfter), word(validBefore), hexToBytes(nonce.slice(2))]
+  const separator = [DOMAIN_TYPE, hashOf(name), hashOf(version), word(chainId), addressWord(verifyingContract)]
+  return keccak_256(
+    concatBytes(
+      Uint8Array.of(0x19, 0x01),
+      keccak_256(concatBytes(...separator)),
+      keccak_256(concatBytes(TRANSFER_TYPE, ...message)),
+    ),
+  )
+}
+
+/**
+ * The address whose key made a signature of 65 bytes. Undefined for bytes that are no signature, and for the second
+ * form of each signature (EIP-2), which tokens refuse.
+ */
+export function signerOf(hash: Uint8Array, signature: Hex): Address | undefined {
+  const [, compact, recovery = ''] = /^0x([0-9a-f]{128})(00|01|1b|1c)$/i.exec(signature) ?? []
+  if (compact === undefined) return undefined
+  try {
+    const signed = secp256k1.Signature.fromBytes(hexToBytes(compact), 'compact')
+    if (signed.hasHighS()) return undefined
+    return addressOfPoint(
+      signed
+        .addRecoveryBit(Number.parseInt(recovery, 16) % 27)
+        .recoverPublicKey(hash)
+        .toBytes(false),
+    )
+  } catch {
+    return undefined
+  }
+}
+
+/** The address of a private key of 32 bytes. Undefined if it is none. */
+export function addressOfKey(privateKey: Uint8Array): Address | undefined {
+  return secp256k1.utils.isValidSecretKey(privateKey)
+    ? addressOfPoint(secp256k1.getPublicKey(privateKey, false))
+    : undefined
+}
+
+const addressOfPoint = (point: Uint8Array): Address => checksummed(bytesToHex(keccak_256(point.slice(1))).slice(24))

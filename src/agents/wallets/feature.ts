@@ -1,0 +1,3 @@
+import { wallets } from './wallet-row.js'
+
+export const walletFeature = { collections: [wallets] }

@@ -1,0 +1,41 @@
+import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
+import type { PayingCaller } from '../../payments/payments/payer.js'
+import { getExisting } from '../../storage/page.js'
+import type { Reader, Writer } from '../../storage/storage.js'
+import { type Address, checksummed } from './evm.js'
+import { wallets } from './wallet-row.js'
+
+/** A twin's content hash begins with `41`. The 40 digits after it are its address in the dialects. */
+const addressOfTwin = ({ address }: TwinRow): Address => checksummed(address.slice(2, 42))
+
+/** The address to which a twin is paid: that of its oldest wallet, or the one that its content hash gives. */
+export async function payToOf(tx: Reader, twin: TwinRow): Promise<Address> {
+  const [wallet] = await tx.find(wallets, { index: 'byTwin', prefix: [twin.id], limit: 1 })
+  return wallet?.id ?? addressOfTwin(twin)
+}
+
+/** The twin of an address: the one that it is linked to, or the one whose content hash has it. */
+export async function twinOfAddress(tx: Reader, address: Address): Promise<TwinRow | undefined> {
+  const wallet = await tx.get(wallets, address)
+  if (wallet) return getExisting(tx, twins, wallet.twin_id)
+  const digits = `41${address.slice(2).toLowerCase()}`
+  const [twin] = await tx.find(twins, { index: 'byAddress', prefix: [], after: [digits], limit: 1 })
+  return twin?.address.startsWith(digits) ? twin : undefined
+}
+
+/** Creates the twin of an address that no twin has. It belongs to whoever has the key. */
+export const createWalletTwin = (
+  tx: Writer,
+  order: { address: Address; dq: string; at: number },
+  context: TwinContext,
+) => {
+  const { address, dq, at } = order
+  const digits = `41${address.slice(2).toLowerCase()}`.padEnd(66, '0')
+  return createTwin(tx, { owner: `wallet:${address}`, dq, at, address: digits }, context)
+}
+
+/** As whom an address pays. Undefined: as whoever has the key, from all that its twin holds. */
+export async function callerOfAddress(tx: Reader, address: Address): Promise<PayingCaller | undefined> {
+  const { party, delegate } = (await tx.get(wallets, address)) ?? {}
+  return party && { party, delegate }
+}
