@@ -1,6 +1,7 @@
 import { agentFeature } from './agents/agents/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
+import { x402Feature } from './agents/x402/feature.js'
 import { type Feature, metaFeature } from './composition/feature.js'
 import { approvalFeature } from './consent/approvals/feature.js'
 import { clientCredentialFeature } from './consent/client-credentials/feature.js'
@@ -75,6 +76,7 @@ const all = [
   oidcFeature,
   mcpFeature,
   walletFeature,
+  x402Feature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

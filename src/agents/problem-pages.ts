@@ -17,4 +17,8 @@ export const agentsPages = {
     cause: The user was not registered together with an account.
     cause: They have not proven their email address yet.
     fix: Register an account with the email of the user: ‹POST /v4/account/register›. Then let the user sign in with a mailed code once.`,
+  payment_identifier_mismatch: `The extension ‹payment-identifier› of x402 names a payment, so that a retry is answered with the first receipt. A name stands for one payment of its payer, for a day.
+    cause: The client reuses one identifier for several payments.
+    cause: The price, the payee or the resource changed between two tries.
+    fix: Make a new identifier for each payment, and keep it for retries of exactly that payment.`,
 } satisfies ProblemPages<typeof agentsProblems>

@@ -235,6 +235,9 @@ const names = [
   'webhooks.rotate',
   'webhooks.test',
   'webhooks.update',
+  'x402Kinds.list',
+  'x402Payments.settle',
+  'x402Payments.verify',
 ] as const
 
 /** The names of a type of groups. */

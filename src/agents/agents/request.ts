@@ -199,14 +199,41 @@ export async function withOffer(refusal: Problem, agent: CallingAgent, service: 
   const approval = await offered(wish as SentWish, agent, service, within)
   if (!approval) return { refusal, approval }
   const { approval_id, url, status } = approval
-  if (status === 'rejected')
-    return {
-      refusal: problem('approval_not_given', { ...REJECTED, fields: { approval_id, approval_status: status } }),
-      approval,
-    }
+  if (status === 'rejected') return { refusal: rejectedOffer(approval_id), approval }
   const fields = { ...refusal.fields, approval_id, url }
   const detail = `They can do so at ${url}. Then repeat this call with "approval_id": "${approval_id}".`
   return { refusal: problem('approval_required', { detail, fields, cause: refusal }), approval }
+}
+
+const rejectedOffer = (approval_id: string) =>
+  problem('approval_not_given', { ...REJECTED, fields: { approval_id, approval_status: 'rejected' } })
+
+/** A call that cannot name an approval, such as a signed transfer, and what the agent's user would approve. */
+interface OfferedTerms {
+  readonly agent: Agent
+  readonly terms: ApprovalTerms
+}
+
+/** Like `withOffer`, for a call that cannot name an approval: repeating it spends the offer. Throws `token_invalid`. */
+export async function completeOffer(
+  tx: Writer,
+  refusal: Problem,
+  { agent, terms }: OfferedTerms,
+  service: ServiceContext,
+): Promise<Problem> {
+  const caller = { ...agent, ...(await currentGrant(tx, agent)) }
+  const offer = await offeredApproval(tx, caller, terms, service)
+  if (!offer) return refusal
+  const { approval_id, url, status } = showApproval(offer.row, service)
+  if (status === 'rejected') return rejectedOffer(approval_id)
+  const detail = `They can do so at ${url}. Then repeat this call.`
+  return problem('approval_required', { detail, fields: { approval_id, url }, cause: refusal })
+}
+
+/** The offer for these terms that the agent's user has approved, for a call that cannot name it. */
+export async function givenApproval(tx: Reader, agent: Agent, terms: ApprovalTerms, at: number) {
+  const binding = bindingOf({ ...agent, ...(await currentGrant(tx, agent)) }, terms)
+  return (await offersTo(tx, agent, at)).find((row) => row.status === 'approved' && row.binding === binding)?.id
 }
 
 async function offered(wish: SentWish, agent: CallingAgent, service: ServiceContext, within: number | undefined) {

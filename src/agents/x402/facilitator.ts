@@ -1,0 +1,205 @@
+import { Problem } from '../../base/problem.js'
+import { isPlainLine } from '../../base/text/invisible-characters.js'
+import { quotedAddress } from '../../base/text/quotation.js'
+import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { priceDetail } from '../../consent/approvals/price-detail.js'
+import type { CallSource, ServiceContext } from '../../http/context.js'
+import { type TwinRow, twins } from '../../money/twins/twin.js'
+import { postPayment } from '../../payments/payments/held-payment.js'
+import { type PaymentRow, payments } from '../../payments/payments/payment.js'
+import { getExisting } from '../../storage/page.js'
+import type { Writer } from '../../storage/storage.js'
+import { completeOffer, givenApproval } from '../agents/request.js'
+import { type Address, addressIn } from '../wallets/evm.js'
+import { ensureUsdc, quantityOfToken } from '../wallets/networks.js'
+import {
+  checkTransfer,
+  type PayingTransfer,
+  type SignedTransfer,
+  signatureRefusal,
+  spendSigner,
+  type TransferRefusal,
+  transactionHash,
+} from '../wallets/transfer.js'
+import { callerOfAddress, createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
+import { type DuePayment, type SentPayment, transferIn } from './payload.js'
+import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
+import type { X402Refusal } from './reasons.js'
+
+/** A payment as a shop sends it to be verified or settled. */
+export interface FacilitatedPayment {
+  readonly sent: SentPayment
+  readonly due: DuePayment
+  readonly source: Pick<CallSource, 'address'>
+}
+
+export type SettleOutcome = SettledTransfer | RefusedTransfer
+
+interface SettledTransfer {
+  readonly payer: Address
+  readonly refused?: undefined
+  readonly transaction: string
+  /** Smallest units. */
+  readonly amount: string
+}
+
+export interface RefusedTransfer {
+  /** Undefined if the payload names none. */
+  readonly payer: Address | undefined
+  readonly refused: X402Refusal
+  /** What the service adds to the sentence of the reason. */
+  readonly detail?: string | undefined
+}
+
+/** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
+export const settleTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
+  facilitate(payment, service, (body) => service.storage.write(body))
+
+/** What settling would answer now. It writes nothing but the twin of an address that has none. */
+export const verifyTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
+  facilitate(payment, service, (body) => undone(body, service))
+
+type Run = (body: (tx: Writer) => Promise<SettleOutcome>) => Promise<SettleOutcome>
+
+/** Carries the outcome of a settlement that must not land. */
+class Undone extends Error {
+  constructor(readonly outcome: SettleOutcome) {
+    super('a verified payment is not settled')
+  }
+}
+
+async function undone(body: (tx: Writer) => Promise<SettleOutcome>, { storage }: Pick<ServiceContext, 'storage'>) {
+  try {
+    return await storage.write(async (tx) => {
+      const outcome = await body(tx)
+      // A refusal has written nothing but the twin.
+      if (outcome.refused) return outcome
+      throw new Undone(outcome)
+    })
+  } catch (error) {
+    if (error instanceof Undone) return error.outcome
+    throw error
+  }
+}
+
+async function facilitate(payment: FacilitatedPayment, service: ServiceContext, run: Run): Promise<SettleOutcome> {
+  const { sent, due, source } = payment
+  const from = sent.payload.authorization?.from
+  const payer = from === undefined ? undefined : addressIn(from)
+  const transfer = transferIn(sent, due, service.options.dialects)
+  if (typeof transfer === 'string') return { payer, refused: transfer }
+  const at = service.clock.now()
+  const untimely = signatureRefusal(transfer, at)
+  // What has paid before it expired may be asked for afterwards.
+  if (untimely && untimely !== 'expired') return { payer, refused: untimely }
+  const order = { transfer, untimely, resource: sent.resource, source, at }
+  const named = namedPayment(sent, due, transfer.authorization.from)
+  try {
+    return await run((tx) => settleIn(tx, { ...order, named }, service))
+  } catch (error) {
+    if (error instanceof Problem && error.status < 500 && error.code !== 'payment_identifier_mismatch')
+      return { payer, ...(await refusalOf(error, order, service)) }
+    throw error
+  }
+}
+
+interface SettleOrder {
+  readonly transfer: SignedTransfer
+  /** Why it can no longer be settled, unless it was settled before. */
+  readonly untimely: TransferRefusal | undefined
+  readonly resource: string | undefined
+  readonly source: Pick<CallSource, 'address'>
+  readonly at: number
+}
+
+async function settleIn(
+  tx: Writer,
+  { named, ...order }: SettleOrder & { readonly named: NamedPayment | undefined },
+  service: ServiceContext,
+): Promise<SettleOutcome> {
+  const { transfer, untimely, at } = order
+  const { from: payer } = transfer.authorization
+  const first = named && (await paymentNamed(tx, named))
+  if (first) return receiptOf(first, payer)
+  const checked = await checkTransfer(tx, transfer)
+  if ('refused' in checked) {
+    const { earlier } = checked
+    if (earlier && service.options.dialects.settlesAgain) return receiptOf(earlier, payer)
+    if (checked.refused === 'funds_missing') await welcome(tx, order, service)
+    return { payer, refused: untimely ?? checked.refused }
+  }
+  if (untimely) return { payer, refused: untimely }
+  const payment = await pay(tx, order, checked, service)
+  if (named) namePayment(tx, named, payment.id, at)
+  return receiptOf(payment, payer)
+}
+
+const receiptOf = (payment: PaymentRow, payer: Address): SettledTransfer => ({
+  payer,
+  transaction: transactionHash(payment),
+  amount: payment.amount,
+})
+
+/** Gives an unknown address that signed a twin that holds nothing, so that it can be funded. None beyond the daily limit. */
+async function welcome(tx: Writer, { transfer, source, at }: SettleOrder, service: ServiceContext): Promise<void> {
+  const { authorization, token, network } = transfer
+  const { from: address } = authorization
+  if (await twinOfAddress(tx, address)) return
+  try {
+    await service.rules.countNew(tx, twins.name, { address: source.address }, service)
+  } catch (error) {
+    if (error instanceof Problem) return
+    throw error
+  }
+  const { id: dq } = (await quantityOfToken(tx, token, network)) ?? (await ensureUsdc(tx, service))
+  await createWalletTwin(tx, { address, dq, at }, service)
+}
+
+async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, service: ServiceContext) {
+  const { transfer, resource, source, at } = order
+  const { payer, quantity, amount, spentNonce } = paying
+  const { payTo: address } = transfer.due
+  const terms = () => approvalTerms(order, paying)
+  const caller = await callerOfAddress(tx, transfer.authorization.from)
+  const agent = caller?.delegate === undefined && caller?.party.kind === 'agent' ? caller.party : undefined
+  const approvalId = agent && (await givenApproval(tx, agent, terms(), at))
+  const approval = () => ({ terms: terms(), wish: {} })
+  const { actor } = await spendSigner(tx, transfer, paying, { approval, approvalId, at })
+  let payee: TwinRow | undefined = await twinOfAddress(tx, address)
+  if (!payee) {
+    await service.rules.countNew(tx, twins.name, { address: source.address }, service)
+    payee = await createWalletTwin(tx, { address, dq: quantity.id, at }, service)
+  }
+  const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
+  const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
+  const { id } = await postPayment(tx, { ...paid, payer, payee, actor, delegate: null, spentNonce, at })
+  return getExisting(tx, payments, id)
+}
+
+/** What an app's user approves: the payee's address, the amount, and what is bought. */
+function approvalTerms({ transfer, resource }: SettleOrder, { payer, quantity, amount }: PayingTransfer) {
+  const { payTo } = transfer.due
+  const price = priceDetail(quantity, amount)
+  const bought = resource === undefined ? {} : { resource }
+  return {
+    kind: 'paywall',
+    detail: { from: payer.hostname, payee: payTo, ...price, network: transfer.network.network, ...bought },
+    summary: `Pay ${price.price} to ${quotedAddress(payTo)} by x402`,
+  } as const satisfies ApprovalTerms
+}
+
+/** The refusal for a problem of the ledger. For a missing approval, offers one, and says where the user approves. */
+async function refusalOf(refusal: Problem, order: SettleOrder, service: ServiceContext) {
+  const { code } = refusal
+  if (code === 'insufficient_funds') return { refused: 'funds_missing' } as const
+  if (code === 'delegate_refused') return { refused: code, detail: refusal.message } as const
+  if (code !== 'approval_required')
+    return { refused: 'transfer_refused', detail: `${code}: ${refusal.message}` } as const
+  const completed = await service.storage.write(async (tx) => {
+    const checked = await checkTransfer(tx, order.transfer)
+    const caller = await callerOfAddress(tx, order.transfer.authorization.from)
+    if ('refused' in checked || caller?.party.kind !== 'agent') return refusal
+    return completeOffer(tx, refusal, { agent: caller.party, terms: approvalTerms(order, checked) }, service)
+  })
+  return { refused: code, detail: completed.message } as const
+}

@@ -1,0 +1,109 @@
+import { digest } from '../../base/secrets.js'
+import { fieldRefused } from '../../http/fields/field.js'
+import { z } from '../../http/fields/schema.js'
+import { defineRoutes, route } from '../../http/route.js'
+import { checksummed } from '../wallets/evm.js'
+import { type RefusedTransfer, settleTransfer, verifyTransfer } from './facilitator.js'
+import { duePayment, PaymentPayload, PaymentPayloadV1, Requirements, RequirementsV1, sentPayment } from './payload.js'
+import { PAYMENT_IDENTIFIER } from './payment-identifier.js'
+import { reasons } from './reasons.js'
+
+/** A facilitator sends transactions from an address of its own. No transaction is sent here. */
+const FACILITATOR = checksummed(digest('the facilitator of x402').slice(0, 40))
+
+const FacilitatorBody = z.object({
+  x402Version: z.union([z.literal(1), z.literal(2)]),
+  paymentPayload: z.union([PaymentPayload, PaymentPayloadV1]),
+  paymentRequirements: z.union([Requirements, RequirementsV1]),
+})
+
+const optionalText = z.optional(z.string())
+const facilitator = { evidence: 'designed', auth: ['none'] } as const
+const paying = { ...facilitator, method: 'POST', body: FacilitatorBody } as const
+
+export const x402Routes = defineRoutes('x402', {
+  listX402Kinds: route({
+    ...facilitator,
+    summary: 'List the kinds of x402 payments that this service verifies and settles.',
+    method: 'GET',
+    path: '/x402/supported',
+    result: z.object({
+      kinds: z.array(z.object({ x402Version: z.int(), scheme: z.string(), network: z.string() })),
+      extensions: z.array(z.string()),
+      signers: z.record(z.string(), z.array(z.string())),
+    }),
+    async handle(_call, { options }) {
+      const { networks } = options.dialects
+      const kinds = networks.flatMap(({ network, nameV1 }) => [
+        { x402Version: 2, scheme: 'exact', network },
+        ...(nameV1 === undefined ? [] : [{ x402Version: 1, scheme: 'exact', network: nameV1 }]),
+      ])
+      return { kinds, extensions: [PAYMENT_IDENTIFIER, 'bazaar'], signers: { 'eip155:*': [FACILITATOR] } }
+    },
+  }),
+  verifyX402Payment: route({
+    ...paying,
+    summary: 'Verify an x402 payment: whether settling it now would pay.',
+    path: '/x402/verify',
+    result: z.object({
+      isValid: z.boolean(),
+      invalidReason: optionalText,
+      invalidMessage: optionalText,
+      payer: optionalText,
+    }),
+    errors: ['payment_identifier_mismatch'],
+    async handle({ body, source }, service) {
+      const outcome = await verifyTransfer({ ...paymentIn(body), source }, service)
+      const { payer } = outcome
+      if (!outcome.refused) return { isValid: true, payer }
+      const { reason, message } = wordsOf(outcome, body)
+      return { isValid: false, invalidReason: reason, invalidMessage: message, payer }
+    },
+  }),
+  settleX402Payment: route({
+    ...paying,
+    summary: 'Settle an x402 payment: move the signed amount to the payee, once.',
+    path: '/x402/settle',
+    result: z.object({
+      success: z.boolean(),
+      errorReason: optionalText,
+      errorMessage: optionalText,
+      transaction: z.string(),
+      network: z.string(),
+      payer: optionalText,
+      amount: optionalText,
+    }),
+    errors: ['payment_identifier_mismatch'],
+    async handle({ body, source }, service) {
+      const payment = paymentIn(body)
+      const outcome = await settleTransfer({ ...payment, source }, service)
+      const { payer } = outcome
+      const { network } = payment.due
+      if (!outcome.refused) {
+        const { transaction, amount } = outcome
+        return { success: true, transaction, network, payer, amount }
+      }
+      const { reason, message } = wordsOf(outcome, body)
+      return { success: false, errorReason: reason, errorMessage: message, transaction: '', network, payer }
+    },
+  }),
+})
+
+type SentBody = z.output<typeof FacilitatorBody>
+
+/** The payment in a request. Throws `field_invalid` if its parts are of different versions. */
+function paymentIn({ x402Version, paymentPayload, paymentRequirements }: SentBody) {
+  const version = 'amount' in paymentRequirements ? 2 : 1
+  if (paymentPayload.x402Version !== x402Version)
+    throw fieldRefused('paymentPayload', `must be of version ${x402Version}, as "x402Version" says`)
+  if (version !== x402Version)
+    throw fieldRefused('paymentRequirements', `must be of version ${x402Version}, as "x402Version" says`)
+  const sent = sentPayment(paymentPayload)
+  const resource = 'resource' in paymentRequirements ? paymentRequirements.resource : undefined
+  return { sent: { ...sent, resource: sent.resource ?? resource }, due: duePayment(paymentRequirements) }
+}
+
+function wordsOf({ refused, detail }: RefusedTransfer, { x402Version }: Pick<SentBody, 'x402Version'>) {
+  const { v1, v2, sentence } = reasons[refused]
+  return { reason: x402Version === 1 ? v1 : v2, message: detail === undefined ? sentence : `${sentence} ${detail}` }
+}

@@ -1,0 +1,128 @@
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { quantityHash } from '../../../src/money/digital-quantities/digital-quantity.js'
+import type { Call } from '../api.js'
+
+/** Payers of x402 and what they sign, with viem, as clients do. */
+
+export const USDC = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+export const NETWORK = 'eip155:84532'
+export const SHOP = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
+/** Of the digital quantity USDC. */
+export const USDC_DQ = quantityHash({
+  name: 'USD Coin',
+  shortcode: 'USDC',
+  shortdescription: 'Test dollars of the dialects x402 and MPP, to a millionth.',
+  decimals: 6,
+})
+
+let made = 0
+
+/** An account with a new key, which is the same in each run. */
+export const newAccount = (): PrivateKeyAccount => privateKeyToAccount(`0x${String(++made).padStart(64, '7')}`)
+
+export interface Signing {
+  /** Smallest units. */
+  readonly amount?: string
+  readonly payTo?: string
+  readonly asset?: string
+  readonly network?: string
+  readonly name?: string
+  readonly version?: string
+  readonly nonce?: `0x${string}`
+  readonly validAfter?: number
+  readonly validBefore?: number
+  readonly extensions?: object
+  readonly resource?: string
+}
+
+const types = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const
+
+export const required = ({
+  amount = '10000',
+  payTo = SHOP,
+  asset = USDC,
+  network = NETWORK,
+  name = 'USDC',
+  version = '2',
+}: Signing = {}) => ({
+  ...{ scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds: 60 },
+  extra: { name, version },
+})
+
+export const newNonce = (): `0x${string}` => `0x${String(++made).padStart(64, '0')}`
+
+/** What is signed, and by which domain. Times are far away: the clock of a sandbox may stand anywhere. */
+async function signed(account: PrivateKeyAccount, signing: Signing) {
+  const { amount, asset, payTo, extra, network } = required(signing)
+  const { nonce = newNonce(), validAfter = 0, validBefore = 4_102_444_800 } = signing
+  const message = { from: account.address, to: payTo as `0x${string}`, nonce }
+  const numbers = { value: amount, validAfter: String(validAfter), validBefore: String(validBefore) }
+  const signature = await account.signTypedData({
+    domain: { ...extra, chainId: Number(network.split(':')[1]), verifyingContract: asset as `0x${string}` },
+    types,
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      ...message,
+      value: BigInt(numbers.value),
+      validAfter: BigInt(numbers.validAfter),
+      validBefore: BigInt(numbers.validBefore),
+    },
+  })
+  return { signature: signature as string, authorization: { ...message, to: message.to as string, ...numbers } }
+}
+
+/** The body of /x402/verify and /x402/settle in version 2. */
+export async function paymentOf(account: PrivateKeyAccount, signing: Signing = {}) {
+  const paymentRequirements = required(signing)
+  const { resource = 'https://shop.example.test/report', extensions } = signing
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      resource: { url: resource, description: 'A report', mimeType: 'application/json' },
+      accepted: paymentRequirements,
+      payload: await signed(account, signing),
+      ...(extensions && { extensions }),
+    },
+    paymentRequirements,
+  }
+}
+
+/** The same in version 1. */
+export async function paymentV1Of(account: PrivateKeyAccount, signing: Signing = {}) {
+  const { scheme, amount, asset, payTo, extra, maxTimeoutSeconds } = required(signing)
+  const network = 'base-sepolia'
+  return {
+    x402Version: 1,
+    paymentPayload: { x402Version: 1, scheme, network, payload: await signed(account, signing) },
+    paymentRequirements: {
+      ...{ scheme, network, maxAmountRequired: amount, asset, payTo, extra, maxTimeoutSeconds },
+      ...{ resource: 'https://shop.example.test/report', description: 'A report', mimeType: 'application/json' },
+    },
+  }
+}
+
+/** The hostname of the twin that an unlinked address has. */
+export const hostnameOf = (address: string): string =>
+  `${`41${address.slice(2).toLowerCase()}`.slice(0, 32)}.twin.localhost`
+
+/** An account whose address holds an amount of USDC. */
+export async function newWallet(call: Call, balance = 1): Promise<PrivateKeyAccount> {
+  const account = newAccount()
+  await call('POST', '/x402/verify', { body: await paymentOf(account) })
+  const body = { hostname: hostnameOf(account.address), amount: balance, dq: USDC_DQ }
+  if (balance > 0) await call('POST', '/_sandbox/fund', { body })
+  return account
+}
+
+export const verify = (call: Call, body: object) => call('POST', '/x402/verify', { body })
+export const settle = (call: Call, body: object) => call('POST', '/x402/settle', { body })
