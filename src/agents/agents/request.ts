@@ -231,7 +231,7 @@ export async function completeOffer(
 }
 
 /** The offer for these terms that the agent's user has approved, for a call that cannot name it. */
-export async function givenApproval(tx: Reader, agent: Agent, terms: ApprovalTerms, at: number) {
+export async function approvedOffer(tx: Reader, agent: Agent, terms: ApprovalTerms, at: number) {
   const binding = bindingOf({ ...agent, ...(await currentGrant(tx, agent)) }, terms)
   return (await offersTo(tx, agent, at)).find((row) => row.status === 'approved' && row.binding === binding)?.id
 }

@@ -9,7 +9,7 @@ import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { completeOffer, givenApproval } from '../agents/request.js'
+import { approvedOffer, completeOffer } from '../agents/request.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import { ensureUsdc, quantityOfToken } from '../wallets/networks.js'
 import {
@@ -162,7 +162,7 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   const terms = () => approvalTerms(order, paying)
   const caller = await callerOfAddress(tx, transfer.authorization.from)
   const agent = caller?.delegate === undefined && caller?.party.kind === 'agent' ? caller.party : undefined
-  const approvalId = agent && (await givenApproval(tx, agent, terms(), at))
+  const approvalId = agent && (await approvedOffer(tx, agent, terms(), at))
   const approval = () => ({ terms: terms(), wish: {} })
   const { actor } = await spendSigner(tx, transfer, paying, { approval, approvalId, at })
   let payee: TwinRow | undefined = await twinOfAddress(tx, address)

@@ -1,4 +1,4 @@
-import { paymentIdentifiers } from './payment-identifier.js'
+import { paymentIdentifiers } from './payment-identifier-row.js'
 
 export const x402Feature = {
   areas: ['x402'],

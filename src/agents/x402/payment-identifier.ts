@@ -3,32 +3,13 @@ import { canonicalJson, digest } from '../../base/secrets.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
-import { DAY } from '../../storage/retention.js'
-import { collection, type Reader, type Writer } from '../../storage/storage.js'
+import type { Reader, Writer } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 import type { Address } from '../wallets/evm.js'
 import type { DuePayment, SentPayment } from './payload.js'
+import { type PaymentIdentifierRow, paymentIdentifiers } from './payment-identifier-row.js'
 
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
-
-/** A payment that its payer named. The id is a digest of the payer's address and the name. */
-interface PaymentIdentifierRow {
-  readonly id: string
-  /** Digest of what the payment was for. The name stands for nothing else. */
-  readonly terms: string
-  readonly payment_id: number
-  readonly created_at: number
-}
-
-export const paymentIdentifiers = collection<PaymentIdentifierRow>()(
-  'payment_identifiers',
-  { byTime: { fields: ['created_at'] } },
-  {
-    refs: { payment_id: 'payments' },
-    growth: { by: 'whoever pays by x402 and names the payment', bound: 'One for each payment. It goes after a day.' },
-    retention: { after: 'it paid', keepMs: DAY, index: 'byTime' },
-  },
-)
 
 /** The name that a payer gave a payment, and what it pays. */
 export type NamedPayment = Pick<PaymentIdentifierRow, 'id' | 'terms'>

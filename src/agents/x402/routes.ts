@@ -1,21 +1,9 @@
-import { digest } from '../../base/secrets.js'
-import { fieldRefused } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { checksummed } from '../wallets/evm.js'
 import { type RefusedTransfer, settleTransfer, verifyTransfer } from './facilitator.js'
-import { duePayment, PaymentPayload, PaymentPayloadV1, Requirements, RequirementsV1, sentPayment } from './payload.js'
+import { FACILITATOR, FacilitatorBody, facilitatedPayment, type SentFacilitatorBody } from './facilitator-body.js'
 import { PAYMENT_IDENTIFIER } from './payment-identifier.js'
 import { reasons } from './reasons.js'
-
-/** A facilitator sends transactions from an address of its own. No transaction is sent here. */
-const FACILITATOR = checksummed(digest('the facilitator of x402').slice(0, 40))
-
-const FacilitatorBody = z.object({
-  x402Version: z.union([z.literal(1), z.literal(2)]),
-  paymentPayload: z.union([PaymentPayload, PaymentPayloadV1]),
-  paymentRequirements: z.union([Requirements, RequirementsV1]),
-})
 
 const optionalText = z.optional(z.string())
 const facilitator = { evidence: 'designed', auth: ['none'] } as const
@@ -53,7 +41,7 @@ export const x402Routes = defineRoutes('x402', {
     }),
     errors: ['payment_identifier_mismatch'],
     async handle({ body, source }, service) {
-      const outcome = await verifyTransfer({ ...paymentIn(body), source }, service)
+      const outcome = await verifyTransfer({ ...facilitatedPayment(body), source }, service)
       const { payer } = outcome
       if (!outcome.refused) return { isValid: true, payer }
       const { reason, message } = wordsOf(outcome, body)
@@ -75,7 +63,7 @@ export const x402Routes = defineRoutes('x402', {
     }),
     errors: ['payment_identifier_mismatch'],
     async handle({ body, source }, service) {
-      const payment = paymentIn(body)
+      const payment = facilitatedPayment(body)
       const outcome = await settleTransfer({ ...payment, source }, service)
       const { payer } = outcome
       const { network } = payment.due
@@ -89,21 +77,7 @@ export const x402Routes = defineRoutes('x402', {
   }),
 })
 
-type SentBody = z.output<typeof FacilitatorBody>
-
-/** The payment in a request. Throws `field_invalid` if its parts are of different versions. */
-function paymentIn({ x402Version, paymentPayload, paymentRequirements }: SentBody) {
-  const version = 'amount' in paymentRequirements ? 2 : 1
-  if (paymentPayload.x402Version !== x402Version)
-    throw fieldRefused('paymentPayload', `must be of version ${x402Version}, as "x402Version" says`)
-  if (version !== x402Version)
-    throw fieldRefused('paymentRequirements', `must be of version ${x402Version}, as "x402Version" says`)
-  const sent = sentPayment(paymentPayload)
-  const resource = 'resource' in paymentRequirements ? paymentRequirements.resource : undefined
-  return { sent: { ...sent, resource: sent.resource ?? resource }, due: duePayment(paymentRequirements) }
-}
-
-function wordsOf({ refused, detail }: RefusedTransfer, { x402Version }: Pick<SentBody, 'x402Version'>) {
+function wordsOf({ refused, detail }: RefusedTransfer, { x402Version }: Pick<SentFacilitatorBody, 'x402Version'>) {
   const { v1, v2, sentence } = reasons[refused]
   return { reason: x402Version === 1 ? v1 : v2, message: detail === undefined ? sentence : `${sentence} ${detail}` }
 }
