@@ -227,6 +227,8 @@ const names = [
   'users.rejectAs',
   'users.signInAs',
   'webhookDeliveries.list',
+  'wallets.link',
+  'wallets.list',
   'webhooks.create',
   'webhooks.delete',
   'webhooks.list',

@@ -13,6 +13,7 @@ import { type FaultControls, faultControls } from '../faults/controls.js'
 import { type Requests, requestControls } from '../journal/requests.js'
 import { type CallerControls, callerControls, type ReplayControls, replayControls } from '../replay/controls.js'
 import type { Coverage } from './coverage.js'
+import type { Funded, FundOrder } from './funds/fund.js'
 import type { PhoneAnswers, PhoneSettings, ShownPhone, SignedInUser } from './people.js'
 import {
   type ApprovalQueue,
@@ -23,11 +24,12 @@ import {
 } from './people-controls.js'
 import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
-import type { Funded, FundOrder, Seeded } from './seed/seed.js'
+import type { Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
 import { serviceControls } from './service-controls.js'
 import { RowQueryShape } from './shapes.js'
 import { readCredentials, stateControls } from './state-controls.js'
+import { type Wallets, walletControls } from './wallet-controls.js'
 
 /** What a running service says about itself. */
 export interface Health {
@@ -84,6 +86,8 @@ export interface Sandbox extends CallerControls {
   restore(snapshot: State): Promise<void>
   /** Issues value to a twin. */
   fund(order: FundOrder): Promise<Funded>
+  /** The addresses whose signatures pay by x402 and MPP. */
+  readonly wallets: Wallets
   /** Changes the name or the price of a commodity for later payments, as no client can. Throws `not_found`, `amount_invalid`. */
   updateCommodity(hash: string, change: CommodityChange): Promise<ShownCommodity>
   /**
@@ -204,6 +208,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       },
       requests: { ...requests, ...replayControls(service), ...exportControls(service) },
       faults: faultControls(service),
+      wallets: walletControls(service),
     },
     ready,
   )

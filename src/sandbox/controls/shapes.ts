@@ -34,9 +34,22 @@ export const ClockChangeShape = z.strictObject({
 export const wrongField = (field: string, rule: string): Problem =>
   problem('field_invalid', { detail: `"${field}" ${rule}`, fields: { field } })
 
+/** An address of x402 and MPP. */
+const WalletAddress = z.string().check(z.regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits'))
+const PrivateKey = z.string().check(z.regex(/^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits'))
+
+export const WalletOrderShape = z.strictObject({
+  twin: z.optional(z.string()),
+  delegate: z.secret(z.optional(ContentHash)),
+  connection: z.optional(z.int()),
+  private_key: z.secret(z.optional(PrivateKey)),
+  address: z.optional(WalletAddress),
+})
+
 export const FundOrderShape = z.strictObject({
   hostname: z.optional(z.string()),
   email: z.optional(Email),
+  address: z.optional(WalletAddress),
   amount: z.number(),
   dq: z.optional(ContentHash),
 })

@@ -8,9 +8,10 @@ import { findJournal } from '../journal/journal.js'
 import { sandboxOf } from '../onion/context.js'
 import { keptKey, withKey, withoutFaults, withoutKey } from '../settings/settings.js'
 import { begin, reset } from './bootstrap.js'
+import { fund } from './funds/fund.js'
 import type { Sandbox } from './sandbox.js'
 import { clientsIn, workingCredentials } from './seed/credentials.js'
-import { addSeed, fund } from './seed/seed.js'
+import { addSeed } from './seed/seed.js'
 import { SeedSchema } from './seed/seed-schema.js'
 import { BinderImportShape, CommodityChangeShape, FundOrderShape, ResetShape, SnapshotQueryShape } from './shapes.js'
 
@@ -58,7 +59,11 @@ export function stateControls(service: ServiceContext): StateControls {
     },
     async fund(order) {
       const given = checkShape(FundOrderShape, order)
-      return storage.write((tx) => fund(tx, given, service))
+      const { hostname, email, address } = given
+      if (address === undefined || hostname !== undefined || email !== undefined)
+        return storage.write((tx) => fund(tx, given, service))
+      const { fundAddress } = await load(() => import('./funds/wallets.js'))
+      return storage.write((tx) => fundAddress(tx, given, service))
     },
     async updateCommodity(hash, change) {
       const given = checkShape(CommodityChangeShape, change)

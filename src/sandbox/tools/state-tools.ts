@@ -49,11 +49,15 @@ function linesOfSeed({ accounts, users, commodities, items, twins }: Seeded): st
 const fund = sandboxTool({
   name: 'fund',
   title: 'Issue value to a twin',
-  description: 'Issues test value to the twin with this hostname, in its digital quantity.',
+  description:
+    'Issues test value to the twin with this hostname, in its digital quantity, or to an address of x402 and MPP (0x…), in USDC.',
   input: FundOrderShape,
   async call(order, service) {
     const funded = await stateControls(service).fund(order)
-    return { lines: [`Issued ${order.amount} to ${order.email ?? order.hostname}.`], structured: funded }
+    return {
+      lines: [`Issued ${order.amount} to ${order.email ?? order.address ?? order.hostname}.`],
+      structured: funded,
+    }
   },
 })
 

@@ -111,17 +111,23 @@ export async function paymentV1Of(account: PrivateKeyAccount, signing: Signing =
   }
 }
 
-/** The hostname of the twin that an unlinked address has. */
-export const hostnameOf = (address: string): string =>
-  `${`41${address.slice(2).toLowerCase()}`.slice(0, 32)}.twin.localhost`
-
 /** An account whose address holds an amount of USDC. */
 export async function newWallet(call: Call, balance = 1): Promise<PrivateKeyAccount> {
   const account = newAccount()
-  await call('POST', '/x402/verify', { body: await paymentOf(account) })
-  const body = { hostname: hostnameOf(account.address), amount: balance, dq: USDC_DQ }
-  if (balance > 0) await call('POST', '/_sandbox/fund', { body })
+  if (balance > 0) await fundAddress(call, account.address, balance)
   return account
+}
+
+export const fundAddress = (call: Call, address: string, amount: number) =>
+  call('POST', '/_sandbox/fund', { body: { address, amount } })
+
+/** The wallets of the sandbox. */
+export const walletsOf = async (call: Call) => (await call('GET', '/_sandbox/wallets')).body.wallets
+
+/** What an address holds in USDC. */
+export async function heldBy(call: Call, address: string): Promise<number | undefined> {
+  const wallets: { address: string; balances: Record<string, number> }[] = await walletsOf(call)
+  return wallets.find((wallet) => wallet.address === address)?.balances[USDC_DQ]
 }
 
 export const verify = (call: Call, body: object) => call('POST', '/x402/verify', { body })

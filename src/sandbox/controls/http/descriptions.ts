@@ -3,6 +3,8 @@ import type { faultRoutes, journalRoutes, replayRoutes } from '../journal/routes
 import type { forkRoutes, snapshotRoutes } from '../snapshots/routes.js'
 import type { controlRoutes, metricsRoutes, peopleRoutes } from './routes.js'
 
+export { walletTexts } from './wallet-descriptions.js'
+
 export const controlTexts: TextsOf<typeof controlRoutes> = {
   operations: {
     readHealth: 'Anybody may call this.',
@@ -14,7 +16,7 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     readSnapshot: 'It works with every storage and runtime.',
     restoreSnapshot: 'Everything that was stored is replaced. A retry changes nothing more.',
     fundTwin:
-      'The issuer of the digital quantity pays. A retry issues again. Send the `hostname` of a twin or the `email` of a person, whose twin is made if it is missing.',
+      'The issuer of the digital quantity pays. A retry issues again. Send the `hostname` of a twin, the `email` of a person, or an `address` of x402 and MPP. The twin of a person or an address is made if it is missing.',
     importBinder:
       'The body is the CSV that the binder of a twin answers, newest row first. A wrong row is refused by its line and ' +
       'column, and nothing is imported. A retry of an import that succeeded gets `binder_refused`.',
@@ -111,7 +113,9 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     'importBinder.digital_quantities.balance': 'What the twin holds after the newest row.',
     'retryDeadLetter.id': 'The id of the work.',
     'fundTwin.email': 'The email address of a person.',
-    'fundTwin.dq': 'The hash of the digital quantity. Default: that of the twin, or of the first twin of the person.',
+    'fundTwin.address': 'An address of x402 and MPP.',
+    'fundTwin.dq':
+      'The hash of the digital quantity. Default: that of the twin, or of the first twin of the person; of an address, USDC.',
     'fundTwin.balance': 'What the twin holds now, in the digital quantity.',
   },
   components: {

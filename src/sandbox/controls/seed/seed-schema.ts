@@ -13,6 +13,8 @@ const Hostname = z.optional(
 )
 const Balance = z.optional(z.number())
 
+const WalletKey = z.optional(z.string().check(z.regex(/^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits')))
+
 const listOf = <const S extends Parameters<typeof z.strictObject>[0]>(shape: S) =>
   z.optional(z.array(z.strictObject(shape)))
 
@@ -39,6 +41,13 @@ export const SeedSchema = z.strictObject({
     ...{ price: z.number(), dq: Text, descriptor: z.optional(Descriptor), hostname: Hostname },
     ...{ service_method: z.optional(ServiceMethod), external_endpoint: z.string() },
     ...{ service_schema: z.optional(ServiceSchema), active: Flag, private: Flag, featured: Flag },
+  }),
+  wallets: listOf({
+    account: Text,
+    user: Text,
+    hostname: Hostname,
+    private_key: z.secret(WalletKey),
+    balance: Balance,
   }),
   faults: z.optional(z.array(FaultShape)),
 })
@@ -68,6 +77,8 @@ export type Seed = {
   commodities?: SeedCommodity[] | undefined
   /** Catalog items, each with its own commodity. */
   items?: SeedItem[] | undefined
+  /** Addresses of x402 and MPP, by whose signatures a twin pays. */
+  wallets?: SeedWallet[] | undefined
   /** Failures on purpose. They live in the process: each start and each reset arms them again. */
   faults?: Fault[] | undefined
 }
@@ -109,6 +120,17 @@ type SeedTwin = {
   user?: string | undefined
   dq?: string | undefined
   hostname?: string | undefined
+  balance?: number | undefined
+}
+
+type SeedWallet = {
+  account?: string | undefined
+  user?: string | undefined
+  /** One of their twins. Default: the primary one. */
+  hostname?: string | undefined
+  /** A test key: `0x` and 64 hex digits. It is not stored. Default: one that is derived. */
+  private_key?: string | undefined
+  /** Issued to the twin, in USDC. */
   balance?: number | undefined
 }
 

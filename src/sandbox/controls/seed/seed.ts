@@ -1,7 +1,6 @@
 import type { Owner } from '../../../base/owner.js'
 import { load } from '../../../base/parts.js'
 import { problem } from '../../../base/problem.js'
-import { normalEmail } from '../../../base/text/email.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret, createAccount } from '../../../identity/accounts/account.js'
 import { clients, clientsOf, userClientSecret } from '../../../identity/tokens/token.js'
@@ -12,10 +11,7 @@ import {
   type DigitalQuantityRow,
   digitalQuantities,
   quantityHash,
-  quantityOf,
 } from '../../../money/digital-quantities/digital-quantity.js'
-import { toAmount, toUnits } from '../../../money/ledger/amount.js'
-import { balanceOf, post, spendable } from '../../../money/ledger/movement.js'
 import {
   createQuantity,
   createTwin,
@@ -23,14 +19,23 @@ import {
   type TwinRow,
   twinByHostname,
   twinKey,
-  twins,
 } from '../../../money/twins/twin.js'
-import type { Reader, Writer } from '../../../storage/storage.js'
+import type { Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
+import { fund } from '../funds/fund.js'
 import { fixCredentials } from './credentials.js'
 import type { plantItems } from './items.js'
-import { type AccountNames, accountNamed, accountNames, accountOwner, payeeNamed, quantityNamed } from './names.js'
+import {
+  type AccountNames,
+  accountNamed,
+  accountNames,
+  accountOwner,
+  payeeNamed,
+  quantityNamed,
+  twinOwner,
+} from './names.js'
 import type { Seed } from './seed-schema.js'
+import type { plantWallets, SeededWallet } from './wallets.js'
 
 type Items<K extends keyof Seed> = NonNullable<Seed[K]>
 
@@ -57,12 +62,13 @@ export interface Seeded {
   twins: SeededTwin[]
   commodities: ShownCommodity[]
   items: ShownItem[]
+  wallets: SeededWallet[]
 }
 
 /** Creates everything that a seed names, or nothing. */
 async function plantSeed(
   tx: Writer,
-  { seed, plantItems }: { readonly seed: Seed; readonly plantItems: PlantItems },
+  { seed, plantItems, plantWallets }: { readonly seed: Seed } & SeedParts,
   service: ServiceContext,
 ): Promise<Seeded> {
   const quantities = await plantQuantities(tx, seed.digital_quantities ?? [], service)
@@ -73,15 +79,16 @@ async function plantSeed(
   const commodities = await plantCommodities(tx, seed.commodities ?? [], names, service)
   const items = await plantItems(tx, seed.items ?? [], names, service)
   const digital_quantities = quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode }))
-  return { digital_quantities, accounts, users, twins, commodities, items }
+  const wallets = await plantWallets(tx, seed.wallets ?? [], names, service)
+  return { digital_quantities, accounts, users, twins, commodities, items, wallets }
 }
 
 /** Adds a seed to a running sandbox. Returns it with the credentials that it was given, and what it created. */
 export async function addSeed(given: Seed, service: ServiceContext) {
-  const plantItems = await loadItems(given)
+  const parts = await loadParts(given)
   return service.storage.write(async (tx) => {
     const seed = await fixCredentials(given, service.keys, tx)
-    return { fixed: seed, seeded: await plantSeed(tx, { seed, plantItems }, service) }
+    return { fixed: seed, seeded: await plantSeed(tx, { seed, ...parts }, service) }
   })
 }
 
@@ -89,17 +96,23 @@ export async function addSeed(given: Seed, service: ServiceContext) {
 export const seedLoader =
   (given: Seed): SandboxParts['loadSeed'] =>
   async () => {
-    const plantItems = await loadItems(given)
+    const parts = await loadParts(given)
     return async (tx, service) => {
       const seed = await fixCredentials(given, service.keys)
-      await plantSeed(tx, { seed, plantItems }, service)
+      await plantSeed(tx, { seed, ...parts }, service)
     }
   }
 
-type PlantItems = typeof plantItems | (() => Promise<ShownItem[]>)
-/** Only seeds with catalog items load what checks their schemas. */
-const loadItems = async ({ items = [] }: Seed): Promise<PlantItems> =>
-  items.length === 0 ? async () => [] : (await load(() => import('./items.js'))).plantItems
+interface SeedParts {
+  readonly plantItems: typeof plantItems | (() => Promise<ShownItem[]>)
+  readonly plantWallets: typeof plantWallets | (() => Promise<SeededWallet[]>)
+}
+
+/** Only seeds with catalog items load what checks their schemas, and only those with wallets load what signatures need. */
+const loadParts = async ({ items = [], wallets = [] }: Seed): Promise<SeedParts> => ({
+  plantItems: items.length === 0 ? async () => [] : (await load(() => import('./items.js'))).plantItems,
+  plantWallets: wallets.length === 0 ? async () => [] : (await load(() => import('./wallets.js'))).plantWallets,
+})
 
 async function plantQuantities(tx: Writer, items: Items<'digital_quantities'>, service: ServiceContext) {
   const made: DigitalQuantityRow[] = []
@@ -150,12 +163,6 @@ async function plantTwins(tx: Writer, items: Items<'twins'>, names: AccountNames
   return made
 }
 
-async function twinOwner(tx: Reader, { account, user }: Items<'twins'>[number], names: AccountNames): Promise<Owner> {
-  if (account !== undefined && user === undefined) return accountOwner(accountNamed(names, account))
-  if (user !== undefined && account === undefined) return userKnownAs(tx, user)
-  throw problem('field_invalid', { detail: 'A twin in a seed needs either "account" or "user".' })
-}
-
 async function plantTwin(
   tx: Writer,
   owner: Owner,
@@ -181,13 +188,6 @@ async function plantCommodities(tx: Writer, items: Items<'commodities'>, names: 
   return made
 }
 
-async function userKnownAs(tx: Reader, email: string): Promise<Owner> {
-  const user = await userByEmail(tx, email)
-  if (user) return `user:${user.id}`
-  const detail = `The seed refers to the user ${email}, who does not exist. Add the user to the seed.`
-  throw problem('field_invalid', { detail })
-}
-
 async function refuseKnown(what: string, name: string | undefined, find: (name: string) => Promise<unknown>) {
   if (name !== undefined && (await find(name))) throw exists(`${what} ${name}`)
 }
@@ -198,53 +198,3 @@ const exists = (what: string) =>
 const seededTwin = (twin: TwinRow, balance: number, service: ServiceContext): SeededTwin => ({
   ...{ id: twin.id, hostname: twin.hostname, key: twinKey(twin, service), balance },
 })
-
-/** What a twin was given, and has since. */
-export interface Funded {
-  hostname: string
-  dq: string
-  amount: number
-  balance: number
-}
-
-/** Whose twin gets how much: a twin by its hostname, or a person by their email. */
-export interface FundOrder {
-  readonly hostname?: string | undefined
-  readonly email?: string | undefined
-  readonly amount: number
-  /** The hash of the digital quantity. Default: that of the twin, or of the person's first twin. */
-  readonly dq?: string | undefined
-}
-
-export async function fund(tx: Writer, { amount, dq, ...whom }: FundOrder, service: ServiceContext): Promise<Funded> {
-  const twin = await fundedTwin(tx, { ...whom, dq }, service)
-  const quantity = await quantityOf(tx, dq ?? twin.dq)
-  const units = toUnits(amount, quantity.decimals)
-  if (units === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
-  const parties = { payerTwinId: quantity.issuer_twin_id, payeeTwinId: twin.id, payerIsIssuer: true }
-  await post(tx, { kind: 'issue', dq: quantity.id, amount: units, ...parties, at: service.clock.now() })
-  const balance = await balanceOf(tx, twin.id, quantity.id)
-  return { hostname: twin.hostname, dq: quantity.id, amount, balance: toAmount(spendable(balance), quantity.decimals) }
-}
-
-/** The twin of a hostname, or the person's twin in that quantity, made if it is missing. */
-async function fundedTwin(tx: Writer, { hostname, email, dq }: Omit<FundOrder, 'amount'>, service: ServiceContext) {
-  if ((hostname === undefined) === (email === undefined))
-    throw problem('field_invalid', { detail: 'Send exactly one of "hostname" and "email".' })
-  if (hostname !== undefined) {
-    const twin = await twinByHostname(tx, hostname)
-    if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
-    return twin
-  }
-  const user = await userByEmail(tx, normalEmail(email ?? ''))
-  const advice = 'Create the person with POST /_sandbox/seed, or let them sign in once.'
-  if (!user) throw problem('not_found', { detail: `Nobody has the email "${email}". ${advice}` })
-  const owner: Owner = `user:${user.id}`
-  const first = await firstTwinOf(tx, owner)
-  if (dq === undefined || dq === first.dq) return first
-  const owned = await tx.find(twins, { index: 'byOwner', prefix: [owner], limit: 100 })
-  const at = service.clock.now()
-  return (
-    owned.find((twin) => twin.dq === dq) ?? createTwin(tx, { owner, dq: (await quantityOf(tx, dq)).id, at }, service)
-  )
-}
