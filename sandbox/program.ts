@@ -68,6 +68,7 @@ export function program(): Command {
     addReset,
     addFileCommands,
     addEventCommands,
+    addFundCommands,
     addJournalCommands,
     addMcp,
   ])
@@ -190,6 +191,28 @@ function addEventCommands(root: Command): void {
     .action(async (type: string, flags: TextFlags) =>
       (await import('./commands/trigger.js')).trigger(type, flags, outside()),
     )
+}
+
+function addFundCommands(root: Command): void {
+  withSandbox(root.command('fund'))
+    .summary('issue value to a twin, a person or an address of a running sandbox')
+    .description(
+      'Issue value to a twin of a running sandbox, by its hostname; to a person, by their email; or to an address of x402 ' +
+        'and MPP (0x…), in USDC.',
+    )
+    .argument('<whom>', 'hostname, email or address')
+    .argument('<amount>', 'in the digital quantity')
+    .option('--dq <hash>', 'digital quantity (default: that of the twin, or USDC for an address)')
+    .action(async (whom: string, amount: string, flags: TextFlags) =>
+      (await import('./commands/funds.js')).fund({ whom, amount }, flags, outside()),
+    )
+  withSandbox(root.command('x402'))
+    .summary('print the lines for .env of an x402 shop and its buyer')
+    .description(
+      'Print the lines for the .env of an x402 shop and its buyer, with wallets of a running sandbox: farthing x402 env',
+    )
+    .addArgument(new Argument('<what>').choices(['env']))
+    .action(async (_what: string, flags: TextFlags) => (await import('./commands/funds.js')).x402Env(flags, outside()))
 }
 
 function addJournalCommands(root: Command): void {

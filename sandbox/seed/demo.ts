@@ -58,6 +58,11 @@ export const demo = {
       { account: account.name, descriptor: 'PRESS.DONATION', cost: 0.5, hash: commodities.donation },
     ],
     items: [archive],
+    // A buyer and a shop of x402 and MPP.
+    wallets: [
+      { user: reader.email, balance: 20 },
+      { account: account.name, balance: 5 },
+    ],
   } satisfies Seed as Seed,
 }
 

@@ -141,6 +141,17 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
     ['trigger', 'client.x', '--url', url, '--client-id', '\x9b31m', '--client-secret', 'x'],
     ['trigger', 'client.x', '--url', HOSTILE],
   ],
+  fund: async ({ url }) => [
+    ['fund', `0x${'1'.repeat(40)}`, '5', '--url', url],
+    ['fund', HOSTILE, '5', '--url', url],
+    ['fund', 'x', HOSTILE, '--url', url],
+    ['fund', 'x', '5', '--url', HOSTILE],
+  ],
+  x402: async ({ url }) => [
+    ['x402', 'env', '--url', url],
+    ['x402', HOSTILE],
+    ['x402', 'env', '--url', HOSTILE],
+  ],
   // What it would say of a sandbox that it resets is the address that it was given.
   reset: async () => [['reset', '--url', HOSTILE]],
   requests: async ({ url }) => [
