@@ -132,3 +132,26 @@ export async function heldBy(call: Call, address: string): Promise<number | unde
 
 export const verify = (call: Call, body: object) => call('POST', '/x402/verify', { body })
 export const settle = (call: Call, body: object) => call('POST', '/x402/settle', { body })
+
+/** The example of the specification (schemes/exact/scheme_exact_evm.md). */
+export const VECTOR = {
+  x402Version: 2,
+  resource: {
+    url: 'https://api.example.com/premium-data',
+    description: 'Access to premium market data',
+    mimeType: 'application/json',
+  },
+  accepted: { ...required(), extra: { assetTransferMethod: 'eip3009', name: 'USDC', version: '2' } },
+  payload: {
+    signature:
+      '0x2d6a7588d6acca505cbf0d9a4a227e0c52c6c34008c8e8986a1283259764173608a2ce6496642e377d6da8dbbf5836e9bd15092f9ecab05ded3d6293af148b571c',
+    authorization: {
+      from: '0x857b06519E91e3A54538791bDbb0E22373e36b66',
+      to: SHOP,
+      value: '10000',
+      validAfter: '1740672089',
+      validBefore: '1740672154',
+      nonce: '0xf3746613c2d920b5fdabc0856f2aeb2d4f88ee6037b8cc5d04a71a4462f13480',
+    },
+  },
+}
