@@ -26,6 +26,7 @@ export function Cell({
     )
   const owner = /^(user|account):(\d+)$/.exec(String(value))
   if (owner?.[1] && owner[2]) return <a href={linkTo('data', `${owner[1]}s`, owner[2])}>{nameOf(String(value))}</a>
+  if (!isWhole && String(value).startsWith('wallet:')) return <span title={String(value)}>{nameOf(String(value))}</span>
   const to = refs[field]
   if (to && typeof value !== 'object')
     return <a href={linkTo('data', to, String(value))}>{isWhole ? String(value) : short(value)}</a>

@@ -54,13 +54,13 @@ const forms: Record<
     submit: 'Fund',
     Fields: () => (
       <>
-        <Field label="Email, or a wallet's hostname" name="to" list="people" required />
+        <Field label="Email, or a wallet's hostname or address" name="to" list="people" required />
         <Field label="Amount" name="amount" type="number" step="any" value="10" required />
       </>
     ),
     async send({ to = '', amount = '0' }) {
       const isPerson = to.includes('@')
-      const whom = isPerson ? { email: to } : { hostname: to }
+      const whom = isPerson ? { email: to } : to.startsWith('0x') ? { address: to } : { hostname: to }
       const funded = await call('POST', '_sandbox/fund', { body: { ...whom, amount: Number(amount) } })
       // Somebody whom the sandbox does not know yet.
       if (funded.status === 404 && isPerson) return newPerson(to, amount, `Created ${to}, and funded them.`)

@@ -80,7 +80,10 @@ export const quantities = signal<ReadonlyMap<string, Quantity>>(new Map())
 export const names = signal<ReadonlyMap<string, string>>(new Map())
 
 export const nameOf = (principal: string | null): string =>
-  principal === null ? 'Somebody' : (names.value.get(principal) ?? principal.replace(':', ' '))
+  principal === null ? 'Somebody' : (names.value.get(principal) ?? principal.replace(WALLET, '$1…$2').replace(':', ' '))
+
+/** The owner of a wallet that nobody linked: by its address, of which people compare both ends. */
+const WALLET = /^wallet:(0x[0-9a-fA-F]{4})[0-9a-fA-F]{32}([0-9a-fA-F]{4})$/
 
 export const money = (amount: number, dq?: string): string => {
   const quantity = dq === undefined ? [...quantities.value.values()][0] : quantities.value.get(dq)

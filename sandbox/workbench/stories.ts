@@ -144,6 +144,11 @@ const phrases: Readonly<Record<string, string | ((answer: any) => string)>> = {
   rejectApproval: 'refused',
   callPaywall: 'called the paywall',
   callMcp: 'spoke MCP',
+  verifyX402Payment: ({ isValid, invalidReason }) =>
+    isValid ? 'verified an x402 payment' : `refused an x402 payment: ${invalidReason}`,
+  settleX402Payment: ({ success, errorReason }) =>
+    success ? 'settled an x402 payment' : `settled no x402 payment: ${errorReason}`,
+  linkWallet: 'linked an address',
   fundTwin: ({ amount, hostname, dq }) =>
     amount === undefined ? 'fund' : `funded ${hostname.split('.')[0]} with ${money(Number(amount), dq)}`,
   actAsCaller: 'acted as a caller',

@@ -1,7 +1,8 @@
 /**
  * Who owns a twin: `account:1`, `user:2`, the issuer of a digital quantity (`issuer:HASH`), a checkout (`checkout:3`),
- * whoever has the key of an address (`wallet:0xADDRESS`), or nobody here (`stand-in:ADDRESS`). A checkout's twin belongs to nobody and holds what cards were charged for that
- * checkout. A stand-in is for a twin of another service, which an imported binder names.
+ * whoever has the key of an address (`wallet:0xADDRESS`), or nobody here (`stand-in:ADDRESS`). A checkout's twin belongs
+ * to nobody and holds what cards were charged for that checkout. A stand-in is for a twin of another service, which an
+ * imported binder names.
  */
 export type Owner =
   | `account:${number}`
@@ -11,8 +12,8 @@ export type Owner =
   | `wallet:${string}`
   | `stand-in:${string}`
 
-/** Whether the owner is an account or a user, who can spend what they receive. Issuers, checkouts and stand-ins cannot. */
-export const isAccountOrUser = (owner: Owner): boolean => owner.startsWith('account:') || owner.startsWith('user:')
+/** Whether the owner can spend what they receive: an account, a user, or whoever has a key. Issuers, checkouts and stand-ins cannot. */
+export const canSpend = (owner: Owner): boolean => /^(account|user|wallet):/.test(owner)
 
 const idIfKind = (kind: string, owner: string): number | undefined =>
   owner.startsWith(`${kind}:`) ? Number(owner.slice(kind.length + 1)) : undefined

@@ -55,7 +55,7 @@ export const paymentsPages = {
     fix: Correct the named cell, and send the whole file again.`,
   binder_refused: `A binder is imported into a twin without a history, so that its balances are those of the file. This twin cannot take one.
     cause: The twin has payments or delegates already, or a binder was imported before.
-    cause: The twin belongs to no account and to no user.
+    cause: Nobody can spend what the twin holds, such as that of an issuer.
     fix: Create a twin for the binder: ‹POST /v4/twin›, then ‹POST /_sandbox/twins/{hostname}/binder›.`,
   import_in_progress: `Another import into this twin has not ended.
     cause: The call was repeated.

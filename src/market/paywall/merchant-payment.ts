@@ -1,4 +1,4 @@
-import { isAccountOrUser, type Owner } from '../../base/owner.js'
+import { canSpend, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { parsedUrl } from '../../base/text/foreign-url.js'
 import { quoted, withoutLinks } from '../../base/text/quotation.js'
@@ -82,7 +82,7 @@ async function merchantQuote(tx: Reader, order: MerchantOrder): Promise<Merchant
 /** The twin behind a destination. `merchantUrl` is made of what the service knows. Throws `not_found`. */
 async function merchantAt(tx: Reader, destination: string): Promise<{ payee: TwinRow; merchantUrl: string }> {
   const named = await twinNamed(tx, destination)
-  if (named && isAccountOrUser(named.owner)) return { payee: named, merchantUrl: named.hostname }
+  if (named && canSpend(named.owner)) return { payee: named, merchantUrl: named.hostname }
   const url = parsedUrl(destination)
   const sold = url && (await itemCalledAt(tx, url))
   const payee = sold && (await tx.get(twins, sold.twin_id))

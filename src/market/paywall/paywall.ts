@@ -1,4 +1,4 @@
-import { isAccountOrUser, type Owner } from '../../base/owner.js'
+import { canSpend, type Owner } from '../../base/owner.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { quoted } from '../../base/text/quotation.js'
 import { checkHops } from '../../base/via.js'
@@ -291,7 +291,7 @@ type PayeeOrder = Pick<PaywallOrder, 'request' | 'sellerId' | 'url'>
 async function findPayee(tx: Reader, { request: { destination }, sellerId, url }: PayeeOrder) {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
-    if (named && isAccountOrUser(named.owner)) return named
+    if (named && canSpend(named.owner)) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
   const sold = url && (await itemCalledAt(tx, url))

@@ -1,4 +1,4 @@
-import { isAccountOrUser } from '../../base/owner.js'
+import { canSpend } from '../../base/owner.js'
 import { letOthersRun } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -106,8 +106,8 @@ async function beginImport(tx: Writer, hostname: string, token: string): Promise
   const twin = await twinByHostname(tx, hostname)
   if (!twin) throw problem('not_found', { detail: `No twin has the hostname "${hostname}".` })
   if (await tx.get(binderImports, twin.id)) throw problem('import_in_progress')
-  if (!isAccountOrUser(twin.owner))
-    throw problem('binder_refused', { detail: 'It belongs to no account and to no user. Name a different twin.' })
+  if (!canSpend(twin.owner))
+    throw problem('binder_refused', { detail: 'Nobody can spend what it holds. Name a different twin.' })
   await checkEmpty(tx, twin)
   tx.put(binderImports, { id: twin.id, token, state: 'checking', pieces: 0, is_opened: false, quantities: [] })
   return twin

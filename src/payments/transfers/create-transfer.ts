@@ -1,4 +1,4 @@
-import { isAccountOrUser, type Owner } from '../../base/owner.js'
+import { canSpend, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { normalEmail } from '../../base/text/email.js'
 import { quotedAddress } from '../../base/text/quotation.js'
@@ -144,7 +144,7 @@ async function resolveAddress(tx: Reader, sent: string): Promise<Pick<TransferPl
   if (twinNameIn(text) === undefined)
     throw fieldRefused('address', "must be a twin's hostname, address or URL, or an email address")
   const payee = await twinNamed(tx, text)
-  if (!payee || !isAccountOrUser(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
+  if (!payee || !canSpend(payee.owner)) throw problem('not_found', { detail: 'No wallet has this address.' })
   return { address: payee.hostname, payee }
 }
 
