@@ -15,6 +15,8 @@ const NAMED_LIKE_A_SECRET =
 /** Fields that are named like a secret and are none, and why. */
 const PUBLIC: Readonly<Record<string, string>> = {
   public_secret: 'It stands in pages of sellers.',
+  'verifyX402Payment.nonce': 'Single-use for its payer, who signs it. It gives nobody a right.',
+  'settleX402Payment.nonce': 'Single-use for its payer, who signs it. It gives nobody a right.',
   public_key: 'It only verifies.',
   shortcode: 'The short name of a digital quantity.',
   'listErrorCodes.code': 'The code of an error.',

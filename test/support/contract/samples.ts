@@ -13,6 +13,13 @@ const candidates: readonly unknown[] = [
   ['*'],
   {},
   null,
+  `0x${'1'.repeat(40)}`,
+  `0x${'1'.repeat(64)}`,
+  { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload: {} },
+  {
+    ...{ scheme: 'exact', network: 'base-sepolia', maxAmountRequired: '1', maxTimeoutSeconds: 60 },
+    ...{ asset: `0x${'1'.repeat(40)}`, payTo: `0x${'2'.repeat(40)}` },
+  },
 ]
 
 /** A body that a schema takes, every field given. */

@@ -8,6 +8,7 @@ import { testProcessor } from '../../../src/money/cards/test-values.js'
 import { type Answer, type Call, caller } from '../api.js'
 import { type Item, newItem } from '../scenes/catalog.js'
 import { newCommodity, newReader, newSeller, type Payer, type Seller } from '../scenes/world.js'
+import { x402 } from './paying.js'
 import { agents, devices, openid, personas, sessions, transfers, webhooks } from './people.js'
 import { Recorder } from './recorder.js'
 import { billing, carts, catalog, checkout, controls, money } from './selling.js'
@@ -148,7 +149,21 @@ export async function takeTour(pass: Pass, options: WatchOptions = {}): Promise<
     const approve = () => Promise.reject(new Error('Nobody asks yet.'))
     const tour: Tour = { url, seller, ada, article, item, dq: article.dq, upstream, until, approve }
     const chapters = [
-      ...[money, catalog, carts, checkout, personas, transfers, sessions, devices, agents, openid, controls, webhooks],
+      ...[
+        money,
+        catalog,
+        carts,
+        checkout,
+        personas,
+        transfers,
+        sessions,
+        devices,
+        agents,
+        openid,
+        controls,
+        webhooks,
+        x402,
+      ],
       // Weeks go by in it: it is the last.
       billing,
     ]
