@@ -5,6 +5,7 @@ import { marketActs } from './market.js'
 import { paymentActs } from './payments.js'
 import { sellerActs } from './sellers.js'
 import { visitActs } from './visits.js'
+import { x402Acts } from './x402.js'
 
 /** Everything that the people of a simulation do, by name. */
 export const acts: Readonly<Record<string, Act>> = {
@@ -13,6 +14,7 @@ export const acts: Readonly<Record<string, Act>> = {
   ...agentActs,
   ...sellerActs,
   ...visitActs,
+  ...x402Acts,
   ...storyActs,
   ...operatorActs,
 }

@@ -1,4 +1,5 @@
 import type { Call } from '../../support/api.js'
+import { x402 } from '../../support/examples/paying.js'
 import { agents, devices, openid, personas, sessions, transfers, webhooks } from '../../support/examples/people.js'
 import { billing, carts, catalog, checkout, controls, money } from '../../support/examples/selling.js'
 import type { Tour } from '../../support/examples/tour.js'
@@ -61,7 +62,10 @@ const inFork: Act = {
       const tour = tourOf(world, draws, there)
       // Its own credentials, because a token of here may have expired there.
       const part = draws.below(4)
-      if (part === 0) await agents(there, tour).then(() => controls(there, tour))
+      if (part === 0)
+        await agents(there, tour)
+          .then(() => controls(there, tour))
+          .then(() => x402(there, tour))
       else if (part === 1) await controls(there, { ...tour, approve: async () => 'none' })
       else if (part === 2) await billing(there, tour)
       else await turnOver(there)

@@ -1,0 +1,52 @@
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { paymentOf, SHOP } from '../../support/scenes/x402.js'
+import type { Draws } from '../machine/draws.js'
+import type { World } from '../world.js'
+import type { Act } from './act.js'
+
+/** Whoever has a key pays shops by signed transfers. */
+
+const hexOf = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`
+
+async function newPayer(world: World, draws: Draws): Promise<PrivateKeyAccount> {
+  // Few keys, so that payers meet their earlier payments again.
+  const account = privateKeyToAccount(`0x${String(1 + draws.below(3)).padStart(64, '5')}`)
+  const amount = draws.between(1, 4) / 100
+  await world.call('POST', '/_sandbox/fund', { body: { address: account.address, amount } })
+  return account
+}
+
+const settle = (world: World, body: object) => world.call('POST', '/x402/settle', { body, tries: 4 })
+
+/** A shop settles, tries again when no answer comes, and a rival of it settles the same. */
+const authorization: Act = {
+  weight: 4,
+  async run(world, draws) {
+    const account = await newPayer(world, draws)
+    const nonce = hexOf(draws.bytes(32))
+    const payment = await paymentOf(account, { nonce, amount: String(draws.between(1, 3) * 10_000) })
+    if (draws.oneIn(3)) await world.call('POST', '/x402/verify', { body: payment })
+    const rivals = draws.oneIn(2) ? [payment, payment, payment] : [payment]
+    const answers = await Promise.all(rivals.map((each) => settle(world, each)))
+    answers.push(await settle(world, payment))
+    for (const [n, { status, body }] of answers.entries())
+      if (status === 200 && body.success) world.records.use(`authorization ${nonce}`, `answer ${n}`)
+  },
+}
+
+/** A client that names its payment signs again when no answer comes. */
+const named: Act = {
+  weight: 3,
+  async run(world, draws) {
+    const account = await newPayer(world, draws)
+    const id = `pay_${hexOf(draws.bytes(16)).slice(2)}`
+    const extensions = { 'payment-identifier': { info: { required: false, id } } }
+    for (let tries = draws.between(1, 3); tries > 0; tries--) {
+      const payment = await paymentOf(account, { nonce: hexOf(draws.bytes(32)), extensions, payTo: SHOP })
+      const { status, body } = await settle(world, payment)
+      if (status === 200 && body.success) world.records.use(`payment ${id}`, body.transaction)
+    }
+  },
+}
+
+export const x402Acts = { 'an authorization is settled': authorization, 'a named payment is settled': named }
