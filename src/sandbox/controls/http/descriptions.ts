@@ -3,8 +3,6 @@ import type { faultRoutes, journalRoutes, replayRoutes } from '../journal/routes
 import type { forkRoutes, snapshotRoutes } from '../snapshots/routes.js'
 import type { controlRoutes, metricsRoutes, peopleRoutes } from './routes.js'
 
-export { walletTexts } from './wallet-descriptions.js'
-
 export const controlTexts: TextsOf<typeof controlRoutes> = {
   operations: {
     readHealth: 'Anybody may call this.',
