@@ -36,9 +36,7 @@ test('a spent authorization is explained by the payment that spent it, and an ea
   expect(spent.sentences.join(' ')).toContain('Payment 1 spent this authorization at 20')
   expect(spent.fix).toBeNull()
   const early = await explained(await settle(call, await paymentOf(account, { validAfter: at / 1000 + 60 })))
-  expect(early.sentences.join(' ')).toMatch(
-    /It was signed for the time from 2\d{3}-/,
-  )
+  expect(early.sentences.join(' ')).toMatch(/It was signed for the time from 2\d{3}-/)
   expect(JSON.stringify([spent, early])).not.toContain(payment.paymentPayload.payload.signature)
 })
 
