@@ -1,5 +1,6 @@
-import type { DialectOptions, TokenNetwork } from '../../base/token-network.js'
+import type { DialectOptions } from '../../base/token-network.js'
 import { z } from '../../http/fields/schema.js'
+import type { PaymentOffer } from '../paid-calls/dialect.js'
 import { type Address, addressIn, type Hex } from '../wallets/evm.js'
 import { networkNamed } from '../wallets/networks.js'
 import type { SignedTransfer } from '../wallets/transfer.js'
@@ -185,16 +186,7 @@ export function decodeHeader(text: string): unknown {
   }
 }
 
-/** One way to pay, as version 2 writes it, and as version 1 does. */
-export interface PaymentOffer {
-  readonly network: TokenNetwork
-  readonly token: { readonly name: string; readonly version: string; readonly verifyingContract: Address }
-  /** In the token's smallest unit. */
-  readonly amount: bigint
-  readonly payTo: Address
-  readonly maxTimeoutSeconds: number
-}
-
+/** One way to pay, as version 2 writes it. */
 export const requirementsOf = ({ network, token, amount, payTo, maxTimeoutSeconds }: PaymentOffer): Requirements => ({
   scheme: 'exact',
   network: network.network,
@@ -205,7 +197,7 @@ export const requirementsOf = ({ network, token, amount, payTo, maxTimeoutSecond
   extra: { name: token.name, version: token.version },
 })
 
-/** Undefined if version 1 has no name for the network. */
+/** The same in version 1. Undefined if it has no name for the network. */
 export function requirementsOfV1(
   { network, token, amount, payTo, maxTimeoutSeconds }: PaymentOffer,
   resource: { readonly url: string; readonly description: string; readonly mimeType: string },

@@ -1,10 +1,7 @@
-import type { TransferRefusal } from '../wallets/transfer.js'
+import type { CallRefusal } from '../paid-calls/dialect.js'
 import type { PayloadRefusal } from './payload.js'
 
-/** What the service itself refuses, of a transfer that a chain would make. */
-type LedgerRefusal = 'approval_required' | 'delegate_refused' | 'transfer_refused'
-
-export type X402Refusal = PayloadRefusal | TransferRefusal | LedgerRefusal
+export type X402Refusal = PayloadRefusal | CallRefusal
 
 interface Reason {
   /** Of `@x402/evm`. */
