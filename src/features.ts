@@ -1,5 +1,6 @@
 import { agentFeature } from './agents/agents/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
+import { paidCallFeature } from './agents/paid-calls/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
 import { x402Feature } from './agents/x402/feature.js'
 import { type Feature, metaFeature } from './composition/feature.js'
@@ -77,6 +78,7 @@ const all = [
   mcpFeature,
   walletFeature,
   x402Feature,
+  paidCallFeature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

@@ -110,6 +110,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly params: P
   readonly query: Q
   readonly body: B
+  /** The bytes of the body, as they came. Empty if there is none, and on routes with `text`. */
+  readonly bytes: Uint8Array
   /** The body of a route with `text`, in pieces. It can be read once. Empty on other routes. */
   readonly text: AsyncIterable<string>
   readonly principal: PrincipalByAuth[A]

@@ -58,6 +58,8 @@ const names = [
   'carts.pay',
   'carts.read',
   'catalogItems.archive',
+  'catalogItems.call',
+  'catalogItems.callByGet',
   'catalogItems.create',
   'catalogItems.list',
   'catalogItems.read',

@@ -68,12 +68,13 @@ export interface PayingTransfer {
 /** Checks what needs the state: the token, the nonce and the balance. The earlier payment comes with `nonce_used`. */
 export async function checkTransfer(
   tx: Reader,
-  { authorization, domain, network, token }: SignedTransfer,
+  transfer: SignedTransfer,
 ): Promise<PayingTransfer | { readonly refused: TransferRefusal; readonly earlier?: PaymentRow }> {
+  const { authorization, domain, network, token } = transfer
   const { from, value: amount, validBefore } = authorization
   const quantity = await quantityOfToken(tx, token, network)
   if (!quantity) return { refused: token === addressIn(network.asset) ? 'funds_missing' : 'token_unknown' }
-  const spentNonce = { digest: nonceDigest(authorization, network, token), expiresAt: millisecondsOf(validBefore) }
+  const spentNonce = { digest: nonceDigestOf(transfer), expiresAt: millisecondsOf(validBefore) }
   const earlier = await paymentOfNonce(tx, spentNonce.digest)
   if (earlier) return { refused: 'nonce_used', earlier }
   const expected = tokenOf(quantity, network)
@@ -85,14 +86,16 @@ export async function checkTransfer(
 }
 
 /** A nonce is single-use for its payer, as in the token's contract. */
-const nonceDigest = ({ from, nonce }: TransferAuthorization, { chainId }: TokenNetwork, token: Address): string =>
-  digest(`transfer authorization ${chainId} ${token} ${from} ${nonce.toLowerCase()}`)
+export const nonceDigestOf = ({ authorization, network, token }: SignedTransfer): string =>
+  digest(
+    `transfer authorization ${network.chainId} ${token} ${authorization.from} ${authorization.nonce.toLowerCase()}`,
+  )
 
 const millisecondsOf = (seconds: bigint): number =>
   seconds > BigInt(Number.MAX_SAFE_INTEGER) / 1000n ? Number.MAX_SAFE_INTEGER : Number(seconds) * 1000
 
 /** What an app's user approves before it pays more than its threshold. */
-interface AskedApproval {
+export interface AskedApproval {
   readonly terms: ApprovalTerms
   readonly wish: Readonly<Record<string, unknown>>
 }

@@ -9,19 +9,18 @@ import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
-import { approvedOffer, completeOffer } from '../agents/request.js'
+import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
-import { ensureUsdc, quantityOfToken } from '../wallets/networks.js'
 import {
   checkTransfer,
   type PayingTransfer,
   type SignedTransfer,
   signatureRefusal,
-  spendSigner,
   type TransferRefusal,
   transactionHash,
 } from '../wallets/transfer.js'
-import { callerOfAddress, createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
+import { createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
+import { welcomeSigner } from '../wallets/welcome.js'
 import { type DuePayment, type SentPayment, transferIn } from './payload.js'
 import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
 import type { X402Refusal } from './reasons.js'
@@ -125,7 +124,7 @@ async function settleIn(
   if ('refused' in checked) {
     const { earlier } = checked
     if (earlier && service.options.dialects.settlesAgain) return receiptOf(earlier, payer)
-    if (checked.refused === 'funds_missing') await welcome(tx, order, service)
+    if (checked.refused === 'funds_missing') await welcomeSigner(tx, order, service)
     return { payer, refused: untimely ?? checked.refused }
   }
   if (untimely) return { payer, refused: untimely }
@@ -140,31 +139,12 @@ const receiptOf = (payment: PaymentRow, payer: Address): SettledTransfer => ({
   amount: payment.amount,
 })
 
-/** Gives an unknown address that signed a twin that holds nothing, so that it can be funded. None beyond the daily limit. */
-async function welcome(tx: Writer, { transfer, source, at }: SettleOrder, service: ServiceContext): Promise<void> {
-  const { authorization, token, network } = transfer
-  const { from: address } = authorization
-  if (await twinOfAddress(tx, address)) return
-  try {
-    await service.rules.countNew(tx, twins.name, { address: source.address }, service)
-  } catch (error) {
-    if (error instanceof Problem) return
-    throw error
-  }
-  const { id: dq } = (await quantityOfToken(tx, token, network)) ?? (await ensureUsdc(tx, service))
-  await createWalletTwin(tx, { address, dq, at }, service)
-}
-
 async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, service: ServiceContext) {
   const { transfer, resource, source, at } = order
   const { payer, quantity, amount, spentNonce } = paying
   const { payTo: address } = transfer.due
-  const terms = () => approvalTerms(order, paying)
-  const caller = await callerOfAddress(tx, transfer.authorization.from)
-  const agent = caller?.delegate === undefined && caller?.party.kind === 'agent' ? caller.party : undefined
-  const approvalId = agent && (await approvedOffer(tx, agent, terms(), at))
-  const approval = () => ({ terms: terms(), wish: {} })
-  const { actor } = await spendSigner(tx, transfer, paying, { approval, approvalId, at })
+  const approval = () => ({ terms: approvalTerms(order, paying), wish: {} })
+  const { actor } = await spendApprovedSigner(tx, transfer, paying, { approval, at })
   let payee: TwinRow | undefined = await twinOfAddress(tx, address)
   if (!payee) {
     await service.rules.countNew(tx, twins.name, { address: source.address }, service)
@@ -195,11 +175,11 @@ async function refusalOf(refusal: Problem, order: SettleOrder, service: ServiceC
   if (code === 'delegate_refused') return { refused: code, detail: refusal.message } as const
   if (code !== 'approval_required')
     return { refused: 'transfer_refused', detail: `${code}: ${refusal.message}` } as const
-  const completed = await service.storage.write(async (tx) => {
-    const checked = await checkTransfer(tx, order.transfer)
-    const caller = await callerOfAddress(tx, order.transfer.authorization.from)
-    if ('refused' in checked || caller?.party.kind !== 'agent') return refusal
-    return completeOffer(tx, refusal, { agent: caller.party, terms: approvalTerms(order, checked) }, service)
-  })
+  const completed = await completeSigner(
+    refusal,
+    order.transfer,
+    (_tx, paying) => approvalTerms(order, paying),
+    service,
+  )
   return { refused: code, detail: completed.message } as const
 }

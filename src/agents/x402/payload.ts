@@ -1,6 +1,6 @@
 import type { DialectOptions } from '../../base/token-network.js'
 import { z } from '../../http/fields/schema.js'
-import type { PaymentOffer } from '../paid-calls/dialect.js'
+import type { OfferedResource, PaymentOffer } from '../paid-calls/dialect.js'
 import { type Address, addressIn, type Hex } from '../wallets/evm.js'
 import { networkNamed } from '../wallets/networks.js'
 import type { SignedTransfer } from '../wallets/transfer.js'
@@ -200,8 +200,8 @@ export const requirementsOf = ({ network, token, amount, payTo, maxTimeoutSecond
 /** The same in version 1. Undefined if it has no name for the network. */
 export function requirementsOfV1(
   { network, token, amount, payTo, maxTimeoutSeconds }: PaymentOffer,
-  resource: { readonly url: string; readonly description: string; readonly mimeType: string },
-): z.output<typeof RequirementsV1> | undefined {
+  resource: OfferedResource,
+) {
   if (network.nameV1 === undefined) return undefined
   return {
     scheme: 'exact',

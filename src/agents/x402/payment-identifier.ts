@@ -14,12 +14,8 @@ export const PAYMENT_IDENTIFIER = 'payment-identifier'
 /** The name that a payer gave a payment, and what it pays. */
 export type NamedPayment = Pick<PaymentIdentifierRow, 'id' | 'terms'>
 
-/** The name in a payment's extension, scoped to its payer. Undefined if there is none. Throws `field_invalid`. */
-export function namedPayment(
-  { extensions, resource }: SentPayment,
-  { network, asset, payTo, amount }: DuePayment,
-  payer: Address,
-): NamedPayment | undefined {
+/** The name in a payment's extensions. Undefined if there is none. Throws `field_invalid`. */
+export function identifierIn({ extensions }: Pick<SentPayment, 'extensions'>): string | undefined {
   const extension = extensions[PAYMENT_IDENTIFIER]
   const info = isObject(extension) ? extension.info : undefined
   if (!isObject(info) || (info.id === undefined && info.required !== true)) return undefined
@@ -28,16 +24,31 @@ export function namedPayment(
       `paymentPayload.extensions.${PAYMENT_IDENTIFIER}.info.id`,
       'must be 16 to 128 letters, digits, hyphens or underscores',
     )
-  const terms = { network, asset: asset.toLowerCase(), payTo: payTo.toLowerCase(), amount, resource: resource ?? null }
-  return { id: digest(`payment identifier ${payer} ${info.id}`), terms: digest(canonicalJson(terms)) }
+  return info.id
 }
 
-/** The payment that had this name already. Throws `payment_identifier_mismatch` if it was for something else. */
+/** A name, scoped to its payer. */
+export const nameOf = (payer: Address, identifier: string, terms: object): NamedPayment => ({
+  id: digest(`payment identifier ${payer} ${identifier}`),
+  terms: digest(canonicalJson(terms)),
+})
+
+/** The name of a payment that a shop sends to be settled. Undefined if there is none. Throws `field_invalid`. */
+export function namedPayment(sent: SentPayment, due: DuePayment, payer: Address): NamedPayment | undefined {
+  const identifier = identifierIn(sent)
+  if (identifier === undefined) return undefined
+  const { network, asset, payTo, amount } = due
+  const terms = { network, asset: asset.toLowerCase(), payTo: payTo.toLowerCase(), amount }
+  return nameOf(payer, identifier, { ...terms, resource: sent.resource ?? null })
+}
+
+/** The payment that had this name already, unless it was reversed. Throws `payment_identifier_mismatch` if it was for something else. */
 export async function paymentNamed(tx: Reader, { id, terms }: NamedPayment): Promise<PaymentRow | undefined> {
   const row = await tx.get(paymentIdentifiers, id)
   if (!row) return undefined
   if (row.terms !== terms) throw problem('payment_identifier_mismatch')
-  return getExisting(tx, payments, row.payment_id)
+  const payment = await getExisting(tx, payments, row.payment_id)
+  return payment.status === 'reversed' ? undefined : payment
 }
 
 /** Stores the name, in the transaction that pays. */

@@ -28,6 +28,8 @@ export interface BodyRules {
   readonly limit: number
   /** It holds rows, which nest deeper than fields. */
   readonly isSnapshot: boolean
+  /** Takes its bytes. */
+  readonly onBytes?: (bytes: Uint8Array) => void
   /** Counts it while it is in memory. Undefined for a body that is not counted. */
   readonly held?: HeldBody | undefined
   /** Called before more is read than a few kilobytes. A problem that it throws is the answer. */
@@ -43,6 +45,7 @@ export async function readFields(sent: Sent, rules: BodyRules): Promise<Fields> 
     throw problem('body_malformed', { detail: 'It was incomplete.', cause })
   })
   if (bytes === undefined) throw problem('body_too_large', { detail: `The limit is ${limit} bytes.` })
+  rules.onBytes?.(bytes)
   if (bytes.length === 0) return {}
   const { recording } = sent
   const header = sent.headers.get('content-type')
@@ -215,7 +218,7 @@ export class TextValue {
   ) {}
 }
 
-/** Checks fields, converts text to their types, and ignores those that the schema does not name, unless it is strict. */
+/** Checks fields, converts text to their types, and ignores those that the schema does not name, unless it is strict or takes others. */
 export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<string, unknown> {
   const isEmpty = Object.keys(fields).length === 0
   const known = isEmpty ? ofNothing.get(schema) : undefined
@@ -226,15 +229,23 @@ export function checkFields(schema: z.ZodMiniObject, fields: Fields): Record<str
     if (value instanceof TextValue) typed[name] = readTextValue(name, value, schema.shape[name])
     else if (value !== undefined) typed[name] = value
   }
-  if (isStrict(schema)) for (const name of Object.keys(fields)) typed[name] ??= fields[name]
   try {
-    const checked = checkShape(schema, typed)
+    const checked = checkShape(schema, takesOthers(schema) ? { ...othersIn(fields), ...typed } : typed)
     if (isEmpty) ofNothing.set(schema, Object.freeze(checked))
     return checked
   } catch (error) {
     throw withHint(fields, error)
   }
 }
+
+/** All fields, with those that came as text as text. */
+const othersIn = (fields: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      value instanceof TextValue ? readTextValue(name, value, undefined) : value,
+    ]),
+  )
 
 const JSON_AS_FORM = 'The body looks like JSON, but was sent as a form: send `Content-Type: application/json`.'
 
@@ -261,7 +272,7 @@ export function checkTexts(schema: z.ZodMiniObject, texts: Readonly<Record<strin
   return checkShape(schema, typed)
 }
 
-const isStrict = (schema: z.ZodMiniObject): boolean => schema._zod.def.catchall?._zod.def.type === 'never'
+const takesOthers = (schema: z.ZodMiniObject): boolean => schema._zod.def.catchall !== undefined
 
 function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.core.$ZodType | undefined): unknown {
   if (isRepeated) throw fieldRefused(name, 'is given more than once')

@@ -152,6 +152,9 @@ export const headerComponents: Record<string, DocumentPart> = {
     description: 'Whether the payment was posted, or reversed because the upstream service failed.',
     schema: { type: 'string', enum: ['posted', 'reversed'] },
   },
+  'PAYMENT-REQUIRED': { description: 'What the call costs, for x402 version 2: JSON in Base64.', schema: text },
+  'PAYMENT-RESPONSE': { description: 'The receipt, for x402 version 2: JSON in Base64.', schema: text },
+  'X-PAYMENT-RESPONSE': { description: 'The receipt, for x402 version 1: JSON in Base64.', schema: text },
   Location: { description: 'The address of the next page.', schema: { type: 'string', format: 'uri-reference' } },
 }
 
@@ -163,7 +166,11 @@ const authenticating: ReadonlySet<ProblemCode> = new Set([
   ...(['agent_token_required', 'insufficient_scope', 'invalid_client'] as const),
 ])
 
-export const headersOfPayment = ['X-Payment-ID', 'X-Payment-Status']
+/** Of an answer that is paid for. */
+export const headersOfPayment = ({ errors }: Pick<Route, 'errors'>): string[] => [
+  ...['X-Payment-ID', 'X-Payment-Status'],
+  ...(errors?.includes('payment_required') ? ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] : []),
+]
 
 const refer = (names: readonly string[]): { headers: DocumentPart } => ({
   headers: Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
@@ -182,7 +189,8 @@ const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCod
   refer([
     ...common(route),
     ...replayed(route),
-    ...(route.relays ? headersOfPayment : []),
+    ...(route.relays ? headersOfPayment(route) : []),
+    ...(codes.includes('payment_required') ? ['PAYMENT-REQUIRED'] : []),
     ...(status === 429 || codes.some((code) => waiting.has(code)) ? ['Retry-After'] : []),
     ...(codes.some((code) => authenticating.has(code)) ? ['WWW-Authenticate'] : []),
   ])

@@ -105,7 +105,7 @@ function answers(route: Route, parts: Parts): DocumentPart {
   return {
     [String(status)]: {
       description: route.summary,
-      ...successHeaders(route, status === 303 ? location : route.relays ? headersOfPayment : []),
+      ...successHeaders(route, status === 303 ? location : route.relays ? headersOfPayment(route) : []),
       ...(hasBody(route) && { content: contentOf(route, parts) }),
     },
     ...(waits && {
@@ -128,7 +128,7 @@ function answers(route: Route, parts: Parts): DocumentPart {
     ...(route.relays && {
       default: {
         description: 'The answer of the upstream service, with its status, media type and body.',
-        ...successHeaders(route, headersOfPayment),
+        ...successHeaders(route, headersOfPayment(route)),
         content: { '*/*': { schema: {} } },
       },
     }),
@@ -138,10 +138,11 @@ function answers(route: Route, parts: Parts): DocumentPart {
   }
 }
 
-const hasBody = ({ result, produces, status }: Route): boolean => status !== 303 && Boolean(result || produces)
+const hasBody = ({ result, produces, relays, status }: Route): boolean =>
+  status !== 303 && Boolean(result || produces || relays)
 
 function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPart {
-  const { id, result, relays, produces = ['application/json'] } = route
+  const { id, result, relays, produces = result ? ['application/json'] : [] } = route
   const name = componentName(id, 'Answer')
   const isShown = (type: string) => type !== 'application/json' || !result || !isWeakField(result, least)
   const shape = (type: string) =>

@@ -71,6 +71,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
   declare params: Record<string, string>
   declare query: Record<string, unknown>
   declare body: Record<string, unknown>
+  declare private bytes: Uint8Array
   declare private text: AsyncIterable<string>
   declare private sent: SentCredentials | undefined
   declare private isWaiting: boolean
@@ -85,6 +86,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
     this.params = NONE
     this.query = NONE
     this.body = NONE
+    this.bytes = NO_BYTES
     this.text = NO_TEXT
     this.isWaiting = false
   }
@@ -106,6 +108,9 @@ class RequestRun implements KeyedRun, DecodedRequest {
       limit: service.limits[bodyLimit ?? 'bodyBytes'],
       isSnapshot: bodyLimit === 'snapshotBytes',
       held: this.held,
+      onBytes: (bytes) => {
+        this.bytes = bytes
+      },
       beforeMore: () => this.#knowCaller(),
     })
   }
@@ -187,6 +192,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
       params: route.params ? checkPath(route.params, this.params) : NONE,
       query: route.query ? checkFields(route.query, this.query) : NONE,
       body: route.body ? checkFields(route.body, this.body) : NONE,
+      bytes: this.bytes,
       text: this.text,
       principal,
       session,
@@ -294,6 +300,7 @@ interface Fields {
 }
 
 const NONE: Record<string, never> = Object.freeze({})
+const NO_BYTES = new Uint8Array()
 const NO_TEXT: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} }
 
 const queryFields = (query: string): Record<string, unknown> =>

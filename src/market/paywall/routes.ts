@@ -2,6 +2,7 @@ import { Problem } from '../../base/problem.js'
 import { hopsIn } from '../../base/via.js'
 import { allDesigned } from '../../http/fields/graded.js'
 import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
+import { relayed } from '../../http/relayed.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createMerchantPayment } from './merchant-payment.js'
@@ -87,12 +88,5 @@ function answerOf(outcome: PaywallOutcome) {
     return reply({ value: { approved: true as const, payment }, headers: paymentHeaders(payment.id, 'posted') })
   }
   const { paymentId, paymentStatus, status, contentType, body } = outcome
-  const type = { 'content-type': contentType ?? 'application/octet-stream' }
-  const headers = { ...paymentHeaders(paymentId, paymentStatus), ...sandboxed, ...type }
-  return reply({ status, headers, body: hasNoBody(status) ? null : body })
+  return relayed({ status, contentType, body, headers: paymentHeaders(paymentId, paymentStatus) })
 }
-
-/** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
-const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }
-
-const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)

@@ -11,6 +11,7 @@ import { type HeldPayment, heldPayments, reversePayment, settlePayment } from '.
 import { bearerOf, type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import type { Writer } from '../../storage/storage.js'
 import { ownItem } from '../catalog/item.js'
+import type { CatalogItemRow } from '../catalog/item-row.js'
 import { decryptParameters } from '../catalog/parameter.js'
 import { type Arguments, checkArguments } from '../catalog/schema.js'
 import {
@@ -132,11 +133,21 @@ export async function rehearsePurchase(
   const request = await service.storage.write(async (tx) => {
     const item = await ownItem(tx, accountId, itemId)
     checkArguments(item.service_schema, args)
-    const by = { bearer: `account:${accountId}`, at: service.clock.now() } as const
-    await spendCalls(tx, [{ endpoint: item.external_endpoint, amount: 0n, calls: 1 }], by, service)
-    return endpointRequest(item, args, await decryptParameters(tx, item.id, service))
+    return freeRequest(tx, { item, args, bearer: `account:${accountId}` }, service)
   })
   return callEndpoint({ request, hops }, service)
+}
+
+interface FreeCall {
+  readonly item: CatalogItemRow
+  readonly args: Arguments
+  readonly bearer: Parameters<typeof spendCalls>[2]['bearer']
+}
+
+/** The request of a call that nobody pays for, which is counted. Throws `too_many_calls`, `parameter_unreadable`. */
+export async function freeRequest(tx: Writer, { item, args, bearer }: FreeCall, service: ServiceContext) {
+  await spendCalls(tx, [callOf({ item, amount: 0n })], { bearer, at: service.clock.now() }, service)
+  return endpointRequest(item, args, await decryptParameters(tx, item.id, service))
 }
 
 export interface PurchaseOrder extends PayingCaller, QuoteRequest {
@@ -147,17 +158,33 @@ export interface PurchaseOrder extends PayingCaller, QuoteRequest {
 }
 
 /** Buys an item and returns its receipt. Throws `upstream_failed` once the price was held, everything else before. */
-export async function createPurchase(
+export function createPurchase(
   order: PurchaseOrder,
   service: ServiceContext,
   storeAnswer: StoreAnswer<ShownReceipt | Problem> = storeNothing,
 ): Promise<ShownReceipt> {
   checkHops(order.hops)
-  return runFlow('purchase', service, async (run) => {
+  const hold = (tx: Writer, run: FlowRun) => holdPrice(tx, order, run, service)
+  return fulfilPurchase({ hold, storeAnswer }, service)
+}
+
+interface Fulfilment {
+  readonly hold: (tx: Writer, run: FlowRun) => Promise<HeldPurchase>
+  readonly storeAnswer?: StoreAnswer<ShownReceipt | Problem>
+  /** Whether the buyer reads the receipt later, whatever its size. */
+  readonly readLater?: boolean
+}
+
+/** Holds a price, calls the endpoint, and settles. Throws `upstream_failed` once the price was held. */
+export const fulfilPurchase = (
+  { hold, storeAnswer = storeNothing, readLater = false }: Fulfilment,
+  service: ServiceContext,
+): Promise<ShownReceipt> =>
+  runFlow('purchase', service, async (run) => {
     const held = await run.transaction(
       'hold the price',
       async (tx) => {
-        const held = await holdPrice(tx, order, run, service)
+        const held = await hold(tx, run)
         await storeAnswer(tx, failed(held, 'The call was interrupted.'), { provisional: true })
         return held
       },
@@ -165,11 +192,10 @@ export async function createPurchase(
     )
     const answer = await callInFlow(run, held, service)
     return run.transaction('settle', async (tx) => {
-      const { receipt, failure } = await settlePurchase(tx, held, answer, service)
+      const { receipt, failure } = await settlePurchase(tx, held, answer, service, { readLater })
       return storeAnswer(tx, receipt.status === 'reversed' ? failed(held, failure) : receipt)
     })
   })
-}
 
 const failed = ({ id: transaction_id }: HeldPayment, reason = ''): Problem =>
   problem('upstream_failed', { detail: reason, fields: { transaction_id } })

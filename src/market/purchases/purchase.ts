@@ -1,3 +1,4 @@
+import { networkOf } from '../../base/ip-address.js'
 import type { Owner } from '../../base/owner.js'
 import type { UpstreamRequest } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
@@ -15,6 +16,7 @@ import { type DigitalQuantityRow, quantityOf } from '../../money/digital-quantit
 import { toAmount } from '../../money/ledger/amount.js'
 import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { type HeldPayment, holdPayment } from '../../payments/payments/held-payment.js'
+import type { SpentNonce } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { fillEndpoint, inputsIn, PlaceholderFault } from '../catalog/endpoint.js'
@@ -79,6 +81,8 @@ interface PurchaseTerms extends Pick<FlowRun, 'token'> {
   readonly actor: string
   /** Hash of the delegate whose spending authority was spent. */
   readonly delegate: string | null
+  /** The nonce of a signed transfer that pays. */
+  readonly spentNonce?: SpentNonce | undefined
   readonly hops: number
   readonly at: number
 }
@@ -94,15 +98,15 @@ export interface HeldPurchase extends HeldPayment, Pick<PurchaseTerms, 'bearer'>
 /** Holds the price of an item until `settlePurchase`. Throws `parameter_unreadable`, `arguments_refused`, `insufficient_funds`, `same_twin`. */
 export async function beginPurchase(
   tx: Writer,
-  { quote, args, payer, buyer, bearer, actor, delegate, hops, at, token }: PurchaseTerms,
+  { quote, args, payer, buyer, bearer, actor, delegate, spentNonce, hops, at, token }: PurchaseTerms,
   service: ServiceContext,
 ): Promise<HeldPurchase> {
   const { item, commodity, seller, payee, quantity, amount } = quote
   const request = endpointRequest(item, args, await decryptParameters(tx, item.id, service))
   const { id: hash, descriptor } = commodity
   const dq = quantity.id
-  const terms = { kind: 'purchase', hash, descriptor, dq, amount, payer, payee, actor, delegate, at, token } as const
-  const held = await holdPayment(tx, terms, service)
+  const price = { kind: 'purchase', hash, descriptor, dq, amount } as const
+  const held = await holdPayment(tx, { ...price, payer, payee, actor, delegate, spentNonce, at, token }, service)
   const row: PurchaseRow = {
     id: held.id,
     buyer,
@@ -199,11 +203,17 @@ export const callOf = ({ item, amount }: Pick<Quote, 'item' | 'amount'>): Called
   calls: 1,
 })
 
+/** Who causes calls: an owner, or whoever calls from an address, if nobody pays. */
+interface CallsBearer {
+  readonly bearer: Owner | { readonly address: string | undefined }
+  readonly at: number
+}
+
 /** Counts the calls that a request will cause for their bearer, before it holds anything. Throws `too_many_calls`. */
 export async function spendCalls(
   tx: Writer,
   called: readonly CalledEndpoint[],
-  { bearer, at }: { bearer: Owner; at: number },
+  { bearer, at }: CallsBearer,
   service: Limited,
 ): Promise<void> {
   const all = called.reduce((sum, { calls }) => sum + calls, 0)
@@ -220,7 +230,8 @@ export async function spendCalls(
     const counts = amount > 0n ? paid : free
     counts.set(host, (counts.get(host) ?? 0) + calls)
   }
-  const responsible = await responsibleFor(tx, bearer)
+  const responsible =
+    typeof bearer === 'string' ? await responsibleFor(tx, bearer) : `address:${networkOf(bearer.address ?? '')}`
   const limit = freeCalls(service)
   for (const [host, times] of free) await spendRate(tx, limit, { subject: `${responsible}>${host}`, at, times })
   for (const [host, times] of paid) await spendPaid(tx, { subject: `${responsible}>${host}`, at, times }, service)

@@ -1,0 +1,5 @@
+export const paidCallFeature = {
+  areas: ['catalog'],
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
+}
