@@ -1,9 +1,11 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { expect, it, test } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
+import { OutcomeUnknown, type Storage } from '../../../src/storage/storage.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
-import { expectSoundLedger, setClock } from '../../support/scenes/market.js'
+import { expectProblem, expectSoundLedger, setClock } from '../../support/scenes/market.js'
 import {
   heldBy,
   newAccount,
@@ -234,6 +236,31 @@ contract('A facilitator', (start) => {
     await call('POST', '/_sandbox/clock', { body: { advance: '2d' } })
     expect((await settle(call, payment)).body.errorReason).toBe(words.VALID_BEFORE)
   })
+})
+
+test('a settlement without a known outcome is a 503 that says to settle again, and moves once', async () => {
+  const inner = memoryStorage()
+  let isLost = false
+  const storage: Storage = {
+    ...inner,
+    async write(body) {
+      const written = await inner.write(body)
+      if (!isLost) return written
+      isLost = false
+      throw new OutcomeUnknown('The connection broke during the commit.', { reason: 'the connection broke' })
+    },
+  }
+  const service = createService({ sandbox: true, storage, log: { error() {} } })
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const account = await newWallet(call, 1)
+  const payment = await paymentOf(account)
+  isLost = true
+  const unknown = await settle(call, payment)
+  expectProblem(unknown, 503, 'outcome_unknown')
+  expect(unknown.body.error).toContain('Settle the same payment again')
+  expect((await settle(call, payment)).body.errorReason).toBe('invalid_exact_evm_nonce_already_used')
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
 })
 
 test('a facilitator that settles again answers the first receipt', async () => {
