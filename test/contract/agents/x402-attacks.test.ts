@@ -5,7 +5,7 @@ import { createService } from '../../../src/index.js'
 import { OutcomeUnknown, type Storage } from '../../../src/storage/storage.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
-import { expectProblem, expectSoundLedger, setClock } from '../../support/scenes/market.js'
+import { expectProblem, expectSoundLedger, stopClock } from '../../support/scenes/market.js'
 import {
   heldBy,
   newAccount,
@@ -103,7 +103,7 @@ const reasonIn = (word: string): string =>
 contract('A facilitator', (start) => {
   it('refuses what was not signed for this payment, in both versions, and moves nothing', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 0.01)
     for (const [what, signing, change, v2, v1] of refused) {
       const payment = await paymentOf(account, signing)
@@ -214,7 +214,7 @@ contract('A facilitator', (start) => {
 
   it('expires a signature by its own clock', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 1)
     const payment = await paymentOf(account, { validBefore: unix + 60 })
     expect((await verify(call, payment)).body.isValid).toBe(true)
@@ -226,7 +226,7 @@ contract('A facilitator', (start) => {
 
   it('answers a named payment with its first receipt after it has expired', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 1)
     const extensions = { 'payment-identifier': { info: { id: 'pay_0123456789abcdef' } } }
     const payment = await paymentOf(account, { validBefore: unix + 60, extensions })
