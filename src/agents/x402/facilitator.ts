@@ -1,4 +1,5 @@
-import { Problem } from '../../base/problem.js'
+import { canSpend } from '../../base/owner.js'
+import { Problem, problem } from '../../base/problem.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { quotedAddress } from '../../base/text/quotation.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
@@ -8,7 +9,7 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
-import type { Writer } from '../../storage/storage.js'
+import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
 import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import {
@@ -51,10 +52,17 @@ export interface RefusedTransfer {
 }
 
 /** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
-export const settleTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
-  facilitate(payment, service, (body) => service.storage.write(body))
+export async function settleTransfer(payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> {
+  try {
+    return await facilitate(payment, service, (body) => service.storage.write(body))
+  } catch (cause) {
+    if (!(cause instanceof OutcomeUnknown)) throw cause
+    service.log.error('a settlement has no known outcome', cause)
+    throw problem('outcome_unknown', { detail: 'Settle the same payment again: it moves once.', cause })
+  }
+}
 
-/** What settling would answer now. It writes nothing but the twin of an address that has none. */
+/** What settling would answer now. It writes nothing but the twin of an address that has none, and the approval that a refusal offers. */
 export const verifyTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
   facilitate(payment, service, (body) => undone(body, service))
 
@@ -143,17 +151,29 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   const { transfer, resource, source, at } = order
   const { payer, quantity, amount, spentNonce } = paying
   const { payTo: address } = transfer.due
+  // Nothing but nonces would limit how many payments of nothing anybody stores.
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const approval = () => ({ terms: approvalTerms(order, paying), wish: {} })
   const { actor } = await spendApprovedSigner(tx, transfer, paying, { approval, at })
-  let payee: TwinRow | undefined = await twinOfAddress(tx, address)
-  if (!payee) {
-    await service.rules.countNew(tx, twins.name, { address: source.address }, service)
-    payee = await createWalletTwin(tx, { address, dq: quantity.id, at }, service)
-  }
+  const payee = await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
   const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
   const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
   const { id } = await postPayment(tx, { ...paid, payer, payee, actor, delegate: null, spentNonce, at })
   return getExisting(tx, payments, id)
+}
+
+/** The twin of the payee's address, created if nobody has it. Throws `not_found` if nobody could spend what it receives. */
+async function payeeAt(
+  tx: Writer,
+  { source, ...order }: { address: Address; dq: string; at: number } & Pick<SettleOrder, 'source'>,
+  service: ServiceContext,
+): Promise<TwinRow> {
+  const payee = await twinOfAddress(tx, order.address)
+  if (payee && !canSpend(payee.owner))
+    throw problem('not_found', { detail: `Nobody could spend what ${order.address} receives.` })
+  if (payee) return payee
+  await service.rules.countNew(tx, twins.name, { address: source.address }, service)
+  return createWalletTwin(tx, order, service)
 }
 
 /** What an app's user approves: the payee's address, the amount, and what is bought. */
