@@ -156,7 +156,7 @@ const attributesOf = (baseUrl: string): string =>
   `Path=${new URL(baseUrl).pathname}; HttpOnly; SameSite=Lax${baseUrl.startsWith('https:') ? '; Secure' : ''}`
 
 const EXPOSED =
-  'X-Session-ID, X-Request-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate, Mcp-Session-Id, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE'
+  'X-Session-ID, X-Request-ID, X-Evidence, X-Payment-ID, X-Payment-Status, Idempotent-Replayed, Retry-After, Location, WWW-Authenticate, Mcp-Session-Id, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, Payment-Receipt'
 
 /** Sets the CORS headers of an answer. Every page may call and read, unless what is around the service refuses it. */
 export function setCorsHeaders(

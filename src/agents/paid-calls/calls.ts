@@ -49,11 +49,12 @@ export async function callItem(call: ItemCall, service: ServiceContext): Promise
   }
 }
 
-async function quotedCall(tx: Reader, { itemId, argsFor }: ItemCall, service: ServiceContext) {
+async function quotedCall(tx: Reader, { itemId, argsFor, request }: ItemCall, service: ServiceContext) {
   const item = await visibleItem(tx, itemId, undefined)
   const args = argsFor(item.service_schema)
   const quote = await quoteItem(tx, { itemId, args })
-  return { quote, args, offer: { ...(await offerOf(tx, quote, service)), resource: resourceOf(quote, service) } }
+  const way = await offerOf(tx, quote, service)
+  return { quote, args, offer: { ...way, resource: resourceOf(quote, service), request } }
 }
 
 /** The price may have changed since the client signed it. */

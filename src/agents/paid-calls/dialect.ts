@@ -17,6 +17,8 @@ export interface PaymentOffer {
 /** What a call costs now, and what it is for. */
 export interface CallOffer extends PaymentOffer {
   readonly resource: OfferedResource
+  /** The request that gets the offer. */
+  readonly request: PaidRequest
 }
 
 export interface OfferedResource {

@@ -154,6 +154,7 @@ export const headerComponents: Record<string, DocumentPart> = {
   },
   'PAYMENT-REQUIRED': { description: 'What the call costs, for x402 version 2: JSON in Base64.', schema: text },
   'PAYMENT-RESPONSE': { description: 'The receipt, for x402 version 2: JSON in Base64.', schema: text },
+  'Payment-Receipt': { description: 'The receipt, for MPP: JSON in base64url.', schema: text },
   'X-PAYMENT-RESPONSE': { description: 'The receipt, for x402 version 1: JSON in Base64.', schema: text },
   Location: { description: 'The address of the next page.', schema: { type: 'string', format: 'uri-reference' } },
 }
@@ -169,7 +170,7 @@ const authenticating: ReadonlySet<ProblemCode> = new Set([
 /** Of an answer that is paid for. */
 export const headersOfPayment = ({ errors }: Pick<Route, 'errors'>): string[] => [
   ...['X-Payment-ID', 'X-Payment-Status'],
-  ...(errors?.includes('payment_required') ? ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] : []),
+  ...(errors?.includes('payment_required') ? ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE', 'Payment-Receipt'] : []),
 ]
 
 const refer = (names: readonly string[]): { headers: DocumentPart } => ({
@@ -192,7 +193,7 @@ const refusalHeaders = (route: Route, status: number, codes: readonly ProblemCod
     ...(route.relays ? headersOfPayment(route) : []),
     ...(codes.includes('payment_required') ? ['PAYMENT-REQUIRED'] : []),
     ...(status === 429 || codes.some((code) => waiting.has(code)) ? ['Retry-After'] : []),
-    ...(codes.some((code) => authenticating.has(code)) ? ['WWW-Authenticate'] : []),
+    ...(codes.some((code) => authenticating.has(code) || code === 'payment_required') ? ['WWW-Authenticate'] : []),
   ])
 
 const common = (route: Route): string[] => ['X-Evidence', ...(takesSession(route) ? ['X-Session-ID'] : [])]
