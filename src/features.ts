@@ -1,4 +1,5 @@
 import { agentFeature } from './agents/agents/feature.js'
+import { bazaarFeature } from './agents/bazaar/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
 import { x402Feature } from './agents/x402/feature.js'
@@ -77,6 +78,7 @@ const all = [
   mcpFeature,
   walletFeature,
   x402Feature,
+  bazaarFeature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

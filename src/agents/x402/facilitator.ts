@@ -10,6 +10,7 @@ import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { approvedOffer, completeOffer } from '../agents/request.js'
+import type { Listing } from '../bazaar/record.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import { ensureUsdc, quantityOfToken } from '../wallets/networks.js'
 import {
@@ -33,6 +34,9 @@ export interface FacilitatedPayment {
   readonly source: Pick<CallSource, 'address'>
 }
 
+/** What is done in the transaction that settles. */
+type Then = (tx: Writer, at: number) => Promise<Pick<SettledTransfer, 'listing'>>
+
 export type SettleOutcome = SettledTransfer | RefusedTransfer
 
 interface SettledTransfer {
@@ -41,6 +45,8 @@ interface SettledTransfer {
   readonly transaction: string
   /** Smallest units. */
   readonly amount: string
+  /** Of the resource that the payment describes. */
+  readonly listing?: Listing | undefined
 }
 
 export interface RefusedTransfer {
@@ -52,8 +58,17 @@ export interface RefusedTransfer {
 }
 
 /** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
-export const settleTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
-  facilitate(payment, service, (body) => service.storage.write(body))
+export const settleTransfer = (
+  payment: FacilitatedPayment,
+  service: ServiceContext,
+  then: Then = async () => ({}),
+): Promise<SettleOutcome> =>
+  facilitate(payment, service, (body) =>
+    service.storage.write(async (tx) => {
+      const outcome = await body(tx)
+      return outcome.refused ? outcome : { ...outcome, ...(await then(tx, service.clock.now())) }
+    }),
+  )
 
 /** What settling would answer now. It writes nothing but the twin of an address that has none. */
 export const verifyTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>

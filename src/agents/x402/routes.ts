@@ -1,7 +1,10 @@
 import { z } from '../../http/fields/schema.js'
+import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
+import { recordResource } from '../bazaar/record.js'
 import { type RefusedTransfer, settleTransfer, verifyTransfer } from './facilitator.js'
 import { FACILITATOR, FacilitatorBody, facilitatedPayment, type SentFacilitatorBody } from './facilitator-body.js'
+import { encodeHeader } from './payload.js'
 import { PAYMENT_IDENTIFIER } from './payment-identifier.js'
 import { reasons } from './reasons.js'
 
@@ -64,12 +67,15 @@ export const x402Routes = defineRoutes('x402', {
     errors: ['payment_identifier_mismatch'],
     async handle({ body, source }, service) {
       const payment = facilitatedPayment(body)
-      const outcome = await settleTransfer({ ...payment, source }, service)
+      const outcome = await settleTransfer({ ...payment, source }, service, async (tx, at) => ({
+        listing: await recordResource(tx, body, at),
+      }))
       const { payer } = outcome
       const { network } = payment.due
       if (!outcome.refused) {
-        const { transaction, amount } = outcome
-        return { success: true, transaction, network, payer, amount }
+        const { transaction, amount, listing } = outcome
+        const value = { success: true, transaction, network, payer, amount }
+        return reply({ value, headers: listing ? { 'extension-responses': encodeHeader({ bazaar: listing }) } : {} })
       }
       const { reason, message } = wordsOf(outcome, body)
       return { success: false, errorReason: reason, errorMessage: message, transaction: '', network, payer }

@@ -1,3 +1,4 @@
+import { listListingRefusals } from '../../../agents/bazaar/discovery.js'
 import {
   Amount,
   ApprovalShape,
@@ -374,6 +375,16 @@ export const walletRoutes = defineRoutes('sandbox', {
     result: z.object({ wallets: z.array(LinkedWallet) }),
     async handle(_call, service) {
       return { wallets: await walletControls(service).list() }
+    },
+  }),
+  listDiscoveryRefusals: route({
+    ...control('GET', '/_sandbox/discovery'),
+    summary: 'List why resources of paid shops were not listed for discovery, the newest first.',
+    result: z.object({
+      refusals: z.array(z.object({ resource: z.nullable(z.string()), reason: z.string(), at: z.IsoTime })),
+    }),
+    async read(tx) {
+      return { refusals: await listListingRefusals(tx) }
     },
   }),
 })

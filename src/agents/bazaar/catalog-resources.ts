@@ -1,0 +1,72 @@
+import { required } from '../../base/required.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { ShownItem } from '../../market/catalog/item.js'
+import { requiredInputs } from '../../market/catalog/schema.js'
+import { commodities } from '../../money/commodities/commodity.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { twins } from '../../money/twins/twin.js'
+import { ReadOnce } from '../../storage/page.js'
+import type { Reader } from '../../storage/storage.js'
+import { tokenOf } from '../wallets/networks.js'
+import { payToOf } from '../wallets/wallet.js'
+import { requirementsOf } from '../x402/payload.js'
+import { BAZAAR } from './description.js'
+import type { ShownResource } from './discovery.js'
+
+/** How long a payment for an item may take. */
+const TIMEOUT_SECONDS = 60
+
+/** Items of the catalog as resources that the dialects pay for. */
+export async function itemResources(
+  tx: Reader,
+  items: readonly ShownItem[],
+  { baseUrl, options }: Pick<ServiceContext, 'baseUrl' | 'options'>,
+): Promise<ShownResource[]> {
+  const page = new ReadOnce(tx)
+  const sold = await page.getMany(
+    commodities,
+    items.map(({ commodity_hash }) => commodity_hash),
+  )
+  const payees = await page.getMany(twins, [...new Set(sold.flatMap((row) => (row ? [row.twin_id] : [])))])
+  const payTo = new Map<number, Awaited<ReturnType<typeof payToOf>>>()
+  for (const twin of payees) if (twin) payTo.set(twin.id, await payToOf(page, twin))
+  const resources: ShownResource[] = []
+  for (const [n, item] of items.entries()) {
+    const { cost, twin_id, dq } = required(sold[n], 'the commodity of an item')
+    const quantity = await quantityOf(page, dq)
+    const way = {
+      amount: BigInt(cost),
+      payTo: required(payTo.get(twin_id), 'the payee'),
+      maxTimeoutSeconds: TIMEOUT_SECONDS,
+    }
+    resources.push({
+      ...{ resource: `${baseUrl}/v4/catalog/items/${item.id}/call`, type: 'http', x402Version: 2 },
+      accepts: options.dialects.networks.map((network) =>
+        requirementsOf({ ...way, network, token: tokenOf(quantity, network) }),
+      ),
+      lastUpdated: new Date(item.updated_at * 1000).toISOString(),
+      description: item.description === '' ? item.name : `${item.name}: ${item.description}`,
+      serviceName: item.seller,
+      extensions: { [BAZAAR]: describedItem(item) },
+    })
+  }
+  return resources
+}
+
+/** How to call an item, in the words of the extension. */
+export function describedItem({ service_schema: schema }: Pick<ShownItem, 'service_schema'>) {
+  const needed = requiredInputs(schema).length > 0 ? { required: ['arguments'] } : {}
+  const input = { type: { const: 'http' }, method: { const: 'POST' }, bodyType: { const: 'json' } }
+  const body = { type: 'object', properties: { arguments: schema }, ...needed }
+  return {
+    info: { input: { type: 'http', method: 'POST', bodyType: 'json', body: { arguments: {} } } },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        input: { type: 'object', properties: { ...input, body }, required: ['type', 'method', 'bodyType', 'body'] },
+      },
+      required: ['input'],
+    },
+  }
+}

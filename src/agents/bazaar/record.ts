@@ -1,0 +1,71 @@
+import { digest } from '../../base/secrets.js'
+import type { Writer } from '../../storage/storage.js'
+import type { SentFacilitatorBody } from '../x402/facilitator-body.js'
+import type { PaymentPayload, Requirements } from '../x402/payload.js'
+import { describedResource, type ResourceDescription } from './description.js'
+import {
+  type ListedResourceRow,
+  listedResources,
+  listingRefusals,
+  MOST_REFUSALS,
+  MOST_RESOURCES,
+} from './resource-row.js'
+
+/** What became of the description in a payment: the value of `bazaar` in the header `EXTENSION-RESPONSES`. */
+export type Listing = { readonly status: 'success' } | { readonly status: 'rejected'; readonly rejectedReason: string }
+
+/** How many ways to pay are shown of one resource. */
+const MOST_ACCEPTS = 10
+
+/** Lists the resource that a settled payment describes. Undefined if it describes none. Call it in the transaction that settles. */
+export async function recordResource(
+  tx: Writer,
+  {
+    paymentPayload: payload,
+    paymentRequirements: due,
+  }: Pick<SentFacilitatorBody, 'paymentPayload' | 'paymentRequirements'>,
+  at: number,
+): Promise<Listing | undefined> {
+  // Version 1 has no such description.
+  if (payload.x402Version === 1 || !('amount' in due)) return undefined
+  const described = describedResource(payload)
+  if (!described) return undefined
+  if ('rejected' in described) {
+    const id = await tx.nextId(listingRefusals.name)
+    const resource = payload.resource?.url.slice(0, 500) ?? null
+    tx.put(listingRefusals, { id, resource, reason: described.rejected, created_at: at })
+    for (const row of await tx.find(listingRefusals, { index: 'id', prefix: [], limit: 2 }))
+      if (row.id <= id - MOST_REFUSALS) tx.remove(listingRefusals, row.id)
+    return { status: 'rejected', rejectedReason: described.rejected }
+  }
+  await list(tx, described, { payload, due, at })
+  return { status: 'success' }
+}
+
+async function list(
+  tx: Writer,
+  { resource, tool, type, extension }: ResourceDescription,
+  { payload, due, at }: { payload: PaymentPayload; due: Requirements; at: number },
+): Promise<void> {
+  const id = digest(`listed resource ${resource} ${tool ?? ''}`)
+  const known = await tx.get(listedResources, id)
+  const number = known?.number ?? (await tx.nextId(listedResources.name))
+  const { description, mimeType } = payload.resource ?? {}
+  // Of `extra`, what a signature needs: the rest may be of any size.
+  const { name, version } = due.extra ?? {}
+  const way = { ...due, extra: { name, version } }
+  const row: ListedResourceRow = {
+    ...{ id, number, type, resource, extension, updated_at: at },
+    description: description?.slice(0, 1024) ?? null,
+    mime_type: mimeType?.slice(0, 100) ?? null,
+    accepts: [way, ...(known?.accepts ?? []).filter((other) => !isSameWay(other, due))].slice(0, MOST_ACCEPTS),
+  }
+  tx.put(listedResources, row)
+  if (known) return
+  // Numbers may have gaps, so each new one ends up to two.
+  for (const first of await tx.find(listedResources, { index: 'byNumber', prefix: [], limit: 2 }))
+    if (first.number <= number - MOST_RESOURCES) tx.remove(listedResources, first.id)
+}
+
+const isSameWay = (one: Requirements, other: Requirements): boolean =>
+  (['scheme', 'network', 'asset', 'payTo'] as const).every((name) => one[name] === other[name])
