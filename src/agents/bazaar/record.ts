@@ -31,7 +31,9 @@ export async function recordResource(
   const described = describedResource(payload)
   if (!described) return undefined
   if ('rejected' in described) {
-    const id = await tx.nextId(listingRefusals.name)
+    const [newest] = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: 1, reverse: true })
+    // A counter would have gaps, and keep fewer rows.
+    const id = (newest?.id ?? 0) + 1
     const resource = payload.resource?.url.slice(0, 500) ?? null
     tx.put(listingRefusals, { id, resource, reason: described.rejected, created_at: at })
     for (const row of await tx.find(listingRefusals, { index: 'id', prefix: [], limit: 2 }))
@@ -49,7 +51,7 @@ async function list(
 ): Promise<void> {
   const id = digest(`listed resource ${resource} ${tool ?? ''}`)
   const known = await tx.get(listedResources, id)
-  const number = known?.number ?? (await tx.nextId(listedResources.name))
+  const number = known?.number ?? (await nextNumber(tx))
   const { description, mimeType } = payload.resource ?? {}
   // Of `extra`, what a signature needs: the rest may be of any size.
   const { name, version } = due.extra ?? {}
@@ -62,9 +64,14 @@ async function list(
   }
   tx.put(listedResources, row)
   if (known) return
-  // Numbers may have gaps, so each new one ends up to two.
+  // Retention leaves gaps, so each new one ends up to two.
   for (const first of await tx.find(listedResources, { index: 'byNumber', prefix: [], limit: 2 }))
     if (first.number <= number - MOST_RESOURCES) tx.remove(listedResources, first.id)
+}
+
+async function nextNumber(tx: Writer): Promise<number> {
+  const [last] = await tx.find(listedResources, { index: 'byNumber', prefix: [], limit: 1, reverse: true })
+  return (last?.number ?? 0) + 1
 }
 
 const isSameWay = (one: Requirements, other: Requirements): boolean =>

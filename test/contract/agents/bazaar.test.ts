@@ -199,7 +199,7 @@ contract('listDiscoveryRefusals', (start) => {
     tags: 'everywhere',
   }, async () => {
     const { call } = await start()
-    const nested = (depth: number): object => (depth === 0 ? {} : { allOf: [nested(depth - 1)] })
+    const endless = { $defs: { a: { $ref: '#/$defs/a' } }, properties: { input: { $ref: '#/$defs/a' } } }
     const refused: [bazaar: object, reason: RegExp, resource?: string][] = [
       [
         { ...HTTP, info: { input: { type: 'http', method: 'GET', queryParams: {} } } },
@@ -209,7 +209,7 @@ contract('listDiscoveryRefusals', (start) => {
       [{ info: HTTP.info }, /needs `info` and `schema`/],
       [{ ...HTTP, schema: { ...HTTP.schema, $schema: 'http://json-schema.org/draft-07/schema#' } }, /draft 2020-12/],
       [{ ...HTTP, schema: { type: 'object', patternProperties: {} } }, /patternProperties/],
-      [{ ...HTTP, schema: { type: 'object', properties: { input: nested(60) } } }, /nested deeper/],
+      [{ ...HTTP, schema: { type: 'object', ...endless } }, /refers to itself/],
       [{ ...HTTP, schema: { type: 'object', description: 'x'.repeat(17_000) } }, /16384 bytes/],
       [{ ...MCP, info: { input: { type: 'mcp', tool: 'x' } } }, /describes no call/],
       [HTTP, /no absolute URL/, 'ftp://example.test/'],
