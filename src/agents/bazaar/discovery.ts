@@ -44,7 +44,7 @@ export interface DiscoveryQuery {
 }
 
 /** A page of the resources that match: those of shops, the latest paid first, and then the items of the catalog. */
-export async function listResources(
+export async function listDiscoverable(
   tx: Reader,
   { limit = 20, offset = 0, ...filter }: DiscoveryQuery,
   service: Pick<ServiceContext, 'baseUrl' | 'options'>,

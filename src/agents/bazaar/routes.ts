@@ -2,7 +2,7 @@ import { component } from '../../http/fields/marks.js'
 import { z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { MOST_OFFSET } from '../../market/catalog/search.js'
-import { listResources } from './discovery.js'
+import { listDiscoverable } from './discovery.js'
 
 const filters = {
   type: z.optional(z.string()),
@@ -43,7 +43,7 @@ export const bazaarRoutes = defineRoutes('x402', {
       pagination: z.object({ limit: z.int(), offset: z.int(), total: z.int() }),
     }),
     async read(tx, { query }, service) {
-      const { resources: items, ...pagination } = await listResources(tx, query, service)
+      const { resources: items, ...pagination } = await listDiscoverable(tx, query, service)
       return { x402Version: 2, items, pagination }
     },
   }),
@@ -64,7 +64,7 @@ export const bazaarRoutes = defineRoutes('x402', {
     }),
     async read(tx, { query: { cursor, ...query } }, service) {
       const offset = Math.min(Number(cursor ?? 0), MOST_OFFSET)
-      const { resources, limit, total } = await listResources(tx, { ...query, offset }, service)
+      const { resources, limit, total } = await listDiscoverable(tx, { ...query, offset }, service)
       const next = offset + resources.length
       const isLast = next >= total || next > MOST_OFFSET || resources.length === 0
       return {
