@@ -8,7 +8,7 @@ type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReado
 /** Everything that a seed creates, with credentials. A seed of two users creates two users. */
 export type SeededBy<S extends GivenSeed> = Omit<Seeded, keyof S> & {
   readonly [Kind in keyof S & keyof Seeded]: S[Kind] extends readonly unknown[]
-    ? ForEach<S[Kind], Seeded[Kind][number]>
+    ? ForEach<S[Kind], NonNullable<Seeded[Kind]>[number]>
     : Seeded[Kind]
 }
 

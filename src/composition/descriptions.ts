@@ -40,6 +40,7 @@ const tags = {
   events: 'What happened, for its owner.',
   webhooks: 'Events that are delivered to the server of an account, signed.',
   agents: 'What agents may do for a user and an account.',
+  x402: 'A facilitator of x402, without a chain.',
   approvals: "The user's side of what agents request.",
   billing: 'What an account pays for its use of the service.',
   oidc: 'The OpenID Connect provider.',

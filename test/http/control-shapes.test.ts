@@ -85,11 +85,24 @@ const controls: Record<string, Control> = {
   },
   fundTwin: {
     call: (sandbox, given) => sandbox.fund(given),
-    accepts: [{ hostname, amount: 1 }],
+    accepts: [
+      { hostname, amount: 1 },
+      { address: `0x${'1'.repeat(40)}`, amount: 5 },
+    ],
     refuses: [
       [{ hostname, amuont: 1 }, 'amuont', 'Did you mean "amount"?'],
-      [{ wallet: hostname, amount: 1 }, 'wallet', 'Choose from hostname, email, amount, dq.'],
+      [{ wallet: hostname, amount: 1 }, 'wallet', 'Choose from hostname, email, address, amount, dq.'],
       [{ hostname, amount: '1' }, 'amount', 'must be a number'],
+    ],
+  },
+  linkWallet: {
+    call: (sandbox, given) => sandbox.wallets.link(given),
+    accepts: [{ twin: hostname }, { twin: hostname, address: `0x${'1'.repeat(40)}` }],
+    refuses: [
+      [{ hostname }, 'hostname', 'is not a field'],
+      [{ twin: hostname, private_key: '0x1' }, 'private_key', '0x and 64 hex digits'],
+      [{ twin: hostname, private_key: `0x${'f'.repeat(64)}` }, 'private_key', 'must be a private key'],
+      [{ twin: hostname, address: '0x1' }, 'address', '0x and 40 hex digits'],
     ],
   },
   updateClock: {

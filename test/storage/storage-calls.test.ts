@@ -105,6 +105,10 @@ async function addRows({ call, seller, reader, hash, persona, session }: World, 
   // No account has more than 20.
   if (n < 19) expect((await call('POST', '/v4/webhooks', { token: seller.token, body: hook })).status).toBe(201)
   await newAgent(call, { session })
+  const address = `0x${String(n).padStart(40, 'a')}`
+  expect((await call('POST', '/_sandbox/wallets', { body: { twin: payer.hostname, address } })).status).toBe(201)
+  const funded = { address: `0x${String(n).padStart(40, 'b')}`, amount: 1 }
+  expect((await call('POST', '/_sandbox/fund', { body: funded })).status).toBe(200)
 }
 
 /** Waits until no webhook is on its way. */
@@ -138,6 +142,7 @@ const lists: Readonly<Record<string, List>> = {
   listDelegates: { path: ({ persona }) => `/v4/persona/${persona}/delegates`, as: bySeller },
   listWebhooks: { path: () => '/v4/webhooks', as: bySeller },
   listWebhookDeliveries: { path: ({ webhook }) => `/v4/webhooks/${webhook}/deliveries`, as: bySeller },
+  listWallets: { path: () => '/_sandbox/wallets', as: () => ({}) },
   listConnections: { path: () => '/v4/connections', as: byReader },
 }
 
@@ -152,6 +157,7 @@ const plainLists = [
   'listRegistrations',
   'listSessions',
   'listTwinQuantities',
+  'listX402Kinds',
   'listDeadLetters',
 ]
 

@@ -30,8 +30,11 @@ export const createWalletTwin = (
   context: TwinContext,
 ) => {
   const { address, dq, at } = order
-  const digits = `41${address.slice(2).toLowerCase()}`.padEnd(66, '0')
-  return createTwin(tx, { owner: `wallet:${address}`, dq, at, address: digits }, context)
+  const digits = `41${address.slice(2).toLowerCase()}`
+  // All 40 digits, because anybody can name an address that begins like another one.
+  const hostname = `${digits}.${context.options.twinDomain}`
+  const twin = { owner: `wallet:${address}`, dq, at, hostname, address: digits.padEnd(66, '0') } as const
+  return createTwin(tx, twin, context)
 }
 
 /** As whom an address pays. Undefined: as whoever has the key, from all that its twin holds. */

@@ -147,6 +147,15 @@ export async function listTwins(
   context: Pick<ServiceContext, 'keys' | 'options'>,
 ) {
   const { rows, next } = await newestFirst(tx, twins, { index: 'byOwner', prefix: [owner], ...page })
+  return { twins: await showTwins(tx, rows, context), next }
+}
+
+/** Several twins with their keys, in a few reads. */
+export async function showTwins(
+  tx: Reader,
+  rows: readonly TwinRow[],
+  context: Pick<ServiceContext, 'keys' | 'options'>,
+): Promise<ShownTwin[]> {
   const read = new ReadOnce(tx)
   const known = new Map((await allQuantities(tx)).map((row) => [row.id, row]))
   const quantities = [...known.keys()].sort()
@@ -159,7 +168,7 @@ export async function listTwins(
     const held = (await read.getMany(balances, own)).filter((row) => row !== undefined)
     shown.push(showHolding({ twin, held, key: twinKey(twin, context), unit: context.options.balances }, known))
   }
-  return { twins: shown, next }
+  return shown
 }
 
 /** Reads one of the owner's twins, with its key if the context has the keys. Throws like `ownTwin`. */

@@ -7,6 +7,7 @@ import { marketExplainers } from './codes/market.js'
 import { ownerExplainers } from './codes/owners.js'
 import { paymentExplainers } from './codes/payments.js'
 import { requestExplainers } from './codes/requests.js'
+import { explainX402, x402Explainers } from './codes/x402.js'
 import { takes } from './facts/credentials.js'
 import { describeEffects, describeRetries } from './facts/effects.js'
 import type { Explained, Explanation, FactsByName } from './facts/explanation.js'
@@ -22,6 +23,7 @@ const explainers: Explainers = {
   ...ownerExplainers,
   ...paymentExplainers,
   ...marketExplainers,
+  ...x402Explainers,
 }
 
 /** Explains why the service answered as it did, from the state as it was at that moment. */
@@ -29,12 +31,13 @@ export async function explainAnswer(sources: Sources): Promise<Explanation> {
   const { entry, tx, service, operations, findEarlier } = sources
   const asked = new RefusedRequest(entry, tx, service, operations, findEarlier)
   const code = entry.code !== undefined && isProblemCode(entry.code) ? entry.code : undefined
-  const found = await (code === undefined ? explainSuccess(asked) : explainRefusal(asked, code))
+  const dialect = code === undefined ? await explainX402(asked) : undefined
+  const found = dialect ?? (await (code === undefined ? explainSuccess(asked) : explainRefusal(asked, code)))
   const about = surroundings(asked)
   const said = [...about.sentences, ...found.sentences]
   return {
     entry,
-    verdict: verdictOf(asked, code),
+    verdict: dialect ? `${entry.operation_id} refused the payment: ${dialect.reason}.` : verdictOf(asked, code),
     sentences: said.length > 0 ? said : ['The journal and the state of that moment show no more about it.'],
     facts: { at: entry.at, ...(code !== undefined && { code }), ...found.facts, ...about.facts },
     fix: about.fix ?? found.fix ?? null,

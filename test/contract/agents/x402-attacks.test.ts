@@ -120,6 +120,17 @@ contract('A facilitator', (start) => {
     expect(await heldBy(call, SHOP)).toBeUndefined()
   })
 
+  it('pays addresses that begin like others', async () => {
+    const { call } = await start()
+    const account = await newWallet(call, 1)
+    const own = account.address.toLowerCase()
+    const likes = ['1', '2', '3'].map((end) => own.slice(0, 41) + end).filter((like) => like !== own)
+    const [twin] = await walletsOf(call)
+    const likeTwin = `0x${twin.hostname.slice(2, 32)}${'3'.repeat(10)}`
+    for (const payTo of [...likes, likeTwin])
+      expect((await settle(call, await paymentOf(account, { payTo }))).body.success, payTo).toBe(true)
+  })
+
   it('says in words what it does not support', async () => {
     const { call } = await start()
     const account = await newWallet(call, 1)

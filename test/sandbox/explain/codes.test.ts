@@ -69,6 +69,7 @@ const sources = {
   service: {
     baseUrl: 'http://127.0.0.1:4242',
     evidence: 'observed',
+    dialects: { networks: [], settlesAgain: false },
     accountCreation: true,
     cards: undefined,
     sandbox: undefined,

@@ -1,9 +1,11 @@
-import { Amount, ContentHash, HashPath, z } from '../../../http/fields/schema.js'
+import { listListingRefusals } from '../../../agents/bazaar/discovery.js'
+import { Amount, ContentHash, component, HashPath, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
 import { ActAsShape, callerControls } from '../requests.js'
 import { listedCollections, listRows } from '../rows.js'
-import { CommodityChangeShape, control, RowQueryShape } from '../shapes.js'
+import { CommodityChangeShape, control, RowQueryShape, WalletOrderShape } from '../shapes.js'
 import { readCredentials, stateControls } from '../state-controls.js'
+import { walletControls } from '../wallet-controls.js'
 
 const client = { client_id: z.TextId, client_secret: z.secret(z.string()) }
 
@@ -70,5 +72,44 @@ export const dataRoutes = defineRoutes('sandbox', {
     errors: ['not_found', 'cursor_invalid'],
     handle: ({ params, query }, service) =>
       service.storage.read((tx) => listRows(tx, service, params.collection, query)),
+  }),
+})
+
+const LinkedWallet = component('LinkedWallet', {
+  address: z.TextId,
+  hostname: z.Hostname,
+  balances: z.record(z.string(), Amount),
+  delegate: z.secret(z.optional(ContentHash)),
+  connection: z.optional(z.Id),
+  private_key: z.secret(z.optional(z.string())),
+})
+
+export const walletRoutes = defineRoutes('sandbox', {
+  linkWallet: route({
+    ...control('POST', '/_sandbox/wallets'),
+    summary: 'Link an address to a twin, a delegate or an app, so that its signatures pay.',
+    body: WalletOrderShape,
+    status: 201,
+    result: LinkedWallet,
+    errors: ['not_found', 'already_exists', 'field_invalid'],
+    handle: ({ body }, service) => walletControls(service).link(body),
+  }),
+  listWallets: route({
+    ...control('GET', '/_sandbox/wallets'),
+    summary: 'List the addresses that pay from a twin, with their balances.',
+    result: z.object({ wallets: z.array(LinkedWallet) }),
+    async handle(_call, service) {
+      return { wallets: await walletControls(service).list() }
+    },
+  }),
+  listDiscoveryRefusals: route({
+    ...control('GET', '/_sandbox/discovery'),
+    summary: 'List why resources of paid shops were not listed for discovery, the newest first.',
+    result: z.object({
+      refusals: z.array(z.object({ resource: z.nullable(z.string()), reason: z.string(), at: z.IsoTime })),
+    }),
+    async read(tx) {
+      return { refusals: await listListingRefusals(tx) }
+    },
   }),
 })

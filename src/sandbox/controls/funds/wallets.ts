@@ -4,6 +4,7 @@ import { createWalletTwin, twinOfAddress } from '../../../agents/wallets/wallet.
 import { type WalletRow, wallets } from '../../../agents/wallets/wallet-row.js'
 import { userIdOf } from '../../../base/owner.js'
 import { problem } from '../../../base/problem.js'
+import { required } from '../../../base/required.js'
 import { hexOf } from '../../../base/secrets.js'
 import { type ConnectionRow, connectionOf, findAgentTwin, findConnection } from '../../../consent/oidc/connection.js'
 import { type DelegateRow, delegates } from '../../../consent/personas/delegate.js'
@@ -12,7 +13,7 @@ import type { Party } from '../../../consent/personas/spending.js'
 import type { ServiceContext } from '../../../http/context.js'
 import { accountByPublicSecret } from '../../../identity/accounts/account.js'
 import { clients } from '../../../identity/tokens/token.js'
-import { showTwin, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
+import { showTwins, type TwinRow, twinByHostname, twins } from '../../../money/twins/twin.js'
 import { allRows, getExisting } from '../../../storage/page.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { type Funded, type FundOrder, fundTwin } from './fund.js'
@@ -62,21 +63,22 @@ export async function linkWallet(tx: Writer, order: WalletOrder, service: Servic
     ...(delegate !== undefined && { delegate }),
   }
   if (!known) tx.put(wallets, row)
-  return showWallet(tx, known ?? row, service)
+  const [shown] = await showWallets(tx, [known ?? row], service)
+  return required(shown, `the wallet ${address}`)
 }
 
 /** Lists the linked wallets, and those that signed or were funded unlinked. */
 export async function listWallets(tx: Reader, service: ServiceContext): Promise<LinkedWallet[]> {
-  const shown: LinkedWallet[] = []
-  for await (const row of allRows(tx, wallets, { index: 'id', prefix: [] }))
-    shown.push(await showWallet(tx, row, service))
-  const unlinked = await tx.find(twins, { index: 'byOwner', prefix: [], after: ['wallet:'], limit: MOST_UNLINKED })
-  for (const twin of unlinked) {
-    const address = twin.owner.startsWith('wallet:') ? addressIn(twin.owner.slice('wallet:'.length)) : undefined
-    if (address !== undefined) shown.push(await showWallet(tx, { id: address, twin_id: twin.id }, service))
-  }
-  return shown
+  const linked: WalletRow[] = []
+  for await (const row of allRows(tx, wallets, { index: 'id', prefix: [] })) linked.push(row)
+  const owned = await tx.find(twins, { index: 'byOwner', prefix: [], after: ['wallet:'], limit: MOST_UNLINKED })
+  const unlinked = owned.filter(({ owner }) => owner.startsWith('wallet:'))
+  const rows = [...linked, ...unlinked.map(({ id: twin_id, owner }) => ({ id: addressOfOwner(owner), twin_id }))]
+  return showWallets(tx, rows, service)
 }
+
+const addressOfOwner = (owner: string): Address =>
+  required(addressIn(owner.slice('wallet:'.length)), `the address of ${owner}`)
 
 const MOST_UNLINKED = 1000
 
@@ -167,25 +169,44 @@ function addressOf(key: Uint8Array): Address {
   return address
 }
 
-async function showWallet(
-  tx: Reader,
-  { id: address, twin_id, delegate, party }: Pick<WalletRow, 'id' | 'twin_id' | 'delegate' | 'party'>,
-  service: ServiceContext,
-): Promise<LinkedWallet> {
-  const twin = await getExisting(tx, twins, twin_id)
+type WalletFacts = Pick<WalletRow, 'id' | 'twin_id' | 'delegate' | 'party'>
+
+/** In a few reads, however many there are. */
+async function showWallets(tx: Reader, rows: readonly WalletFacts[], service: ServiceContext): Promise<LinkedWallet[]> {
+  const found = await tx.getMany(
+    twins,
+    rows.map(({ twin_id }) => twin_id),
+  )
+  const owned = found.map((twin, i) => required(twin, `the twin of wallet ${rows[i]?.id}`))
+  const shown = await showTwins(tx, owned, service)
+  return rows.flatMap((row, i) => {
+    const [twin, { hostname, balances } = {}] = [owned[i], shown[i]]
+    return twin && hostname && balances ? [{ ...walletFacts(row, twin, service), hostname, balances }] : []
+  })
+}
+
+function walletFacts({ id: address, delegate, party }: WalletFacts, twin: TwinRow, service: ServiceContext) {
   const connection = delegate === undefined && party?.kind === 'agent' ? party.connection_id : undefined
-  const subject =
-    delegate !== undefined
-      ? `delegate:${delegate}`
-      : connection !== undefined
-        ? `connection:${connection}`
-        : `twin:${twin.address}`
+  const subject = subjectOf({ delegate, connection, twin })
   const key = derivedKey(subject, service)
-  const { balances } = await showTwin(tx, twin, { unit: service.options.balances })
   return {
-    ...{ address, hostname: twin.hostname, balances },
+    address,
     ...(delegate !== undefined && { delegate }),
     ...(connection !== undefined && { connection }),
     ...(addressOfKey(key) === address && { private_key: `0x${hexOf(key)}` satisfies Hex }),
   }
+}
+
+/** What a derived key is derived from. */
+function subjectOf({
+  delegate,
+  connection,
+  twin,
+}: {
+  delegate?: string | undefined
+  connection?: number | undefined
+  twin: TwinRow
+}) {
+  if (delegate !== undefined) return `delegate:${delegate}`
+  return connection === undefined ? `twin:${twin.address}` : `connection:${connection}`
 }

@@ -3,8 +3,6 @@ import type { faultRoutes, journalRoutes, replayRoutes } from '../journal/routes
 import type { forkRoutes, snapshotRoutes } from '../snapshots/routes.js'
 import type { controlRoutes, metricsRoutes, peopleRoutes } from './routes.js'
 
-export { walletTexts } from './wallet-descriptions.js'
-
 export const controlTexts: TextsOf<typeof controlRoutes> = {
   operations: {
     readHealth: 'Anybody may call this.',
@@ -50,6 +48,8 @@ export const controlTexts: TextsOf<typeof controlRoutes> = {
     twins: 'Further twins.',
     commodities: 'The commodities.',
     items: 'The catalog items.',
+    wallets: 'Addresses of x402 and MPP that pay from the twins of accounts and users. `balance` is issued in USDC.',
+    private_key: 'A test key, which is not stored. Default: one that is derived, and that the answer has.',
     faults: 'The faults to arm. Each start and each reset arms those of its seed again.',
     businessName: 'The name that buyers see.',
     email_verified: 'Whether the user has proven their address. Default: true.',

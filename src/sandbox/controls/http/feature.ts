@@ -1,12 +1,12 @@
 export const controlFeature = {
   areas: ['_sandbox', 'metrics'],
   async load() {
-    const { controlRoutes, metricsRoutes, peopleRoutes, walletRoutes } = await import('./routes.js')
+    const { controlRoutes, metricsRoutes, peopleRoutes } = await import('./routes.js')
     const { faultRoutes, journalRoutes, replayRoutes } = await import('../journal/routes.js')
     const { forkRoutes, snapshotRoutes } = await import('../snapshots/routes.js')
     // In the order of the documentation.
     return {
-      ...{ metricsRoutes, faultRoutes, peopleRoutes, controlRoutes, walletRoutes },
+      ...{ metricsRoutes, faultRoutes, peopleRoutes, controlRoutes },
       ...{ journalRoutes, snapshotRoutes, forkRoutes, replayRoutes },
     }
   },

@@ -1,4 +1,3 @@
-import { listListingRefusals } from '../../../agents/bazaar/discovery.js'
 import {
   Amount,
   ApprovalShape,
@@ -29,11 +28,9 @@ import {
   ResetShape,
   SignInShape,
   SnapshotQueryShape,
-  WalletOrderShape,
 } from '../shapes.js'
 import { snapshotText } from '../snapshot.js'
 import { stateControls } from '../state-controls.js'
-import { walletControls } from '../wallet-controls.js'
 
 const Clock = component('Clock', { mode: z.enum(['real', 'manual']), now: z.IsoTime })
 
@@ -87,11 +84,13 @@ export const controlRoutes = defineRoutes('sandbox', {
         z.object({ hash: ContentHash, descriptor: z.string(), dq: ContentHash, cost: Amount, hostname: z.Hostname }),
       ),
       items: z.array(ItemShape),
-      wallets: z.array(
-        z.object({
-          ...{ address: z.TextId, hostname: z.Hostname, balance: Amount },
-          private_key: z.secret(z.optional(z.string())),
-        }),
+      wallets: z.optional(
+        z.array(
+          z.object({
+            ...{ address: z.TextId, hostname: z.Hostname, balance: Amount },
+            private_key: z.secret(z.optional(z.string())),
+          }),
+        ),
       ),
     }),
     errors: [
@@ -348,43 +347,4 @@ export const peopleRoutes = defineRoutes('sandbox', {
   rejectOnPhone: phoneRoute('reject', 'Reject one authentication request of a user, or all that are pending.'),
   approveAsUser: approvalRoute('approve', "Approve what an agent asked for, as the agent's user."),
   rejectAsUser: approvalRoute('reject', "Refuse what an agent asked for, as the agent's user."),
-})
-
-const LinkedWallet = component('LinkedWallet', {
-  address: z.TextId,
-  hostname: z.Hostname,
-  balances: z.record(z.string(), Amount),
-  delegate: z.secret(z.optional(ContentHash)),
-  connection: z.optional(z.Id),
-  private_key: z.secret(z.optional(z.string())),
-})
-
-export const walletRoutes = defineRoutes('sandbox', {
-  linkWallet: route({
-    ...control('POST', '/_sandbox/wallets'),
-    summary: 'Link an address to a twin, a delegate or an app, so that its signatures pay.',
-    body: WalletOrderShape,
-    status: 201,
-    result: LinkedWallet,
-    errors: ['not_found', 'already_exists', 'field_invalid'],
-    handle: ({ body }, service) => walletControls(service).link(body),
-  }),
-  listWallets: route({
-    ...control('GET', '/_sandbox/wallets'),
-    summary: 'List the addresses that pay from a twin, with their balances.',
-    result: z.object({ wallets: z.array(LinkedWallet) }),
-    async handle(_call, service) {
-      return { wallets: await walletControls(service).list() }
-    },
-  }),
-  listDiscoveryRefusals: route({
-    ...control('GET', '/_sandbox/discovery'),
-    summary: 'List why resources of paid shops were not listed for discovery, the newest first.',
-    result: z.object({
-      refusals: z.array(z.object({ resource: z.nullable(z.string()), reason: z.string(), at: z.IsoTime })),
-    }),
-    async read(tx) {
-      return { refusals: await listListingRefusals(tx) }
-    },
-  }),
 })

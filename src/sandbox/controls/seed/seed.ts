@@ -62,7 +62,8 @@ export interface Seeded {
   twins: SeededTwin[]
   commodities: ShownCommodity[]
   items: ShownItem[]
-  wallets: SeededWallet[]
+  /** Absent if the seed links none. */
+  wallets?: SeededWallet[]
 }
 
 /** Creates everything that a seed names, or nothing. */
@@ -79,8 +80,8 @@ async function plantSeed(
   const commodities = await plantCommodities(tx, seed.commodities ?? [], names, service)
   const items = await plantItems(tx, seed.items ?? [], names, service)
   const digital_quantities = quantities.map(({ id: dq, shortcode }) => ({ dq, shortcode }))
-  const wallets = await plantWallets(tx, seed.wallets ?? [], names, service)
-  return { digital_quantities, accounts, users, twins, commodities, items, wallets }
+  const wallets = seed.wallets && { wallets: await plantWallets(tx, seed.wallets, names, service) }
+  return { digital_quantities, accounts, users, twins, commodities, items, ...wallets }
 }
 
 /** Adds a seed to a running sandbox. Returns it with the credentials that it was given, and what it created. */

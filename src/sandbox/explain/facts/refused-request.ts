@@ -28,7 +28,7 @@ export interface Sources {
   /** The state as it was when the request was answered. */
   readonly tx: Reader
   readonly service: Pick<ServiceContext, 'baseUrl' | 'limits' | 'cards' | 'sandbox'> &
-    Pick<FixedOptions, 'evidence' | 'accountCreation'>
+    Pick<FixedOptions, 'evidence' | 'accountCreation' | 'dialects'>
   readonly operations: readonly Operation[]
   /** An earlier entry of the journal that fits, the newest first. */
   findEarlier(fits: (entry: Entry) => boolean): Promise<Entry | undefined>

@@ -15,6 +15,7 @@ import { secondFactorScenes } from './second-factor.js'
 import { serviceScenes } from './service.js'
 import { signInScenes } from './sign-in.js'
 import { webhookScenes } from './webhooks.js'
+import { x402Scenes } from './x402.js'
 
 /** The scenes of every error code, by `code` or `code (case)`. */
 export const scenes: Scenes = {
@@ -34,6 +35,7 @@ export const scenes: Scenes = {
   ...serviceScenes,
   ...controlScenes,
   ...webhookScenes,
+  ...x402Scenes,
 }
 
 /** Codes without a scene, each with the reason. */
