@@ -1,4 +1,5 @@
 import { required } from '../../base/required.js'
+import type { TokenNetwork } from '../../base/token-network.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { ShownItem } from '../../market/catalog/item.js'
 import { requiredInputs } from '../../market/catalog/schema.js'
@@ -7,11 +8,12 @@ import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
 import { ReadOnce } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
+import type { Address, TokenDomain } from '../wallets/evm.js'
 import { tokenOf } from '../wallets/networks.js'
 import { payToOf } from '../wallets/wallet.js'
-import { requirementsOf } from '../x402/payload.js'
 import { BAZAAR } from './description.js'
 import type { ShownResource } from './discovery.js'
+import type { WayToPay } from './resource-row.js'
 
 /** How long a payment for an item may take. */
 const TIMEOUT_SECONDS = 60
@@ -37,13 +39,10 @@ export async function itemResources(
     const way = {
       amount: BigInt(cost),
       payTo: required(payTo.get(twin_id), 'the payee'),
-      maxTimeoutSeconds: TIMEOUT_SECONDS,
     }
     resources.push({
       ...{ resource: `${baseUrl}/v4/catalog/items/${item.id}/call`, type: 'http', x402Version: 2 },
-      accepts: options.dialects.networks.map((network) =>
-        requirementsOf({ ...way, network, token: tokenOf(quantity, network) }),
-      ),
+      accepts: options.dialects.networks.map((network) => wayToPay(way, network, tokenOf(quantity, network))),
       lastUpdated: new Date(item.updated_at * 1000).toISOString(),
       description: item.description === '' ? item.name : `${item.name}: ${item.description}`,
       serviceName: item.seller,
@@ -52,6 +51,15 @@ export async function itemResources(
   }
   return resources
 }
+
+const wayToPay = (
+  { amount, payTo }: { readonly amount: bigint; readonly payTo: Address },
+  { network }: Pick<TokenNetwork, 'network'>,
+  { name, version, verifyingContract: asset }: TokenDomain,
+): WayToPay => ({
+  ...{ scheme: 'exact', network, amount: String(amount), asset, payTo },
+  ...{ maxTimeoutSeconds: TIMEOUT_SECONDS, extra: { name, version } },
+})
 
 /** How to call an item, in the words of the extension. */
 export function describedItem({ service_schema: schema }: Pick<ShownItem, 'service_schema'>) {

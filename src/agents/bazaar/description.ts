@@ -1,7 +1,6 @@
 import { Problem } from '../../base/problem.js'
 import { z } from '../../http/fields/schema.js'
 import { checkArguments, checkSchema } from '../../market/catalog/schema.js'
-import type { PaymentPayload } from '../x402/payload.js'
 
 export const BAZAAR = 'bazaar'
 
@@ -25,6 +24,19 @@ const Info = z.object({
   output: z.optional(z.object({ type: z.string() })),
 })
 
+/** The parts of a payment that describe a resource. */
+export interface DescribingPayment {
+  readonly resource?:
+    | {
+        readonly url: string
+        readonly description?: string | null | undefined
+        readonly mimeType?: string | null | undefined
+      }
+    | null
+    | undefined
+  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined
+}
+
 /** A resource as its payment describes it. */
 export interface ResourceDescription {
   readonly type: 'http' | 'mcp'
@@ -38,7 +50,7 @@ export interface ResourceDescription {
 export function describedResource({
   extensions,
   resource,
-}: PaymentPayload): ResourceDescription | { readonly rejected: string } | undefined {
+}: DescribingPayment): ResourceDescription | { readonly rejected: string } | undefined {
   const given = extensions?.[BAZAAR]
   if (given === undefined) return undefined
   const url = urlOf(resource?.url)

@@ -5,23 +5,16 @@ import type { Reader } from '../../storage/storage.js'
 import { wordsOf } from '../../storage/word-index.js'
 import { addressIn } from '../wallets/evm.js'
 import { payToOf, twinOfAddress } from '../wallets/wallet.js'
-import type { Requirements } from '../x402/payload.js'
 import { itemResources } from './catalog-resources.js'
 import { BAZAAR } from './description.js'
-import {
-  type ListedResourceRow,
-  listedResources,
-  listingRefusals,
-  MOST_REFUSALS,
-  MOST_RESOURCES,
-} from './resource-row.js'
+import { type ListedResourceRow, listedResources, MOST_RESOURCES, type WayToPay } from './resource-row.js'
 
 /** A resource as the discovery of x402 shows it (specification, section 8). */
 export interface ShownResource {
   resource: string
   type: string
   x402Version: number
-  accepts: Requirements[]
+  accepts: WayToPay[]
   /** ISO 8601. */
   lastUpdated: string
   description?: string
@@ -83,6 +76,9 @@ const showResource = (row: ListedResourceRow): ShownResource => ({
   extensions: { [BAZAAR]: row.extension },
 })
 
+/** How many resources a page may skip. */
+export const MOST_SKIPPED = MOST_OFFSET
+
 const NONE = { items: [], total: 0 }
 
 async function matchingItems(
@@ -114,22 +110,4 @@ async function hostnameAt(tx: Reader, payTo: string): Promise<string | undefined
   if (address === undefined) throw fieldRefused('payTo', 'must be 0x and 40 hex digits')
   const twin = await twinOfAddress(tx, address)
   return twin && (await payToOf(tx, twin)) === address ? twin.hostname : undefined
-}
-
-/** A resource that was not listed, and why. */
-export interface ListingRefusal {
-  resource: string | null
-  reason: string
-  /** ISO 8601. */
-  at: string
-}
-
-/** The last refusals, the newest first. */
-export async function listListingRefusals(tx: Reader): Promise<ListingRefusal[]> {
-  const newest = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: MOST_REFUSALS, reverse: true })
-  return newest.map(({ resource, reason, created_at }) => ({
-    resource,
-    reason,
-    at: new Date(created_at).toISOString(),
-  }))
 }

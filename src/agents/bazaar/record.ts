@@ -1,18 +1,20 @@
 import { digest } from '../../base/secrets.js'
 import type { Writer } from '../../storage/storage.js'
-import type { SentFacilitatorBody } from '../x402/facilitator-body.js'
-import type { PaymentPayload, Requirements } from '../x402/payload.js'
-import { describedResource, type ResourceDescription } from './description.js'
+import { type DescribingPayment, describedResource, type ResourceDescription } from './description.js'
 import {
   type ListedResourceRow,
   listedResources,
   listingRefusals,
   MOST_REFUSALS,
   MOST_RESOURCES,
+  type WayToPay,
 } from './resource-row.js'
 
 /** What became of the description in a payment: the value of `bazaar` in the header `EXTENSION-RESPONSES`. */
 export type Listing = { readonly status: 'success' } | { readonly status: 'rejected'; readonly rejectedReason: string }
+
+/** The way in which a resource was paid. */
+type PaidWay = Omit<WayToPay, 'extra'> & { readonly extra?: Readonly<Record<string, unknown>> | null | undefined }
 
 /** How many ways to pay are shown of one resource. */
 const MOST_ACCEPTS = 10
@@ -20,14 +22,9 @@ const MOST_ACCEPTS = 10
 /** Lists the resource that a settled payment describes. Undefined if it describes none. Call it in the transaction that settles. */
 export async function recordResource(
   tx: Writer,
-  {
-    paymentPayload: payload,
-    paymentRequirements: due,
-  }: Pick<SentFacilitatorBody, 'paymentPayload' | 'paymentRequirements'>,
-  at: number,
+  payload: DescribingPayment,
+  { due, at }: { due: PaidWay; at: number },
 ): Promise<Listing | undefined> {
-  // Version 1 has no such description.
-  if (payload.x402Version === 1 || !('amount' in due)) return undefined
   const described = describedResource(payload)
   if (!described) return undefined
   if ('rejected' in described) {
@@ -47,15 +44,16 @@ export async function recordResource(
 async function list(
   tx: Writer,
   { resource, tool, type, extension }: ResourceDescription,
-  { payload, due, at }: { payload: PaymentPayload; due: Requirements; at: number },
+  { payload, due, at }: { payload: DescribingPayment; due: PaidWay; at: number },
 ): Promise<void> {
   const id = digest(`listed resource ${resource} ${tool ?? ''}`)
   const known = await tx.get(listedResources, id)
   const number = known?.number ?? (await nextNumber(tx))
   const { description, mimeType } = payload.resource ?? {}
   // Of `extra`, what a signature needs: the rest may be of any size.
-  const { name, version } = due.extra ?? {}
-  const way = { ...due, extra: { name, version } }
+  const { extra, ...terms } = due
+  const { name, version } = extra ?? {}
+  const way = { ...terms, extra: { name, version } }
   const row: ListedResourceRow = {
     ...{ id, number, type, resource, extension, updated_at: at },
     description: description?.slice(0, 1024) ?? null,
@@ -74,5 +72,5 @@ async function nextNumber(tx: Writer): Promise<number> {
   return (last?.number ?? 0) + 1
 }
 
-const isSameWay = (one: Requirements, other: Requirements): boolean =>
+const isSameWay = (one: WayToPay, other: Omit<WayToPay, 'extra'>): boolean =>
   (['scheme', 'network', 'asset', 'payTo'] as const).every((name) => one[name] === other[name])

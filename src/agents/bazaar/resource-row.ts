@@ -1,11 +1,23 @@
 import { DAY } from '../../storage/retention.js'
 import { collection } from '../../storage/storage.js'
-import type { Requirements } from '../x402/payload.js'
 
 /** How many resources of shops are listed. One more ends the listing of the one that was listed first. */
 export const MOST_RESOURCES = 500
 /** How many refusals are kept. */
 export const MOST_REFUSALS = 50
+
+/** One way to pay, as version 2 of x402 writes it (specification, section 5.1.2). */
+export interface WayToPay {
+  readonly scheme: string
+  readonly network: string
+  /** In the token's smallest unit. */
+  readonly amount: string
+  readonly asset: string
+  readonly payTo: string
+  readonly maxTimeoutSeconds: number
+  /** What a signature needs: the token's name and version. */
+  readonly extra: { readonly name?: unknown; readonly version?: unknown }
+}
 
 /** A resource of a shop that somebody paid for, as its payment described it. The id is a digest of its URL and tool. */
 export interface ListedResourceRow {
@@ -17,7 +29,7 @@ export interface ListedResourceRow {
   readonly description: string | null
   readonly mime_type: string | null
   /** One for each network, token and payee that was paid. */
-  readonly accepts: readonly Requirements[]
+  readonly accepts: readonly WayToPay[]
   /** `info`, `schema` and `routeTemplate`, as they came. */
   readonly extension: Readonly<Record<string, unknown>>
   readonly updated_at: number

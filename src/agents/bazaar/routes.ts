@@ -1,8 +1,6 @@
-import { component } from '../../http/fields/marks.js'
-import { z } from '../../http/fields/schema.js'
+import { component, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { MOST_OFFSET } from '../../market/catalog/search.js'
-import { listDiscoverable } from './discovery.js'
+import { listDiscoverable, MOST_SKIPPED } from './discovery.js'
 
 const filters = {
   type: z.optional(z.string()),
@@ -36,7 +34,7 @@ export const bazaarRoutes = defineRoutes('x402', {
     ...discovery,
     summary: 'List resources that x402 pays for: those of shops whose payments settled here, and items of the catalog.',
     path: '/x402/discovery/resources',
-    query: z.object({ ...filters, offset: z.optional(z.int().check(z.minimum(0), z.maximum(MOST_OFFSET))) }),
+    query: z.object({ ...filters, offset: z.optional(z.int().check(z.minimum(0), z.maximum(MOST_SKIPPED))) }),
     result: z.object({
       x402Version: z.int(),
       items: z.array(Resource),
@@ -63,10 +61,10 @@ export const bazaarRoutes = defineRoutes('x402', {
       pagination: z.object({ limit: z.int(), cursor: z.nullable(z.string()) }),
     }),
     async read(tx, { query: { cursor, ...query } }, service) {
-      const offset = Math.min(Number(cursor ?? 0), MOST_OFFSET)
+      const offset = Math.min(Number(cursor ?? 0), MOST_SKIPPED)
       const { resources, limit, total } = await listDiscoverable(tx, { ...query, offset }, service)
       const next = offset + resources.length
-      const isLast = next >= total || next > MOST_OFFSET || resources.length === 0
+      const isLast = next >= total || next > MOST_SKIPPED || resources.length === 0
       return {
         ...{ x402Version: 2, resources, partialResults: isLast && next < total },
         pagination: { limit, cursor: isLast ? null : String(next) },

@@ -10,7 +10,7 @@ import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
 import { approvedOffer, completeOffer } from '../agents/request.js'
-import type { Listing } from '../bazaar/record.js'
+import { type Listing, recordResource } from '../bazaar/record.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import { ensureUsdc, quantityOfToken } from '../wallets/networks.js'
 import {
@@ -23,7 +23,7 @@ import {
   transactionHash,
 } from '../wallets/transfer.js'
 import { callerOfAddress, createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
-import { type DuePayment, type SentPayment, transferIn } from './payload.js'
+import { type DuePayment, type PaymentPayload, type Requirements, type SentPayment, transferIn } from './payload.js'
 import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
 import type { X402Refusal } from './reasons.js'
 
@@ -32,10 +32,9 @@ export interface FacilitatedPayment {
   readonly sent: SentPayment
   readonly due: DuePayment
   readonly source: Pick<CallSource, 'address'>
+  /** Only of version 2: it may describe its resource. */
+  readonly describing?: { readonly payload: PaymentPayload; readonly due: Requirements } | undefined
 }
-
-/** What is done in the transaction that settles. */
-type Then = (tx: Writer, at: number) => Promise<Pick<SettledTransfer, 'listing'>>
 
 export type SettleOutcome = SettledTransfer | RefusedTransfer
 
@@ -58,15 +57,14 @@ export interface RefusedTransfer {
 }
 
 /** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
-export const settleTransfer = (
-  payment: FacilitatedPayment,
-  service: ServiceContext,
-  then: Then = async () => ({}),
-): Promise<SettleOutcome> =>
+export const settleTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
   facilitate(payment, service, (body) =>
     service.storage.write(async (tx) => {
       const outcome = await body(tx)
-      return outcome.refused ? outcome : { ...outcome, ...(await then(tx, service.clock.now())) }
+      const { describing } = payment
+      if (outcome.refused || !describing) return outcome
+      const { payload, due } = describing
+      return { ...outcome, listing: await recordResource(tx, payload, { due, at: service.clock.now() }) }
     }),
   )
 

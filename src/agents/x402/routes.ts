@@ -1,7 +1,6 @@
 import { z } from '../../http/fields/schema.js'
 import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
-import { recordResource } from '../bazaar/record.js'
 import { type RefusedTransfer, settleTransfer, verifyTransfer } from './facilitator.js'
 import { FACILITATOR, FacilitatorBody, facilitatedPayment, type SentFacilitatorBody } from './facilitator-body.js'
 import { encodeHeader } from './payload.js'
@@ -67,9 +66,7 @@ export const x402Routes = defineRoutes('x402', {
     errors: ['payment_identifier_mismatch'],
     async handle({ body, source }, service) {
       const payment = facilitatedPayment(body)
-      const outcome = await settleTransfer({ ...payment, source }, service, async (tx, at) => ({
-        listing: await recordResource(tx, body, at),
-      }))
+      const outcome = await settleTransfer({ ...payment, source }, service)
       const { payer } = outcome
       const { network } = payment.due
       if (!outcome.refused) {

@@ -6,13 +6,15 @@ import { decodeHeader, encodeHeader, transferIn } from '../../agents/x402/payloa
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
+import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { twins } from '../../money/twins/twin.js'
 import { payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
-import { serviceControls } from '../controls/service-controls.js'
+import { sandboxOf } from '../onion/context.js'
 import type { FaultyAnswer, FaultyRequest, X402Mode } from '../onion/fault.js'
+import { keepClock } from '../settings/settings.js'
 
 /** What a settlement says of the transfer: in the body of the facilitator, or in a header of what was paid for. */
 interface Receipt {
@@ -107,7 +109,17 @@ async function passValidBefore(fields: FaultyRequest['fields'], service: Service
   const parsed = FacilitatorBody.safeParse(fields)
   const validBefore = parsed.data?.paymentPayload.payload.authorization?.validBefore
   const ahead = Number(validBefore ?? 0) - seconds(service.clock.now())
-  if (ahead >= 0 && ahead <= LONGEST_WAIT_SECONDS) await serviceControls(service).advance(ahead + 1)
+  if (ahead >= 0 && ahead <= LONGEST_WAIT_SECONDS) await advance(ahead + 1, service)
+}
+
+async function advance(seconds: number, service: ServiceContext): Promise<void> {
+  const { clock } = sandboxOf(service)
+  const store = () =>
+    service.storage.write(async (tx) => {
+      keepClock(tx, clock.state())
+      await ensureSweep(tx, clock.now())
+    })
+  await service.background.moveClock(() => clock.now() + seconds * 1000, store)
 }
 
 /** Nobody's authorization is valid for longer, unless it is meant to be valid always. */

@@ -1,6 +1,6 @@
-import { listListingRefusals } from '../../../agents/bazaar/discovery.js'
 import { Amount, ContentHash, component, HashPath, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
+import { refusedListings } from '../discovery.js'
 import { ActAsShape, callerControls } from '../requests.js'
 import { listedCollections, listRows } from '../rows.js'
 import { CommodityChangeShape, control, RowQueryShape, WalletOrderShape } from '../shapes.js'
@@ -109,7 +109,7 @@ export const walletRoutes = defineRoutes('sandbox', {
       refusals: z.array(z.object({ resource: z.nullable(z.string()), reason: z.string(), at: z.IsoTime })),
     }),
     async read(tx) {
-      return { refusals: await listListingRefusals(tx) }
+      return { refusals: await refusedListings(tx) }
     },
   }),
 })
