@@ -6,11 +6,10 @@ import { requiredInputs } from '../../market/catalog/schema.js'
 import { commodities } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
-import { ReadOnce } from '../../storage/page.js'
-import type { Reader } from '../../storage/storage.js'
+import type { ReadOnce } from '../../storage/page.js'
 import type { Address, TokenDomain } from '../wallets/evm.js'
 import { tokenOf } from '../wallets/networks.js'
-import { payToOf } from '../wallets/wallet.js'
+import { payToOfEach } from '../wallets/wallet.js'
 import { BAZAAR } from './description.js'
 import type { ShownResource } from './discovery.js'
 import type { WayToPay } from './resource-row.js'
@@ -20,18 +19,22 @@ const TIMEOUT_SECONDS = 60
 
 /** Items of the catalog as resources that the dialects pay for. */
 export async function itemResources(
-  tx: Reader,
+  page: ReadOnce,
   items: readonly ShownItem[],
   { baseUrl, options }: Pick<ServiceContext, 'baseUrl' | 'options'>,
 ): Promise<ShownResource[]> {
-  const page = new ReadOnce(tx)
   const sold = await page.getMany(
     commodities,
     items.map(({ commodity_hash }) => commodity_hash),
   )
-  const payees = await page.getMany(twins, [...new Set(sold.flatMap((row) => (row ? [row.twin_id] : [])))])
-  const payTo = new Map<number, Awaited<ReturnType<typeof payToOf>>>()
-  for (const twin of payees) if (twin) payTo.set(twin.id, await payToOf(page, twin))
+  const payees = await page.getMany(
+    twins,
+    sold.flatMap((row) => (row ? [row.twin_id] : [])),
+  )
+  const payTo = await payToOfEach(
+    page,
+    payees.filter((twin) => twin !== undefined),
+  )
   const resources: ShownResource[] = []
   for (const [n, item] of items.entries()) {
     const { cost, twin_id, dq } = required(sold[n], 'the commodity of an item')

@@ -1,6 +1,7 @@
 import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { listCatalogItems, MOST_OFFSET } from '../../market/catalog/search.js'
+import { ReadOnce } from '../../storage/page.js'
 import type { Reader } from '../../storage/storage.js'
 import { wordsOf } from '../../storage/word-index.js'
 import { addressIn } from '../wallets/evm.js'
@@ -42,12 +43,14 @@ export async function listDiscoverable(
   { limit = 20, offset = 0, ...filter }: DiscoveryQuery,
   service: Pick<ServiceContext, 'baseUrl' | 'options'>,
 ): Promise<{ resources: ShownResource[]; limit: number; offset: number; total: number }> {
+  // What the items and their payees have in common is read once.
+  const page = new ReadOnce(tx)
   const newest = { index: 'byTime', prefix: [], limit: MOST_RESOURCES, reverse: true } as const
   const listed = (await tx.find(listedResources, newest)).filter((row) => matches(row, filter))
   const shown = listed.slice(offset, offset + limit).map(showResource)
   const behind = Math.max(0, offset - listed.length)
-  const items = await matchingItems(tx, { ...filter, limit: limit - shown.length, offset: behind }, service)
-  const resources = [...shown, ...(await itemResources(tx, items.items, service))]
+  const items = await matchingItems(page, { ...filter, limit: limit - shown.length, offset: behind }, service)
+  const resources = [...shown, ...(await itemResources(page, items.items, service))]
   return { resources, limit, offset, total: listed.length + items.total }
 }
 
