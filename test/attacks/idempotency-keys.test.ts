@@ -297,7 +297,8 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'deleteWebhook',
     'revokeOidcToken',
   ],
-  'it only looks': ['introspectOidcToken', 'readUserinfoByForm'],
+  'it only looks': ['introspectOidcToken', 'readUserinfoByForm', 'verifyX402Payment'],
+  'an authorization pays once, and a payment identifier gives the first receipt again': ['settleX402Payment'],
   'its code is spent once, and an answer given again would hand the new session to whoever knows the old one': [
     'verifySessionCode',
   ],

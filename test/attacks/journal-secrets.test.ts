@@ -67,7 +67,7 @@ test('the journal hides what was sent in a form that no operation takes, and sec
 
 /** Names of fields and headers whose values are secrets. */
 const SECRETS =
-  /^(access_token|refresh_token|id_token|id_token_hint|registration_access_token|client_secret|session_id|x-session-id|nonce|code|token|fcmToken|x-device-token|secret|secrets|agent_twin_key|encryption_key|codes|control_token|persona_delegate|instances|idempotency-key)$/
+  /^(access_token|refresh_token|id_token|id_token_hint|registration_access_token|client_secret|session_id|x-session-id|nonce|code|token|fcmToken|x-device-token|secret|secrets|agent_twin_key|encryption_key|codes|control_token|persona_delegate|instances|idempotency-key|private_key|signature)$/
 /** Where a value goes, in an example. */
 const PLACEHOLDER = /^\{\w+\}$/
 /** Random values that are no secrets, by what stands before them. */
@@ -97,6 +97,9 @@ class Secrets {
       if (
         SECRETS.test(name) &&
         (name !== 'code' || !/^[a-z_]+$/.test(value)) &&
+        // Of a signed transfer: without its signature, it gives nobody a right.
+        (name !== 'signature' || value.startsWith('0x')) &&
+        (name !== 'nonce' || !/^0x[0-9a-f]{64}$/.test(value)) &&
         value.length >= 6 &&
         !PLACEHOLDER.test(value)
       )

@@ -1,4 +1,4 @@
-import { Problem } from '../../base/problem.js'
+import { Problem, problem } from '../../base/problem.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { quotedAddress } from '../../base/text/quotation.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
@@ -8,7 +8,7 @@ import { type TwinRow, twins } from '../../money/twins/twin.js'
 import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
-import type { Writer } from '../../storage/storage.js'
+import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
 import { approvedOffer, completeOffer } from '../agents/request.js'
 import { type Listing, recordResource } from '../bazaar/record.js'
 import { type Address, addressIn } from '../wallets/evm.js'
@@ -57,16 +57,29 @@ export interface RefusedTransfer {
 }
 
 /** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
-export const settleTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
-  facilitate(payment, service, (body) =>
-    service.storage.write(async (tx) => {
-      const outcome = await body(tx)
-      const { describing } = payment
-      if (outcome.refused || !describing) return outcome
-      const { payload, due } = describing
-      return { ...outcome, listing: await recordResource(tx, payload, { due, at: service.clock.now() }) }
-    }),
-  )
+export async function settleTransfer(payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> {
+  try {
+    return await facilitate(payment, service, (body) =>
+      service.storage.write(async (tx) => listedToo(tx, await body(tx), payment, service)),
+    )
+  } catch (cause) {
+    if (!(cause instanceof OutcomeUnknown)) throw cause
+    service.log.error('a settlement has no known outcome', cause)
+    throw problem('outcome_unknown', { detail: 'Settle the same payment again: it moves once.', cause })
+  }
+}
+
+/** Lists the resource that a settled payment describes. */
+async function listedToo(
+  tx: Writer,
+  outcome: SettleOutcome,
+  { describing }: FacilitatedPayment,
+  { clock }: Pick<ServiceContext, 'clock'>,
+): Promise<SettleOutcome> {
+  if (outcome.refused || !describing) return outcome
+  const { payload, due } = describing
+  return { ...outcome, listing: await recordResource(tx, payload, { due, at: clock.now() }) }
+}
 
 /** What settling would answer now. It writes nothing but the twin of an address that has none. */
 export const verifyTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>

@@ -1,9 +1,11 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { expect, it, test } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
+import { OutcomeUnknown, type Storage } from '../../../src/storage/storage.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
-import { expectSoundLedger, setClock } from '../../support/scenes/market.js'
+import { expectProblem, expectSoundLedger, stopClock } from '../../support/scenes/market.js'
 import {
   heldBy,
   newAccount,
@@ -101,7 +103,7 @@ const reasonIn = (word: string): string =>
 contract('A facilitator', (start) => {
   it('refuses what was not signed for this payment, in both versions, and moves nothing', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 0.01)
     for (const [what, signing, change, v2, v1] of refused) {
       const payment = await paymentOf(account, signing)
@@ -212,7 +214,7 @@ contract('A facilitator', (start) => {
 
   it('expires a signature by its own clock', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 1)
     const payment = await paymentOf(account, { validBefore: unix + 60 })
     expect((await verify(call, payment)).body.isValid).toBe(true)
@@ -224,7 +226,7 @@ contract('A facilitator', (start) => {
 
   it('answers a named payment with its first receipt after it has expired', async () => {
     const { call } = await start()
-    await setClock(call, NOW)
+    await stopClock(call, NOW)
     const account = await newWallet(call, 1)
     const extensions = { 'payment-identifier': { info: { id: 'pay_0123456789abcdef' } } }
     const payment = await paymentOf(account, { validBefore: unix + 60, extensions })
@@ -234,6 +236,31 @@ contract('A facilitator', (start) => {
     await call('POST', '/_sandbox/clock', { body: { advance: '2d' } })
     expect((await settle(call, payment)).body.errorReason).toBe(words.VALID_BEFORE)
   })
+})
+
+test('a settlement without a known outcome is a 503 that says to settle again, and moves once', async () => {
+  const inner = memoryStorage()
+  let isLost = false
+  const storage: Storage = {
+    ...inner,
+    async write(body) {
+      const written = await inner.write(body)
+      if (!isLost) return written
+      isLost = false
+      throw new OutcomeUnknown('The connection broke during the commit.', { reason: 'the connection broke' })
+    },
+  }
+  const service = createService({ sandbox: true, storage, log: { error() {} } })
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const account = await newWallet(call, 1)
+  const payment = await paymentOf(account)
+  isLost = true
+  const unknown = await settle(call, payment)
+  expectProblem(unknown, 503, 'outcome_unknown')
+  expect(unknown.body.error).toContain('Settle the same payment again')
+  expect((await settle(call, payment)).body.errorReason).toBe('invalid_exact_evm_nonce_already_used')
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
 })
 
 test('a facilitator that settles again answers the first receipt', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
 import { answerApproval, newAgentShop } from '../../support/scenes/approvals.js'
-import { expectProblem, expectSoundLedger, fund, setClock } from '../../support/scenes/market.js'
+import { expectProblem, expectSoundLedger, fund, stopClock } from '../../support/scenes/market.js'
 import { newDelegate, newPersona } from '../../support/scenes/personas.js'
 import { newPayer, newSeller } from '../../support/scenes/world.js'
 import {
@@ -140,7 +140,7 @@ contract('settleX402Payment', (start) => {
     const body = { x402Version: 2, paymentPayload: VECTOR, paymentRequirements: VECTOR.accepted }
     await fundAddress(call, VECTOR.payload.authorization.from, 0.01)
     expect((await settle(call, body)).body.errorReason).toBe('invalid_exact_evm_payload_authorization_valid_before')
-    await setClock(call, 1_740_672_100_000)
+    await stopClock(call, 1_740_672_100_000)
     expect((await settle(call, body)).body).toMatchObject({ success: true, amount: '10000' })
     expect(await heldBy(call, VECTOR.payload.authorization.from)).toBe(0)
   })
