@@ -1,3 +1,4 @@
+import { canSpend } from '../../base/owner.js'
 import { Problem, problem } from '../../base/problem.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
 import { quotedAddress } from '../../base/text/quotation.js'
@@ -81,7 +82,7 @@ async function listedToo(
   return { ...outcome, listing: await recordResource(tx, payload, { due, at: clock.now() }) }
 }
 
-/** What settling would answer now. It writes nothing but the twin of an address that has none. */
+/** What settling would answer now. It writes nothing but the twin of an address that has none, and the approval that a refusal offers. */
 export const verifyTransfer = (payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> =>
   facilitate(payment, service, (body) => undone(body, service))
 
@@ -185,21 +186,33 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   const { transfer, resource, source, at } = order
   const { payer, quantity, amount, spentNonce } = paying
   const { payTo: address } = transfer.due
+  // Nothing but nonces would limit how many payments of nothing anybody stores.
+  if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const terms = () => approvalTerms(order, paying)
   const caller = await callerOfAddress(tx, transfer.authorization.from)
   const agent = caller?.delegate === undefined && caller?.party.kind === 'agent' ? caller.party : undefined
   const approvalId = agent && (await approvedOffer(tx, agent, terms(), at))
   const approval = () => ({ terms: terms(), wish: {} })
   const { actor } = await spendSigner(tx, transfer, paying, { approval, approvalId, at })
-  let payee: TwinRow | undefined = await twinOfAddress(tx, address)
-  if (!payee) {
-    await service.rules.countNew(tx, twins.name, { address: source.address }, service)
-    payee = await createWalletTwin(tx, { address, dq: quantity.id, at }, service)
-  }
+  const payee = await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
   const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
   const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
   const { id } = await postPayment(tx, { ...paid, payer, payee, actor, delegate: null, spentNonce, at })
   return getExisting(tx, payments, id)
+}
+
+/** The twin of the payee's address, created if nobody has it. Throws `not_found` if nobody could spend what it receives. */
+async function payeeAt(
+  tx: Writer,
+  { source, ...order }: { address: Address; dq: string; at: number } & Pick<SettleOrder, 'source'>,
+  service: ServiceContext,
+): Promise<TwinRow> {
+  const payee = await twinOfAddress(tx, order.address)
+  if (payee && !canSpend(payee.owner))
+    throw problem('not_found', { detail: `Nobody could spend what ${order.address} receives.` })
+  if (payee) return payee
+  await service.rules.countNew(tx, twins.name, { address: source.address }, service)
+  return createWalletTwin(tx, order, service)
 }
 
 /** What an app's user approves: the payee's address, the amount, and what is bought. */

@@ -1,10 +1,22 @@
-import { expect, it } from 'vitest'
+import { expect, it, test } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { recordResource } from '../../../src/agents/bazaar/record.js'
+import { listedResources } from '../../../src/agents/bazaar/resource-row.js'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, setClock } from '../../support/scenes/market.js'
 import { newSeller } from '../../support/scenes/world.js'
-import { newAccount, newWallet, paymentOf, paymentV1Of, SHOP, settle, verify } from '../../support/scenes/x402.js'
+import {
+  newAccount,
+  newWallet,
+  paymentOf,
+  paymentV1Of,
+  required,
+  SHOP,
+  settle,
+  verify,
+} from '../../support/scenes/x402.js'
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema'
 const HTTP = {
@@ -170,6 +182,20 @@ contract('listX402Resources', (start) => {
   })
 })
 
+test('At most 500 resources are listed, and the one that was listed first ends', async () => {
+  const storage = memoryStorage()
+  const due = { ...required(), extra: null }
+  const rows = await storage.write(async (tx) => {
+    for (let n = 1; n <= 502; n++) {
+      const payload = { resource: { url: `https://api.example.test/${n}` }, extensions: { bazaar: HTTP } }
+      await recordResource(tx, payload, { due, at: n })
+    }
+    return tx.find(listedResources, { index: 'byNumber', prefix: [], limit: 1000 })
+  })
+  expect([rows.length, rows[0]?.resource]).toEqual([500, 'https://api.example.test/3'])
+  await storage.close()
+})
+
 contract('searchX402Resources', (start) => {
   it('GET /x402/discovery/search finds beginnings of words, page by page', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
@@ -226,11 +252,12 @@ contract('listDiscoveryRefusals', (start) => {
   })
 
   it('keeps the last 50', async () => {
-    const { call } = await start()
+    const { call, state } = await start()
     const account = await newWallet(call)
     for (let n = 0; n < 52; n++)
       await settle(call, await paymentOf(account, { resource: `no URL ${n}`, extensions: { bazaar: HTTP } }))
     const kept = await refusals(call)
     expect([kept.length, kept[0].resource, kept[49].resource]).toEqual([50, 'no URL 51', 'no URL 2'])
+    expect((await state()).rows.listing_refusals?.length).toBe(50)
   })
 })

@@ -133,6 +133,23 @@ contract('A facilitator', (start) => {
       expect((await settle(call, await paymentOf(account, { payTo }))).body.success, payTo).toBe(true)
   })
 
+  it('pays no issuer, and stores no payment of nothing', async () => {
+    const { call } = await start()
+    const account = await newWallet(call, 1)
+    const { rows } = (await call('GET', '/_sandbox/rows/twins?limit=20')).body
+    const issuer = rows.find(({ owner }: { owner: string }) => owner.startsWith('issuer:'))
+    const payTo = `0x${issuer.address.slice(2, 42)}`
+    const refusedBy = async (signing: Signing) => (await settle(call, await paymentOf(account, signing))).body
+    const reason = { success: false, errorReason: 'invalid_exact_evm_transaction_failed' }
+    expect(await refusedBy({ payTo })).toMatchObject({ ...reason, errorMessage: expect.stringContaining('Nobody') })
+    expect(await refusedBy({ amount: '0' })).toMatchObject({
+      ...reason,
+      errorMessage: expect.stringContaining('above zero'),
+    })
+    expect(await heldBy(call, account.address)).toBe(1)
+    await expectSoundLedger(call)
+  })
+
   it('says in words what it does not support', async () => {
     const { call } = await start()
     const account = await newWallet(call, 1)
