@@ -1,4 +1,5 @@
 import { agentFeature } from './agents/agents/feature.js'
+import { bazaarFeature } from './agents/bazaar/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
 import { paidCallFeature } from './agents/paid-calls/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
@@ -79,6 +80,7 @@ const all = [
   walletFeature,
   x402Feature,
   paidCallFeature,
+  bazaarFeature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

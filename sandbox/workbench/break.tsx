@@ -30,6 +30,24 @@ const switches: readonly Switch[] = [
       do: { raise_price: 10 },
     },
   },
+  ...(
+    [
+      [
+        'success_false',
+        'An x402 settlement says that it failed',
+        'The amount has moved. Does your shop deliver, or ask?',
+      ],
+      ['settlement_pending', 'An x402 settlement is pending', 'The next settle of the same payment has the receipt.'],
+      ['settlement_pending_always', 'An x402 settlement stays pending', 'The amount has moved. When do you give up?'],
+      ['wrong_payer', 'An x402 receipt names another payer', 'Does your shop compare it?'],
+      ['other_receipt', "An x402 receipt is another payment's", 'Does your shop accept a transaction twice?'],
+      ['late', 'An x402 receipt comes too late', 'The clock moves behind validBefore before the answer.'],
+    ] as const
+  ).map(([x402, title, what]) => ({
+    title,
+    what,
+    fault: { id: `x402-${x402}`, match: { operation_id: 'settleX402Payment' }, at: 'after_commit', do: { x402 } },
+  })),
   {
     title: 'Every third request gets a 503',
     what: 'Nothing happens, and a retry helps.',

@@ -7,6 +7,7 @@ export const tables: Readonly<Record<string, { readonly title: string; readonly 
   users: { title: 'People', columns: ['id', 'email', 'email_verified_at', 'made_by', 'created_at'] },
   accounts: { title: 'Accounts', columns: ['id', 'name', 'public_secret', 'created_at'] },
   twins: { title: 'Wallets', columns: ['id', 'hostname', 'owner', 'dq', 'created_at'] },
+  listed_resources: { title: 'Bazaar', columns: ['resource', 'type', 'description', 'updated_at'] },
   wallets: { title: 'Addresses', columns: ['id', 'twin_id', 'delegate', 'linked_at'] },
   commodities: { title: 'Articles', columns: ['descriptor', 'cost', 'owner', 'id', 'created_at'] },
   catalog_items: { title: 'Items', columns: ['id', 'name', 'external_endpoint', 'account_id', 'created_at'] },

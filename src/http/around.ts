@@ -27,6 +27,8 @@ export interface AroundRequests {
 export interface DecodedRequest {
   readonly endpoint: Endpoint
   readonly incoming: Incoming
+  /** The fields of its body, as they were sent. */
+  readonly body: Readonly<Record<string, unknown>>
   /** Authenticates it. */
   findCaller(): Promise<Caller>
 }

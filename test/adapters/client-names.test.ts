@@ -93,6 +93,7 @@ const names = [
   'delegates.delete',
   'delegates.list',
   'digitalQuantities.list',
+  'discoveryRefusals.list',
   'dispatchParameters.list',
   'dispatchParameters.replace',
   'dueWork.read',
@@ -242,6 +243,8 @@ const names = [
   'x402Kinds.list',
   'x402Payments.settle',
   'x402Payments.verify',
+  'x402Resources.list',
+  'x402Resources.search',
 ] as const
 
 /** The names of a type of groups. */

@@ -35,6 +35,8 @@ const refusedFaults: [object, string, string][] = [
   [{ do: { error: 'EIO' } }, 'do.error', '"error" needs "match.port"'],
   [{ match: { port: 'storage' }, do: { error: 'OOPS' } }, 'do.error', 'one of ENOSPC'],
   [{ match: { port: 'mail' }, do: { raise_price: 5 } }, 'do.raise_price', 'the port "mail" takes'],
+  [{ do: { x402: 'wrong_payer' } }, 'at', '"after_commit" for "x402" of a request'],
+  [{ at: 'after_commit', do: { x402: 'rude' } }, 'do.x402', 'settlement_pending'],
   [{ match: { port: 'card' }, do: { status: 500 } }, 'do.status', 'the port "card" takes'],
   [{ do: {} }, 'do', 'exactly one of status'],
   [{ do: { drop: true, delay_ms: 1 } }, 'do', 'exactly one of status'],

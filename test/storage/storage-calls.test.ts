@@ -143,6 +143,7 @@ const lists: Readonly<Record<string, List>> = {
   listWebhooks: { path: () => '/v4/webhooks', as: bySeller },
   listWebhookDeliveries: { path: ({ webhook }) => `/v4/webhooks/${webhook}/deliveries`, as: bySeller },
   listWallets: { path: () => '/_sandbox/wallets', as: () => ({}) },
+  listX402Resources: { path: () => '/x402/discovery/resources', as: () => ({}) },
   listConnections: { path: () => '/v4/connections', as: byReader },
 }
 
@@ -151,6 +152,7 @@ const plainLists = [
   'listApprovals',
   'listAuthorizations',
   'listDigitalQuantities',
+  'listDiscoveryRefusals',
   'listDispatchParameters',
   'listInvoices',
   'listPlans',

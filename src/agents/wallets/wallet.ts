@@ -1,6 +1,6 @@
 import { createTwin, type TwinContext, type TwinRow, twins } from '../../money/twins/twin.js'
 import type { PayingCaller } from '../../payments/payments/payer.js'
-import { getExisting } from '../../storage/page.js'
+import { getExisting, mapInOrder } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Address, checksummed } from './evm.js'
 import { wallets } from './wallet-row.js'
@@ -13,6 +13,21 @@ export async function payToOf(tx: Reader, twin: TwinRow): Promise<Address> {
   const [wallet] = await tx.find(wallets, { index: 'byTwin', prefix: [twin.id], limit: 1 })
   return wallet?.id ?? addressOfTwin(twin)
 }
+
+/** The addresses to which twins are paid, by the id of the twin. In one read, unless very many wallets are linked. */
+export async function payToOfEach(tx: Reader, paid: readonly TwinRow[]): Promise<ReadonlyMap<number, Address>> {
+  const first = Math.min(...paid.map(({ id }) => id))
+  const linked =
+    paid.length === 0 ? [] : await tx.find(wallets, { index: 'byTwin', prefix: [], after: [first], limit: MOST_LINKED })
+  const oldest = new Map(linked.toReversed().map(({ id, twin_id }) => [twin_id, id]))
+  const known = linked.length < MOST_LINKED
+  const pairs = await mapInOrder(paid, async (twin): Promise<[number, Address]> => {
+    return [twin.id, known ? (oldest.get(twin.id) ?? addressOfTwin(twin)) : await payToOf(tx, twin)]
+  })
+  return new Map(pairs)
+}
+
+const MOST_LINKED = 1000
 
 /** The twin of an address: the one that it is linked to, or the one whose content hash has it. */
 export async function twinOfAddress(tx: Reader, address: Address): Promise<TwinRow | undefined> {

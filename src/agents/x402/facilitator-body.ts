@@ -24,5 +24,9 @@ export function facilitatedPayment({ x402Version, paymentPayload, paymentRequire
     throw fieldRefused('paymentRequirements', `must be of version ${x402Version}, as "x402Version" says`)
   const sent = sentPayment(paymentPayload)
   const resource = 'resource' in paymentRequirements ? paymentRequirements.resource : undefined
-  return { sent: { ...sent, resource: sent.resource ?? resource }, due: duePayment(paymentRequirements) }
+  const describing =
+    paymentPayload.x402Version === 2 && 'amount' in paymentRequirements
+      ? { payload: paymentPayload, due: paymentRequirements }
+      : undefined
+  return { sent: { ...sent, resource: sent.resource ?? resource }, due: duePayment(paymentRequirements), describing }
 }

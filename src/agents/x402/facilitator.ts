@@ -10,6 +10,7 @@ import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
+import { type Listing, recordResource } from '../bazaar/record.js'
 import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import {
@@ -22,7 +23,7 @@ import {
 } from '../wallets/transfer.js'
 import { createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
 import { welcomeSigner } from '../wallets/welcome.js'
-import { type DuePayment, type SentPayment, transferIn } from './payload.js'
+import { type DuePayment, type PaymentPayload, type Requirements, type SentPayment, transferIn } from './payload.js'
 import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
 import type { X402Refusal } from './reasons.js'
 
@@ -31,6 +32,8 @@ export interface FacilitatedPayment {
   readonly sent: SentPayment
   readonly due: DuePayment
   readonly source: Pick<CallSource, 'address'>
+  /** Only of version 2: it may describe its resource. */
+  readonly describing?: { readonly payload: PaymentPayload; readonly due: Requirements } | undefined
 }
 
 export type SettleOutcome = SettledTransfer | RefusedTransfer
@@ -41,6 +44,8 @@ interface SettledTransfer {
   readonly transaction: string
   /** Smallest units. */
   readonly amount: string
+  /** Of the resource that the payment describes. */
+  readonly listing?: Listing | undefined
 }
 
 export interface RefusedTransfer {
@@ -54,12 +59,26 @@ export interface RefusedTransfer {
 /** Settles a payment once. Throws `payment_identifier_mismatch`, `field_invalid`, and what says that the service itself failed. */
 export async function settleTransfer(payment: FacilitatedPayment, service: ServiceContext): Promise<SettleOutcome> {
   try {
-    return await facilitate(payment, service, (body) => service.storage.write(body))
+    return await facilitate(payment, service, (body) =>
+      service.storage.write(async (tx) => listedToo(tx, await body(tx), payment, service)),
+    )
   } catch (cause) {
     if (!(cause instanceof OutcomeUnknown)) throw cause
     service.log.error('a settlement has no known outcome', cause)
     throw problem('outcome_unknown', { detail: 'Settle the same payment again: it moves once.', cause })
   }
+}
+
+/** Lists the resource that a settled payment describes. */
+async function listedToo(
+  tx: Writer,
+  outcome: SettleOutcome,
+  { describing }: FacilitatedPayment,
+  { clock }: Pick<ServiceContext, 'clock'>,
+): Promise<SettleOutcome> {
+  if (outcome.refused || !describing) return outcome
+  const { payload, due } = describing
+  return { ...outcome, listing: await recordResource(tx, payload, { due, at: clock.now() }) }
 }
 
 /** What settling would answer now. It writes nothing but the twin of an address that has none, and the approval that a refusal offers. */

@@ -1,7 +1,9 @@
 import { z } from '../../http/fields/schema.js'
+import { reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { type RefusedTransfer, settleTransfer, verifyTransfer } from './facilitator.js'
 import { FACILITATOR, FacilitatorBody, facilitatedPayment, type SentFacilitatorBody } from './facilitator-body.js'
+import { encodeHeader } from './payload.js'
 import { PAYMENT_IDENTIFIER } from './payment-identifier.js'
 import { reasons } from './reasons.js'
 
@@ -68,8 +70,9 @@ export const x402Routes = defineRoutes('x402', {
       const { payer } = outcome
       const { network } = payment.due
       if (!outcome.refused) {
-        const { transaction, amount } = outcome
-        return { success: true, transaction, network, payer, amount }
+        const { transaction, amount, listing } = outcome
+        const value = { success: true, transaction, network, payer, amount }
+        return reply({ value, headers: listing ? { 'extension-responses': encodeHeader({ bazaar: listing }) } : {} })
       }
       const { reason, message } = wordsOf(outcome, body)
       return { success: false, errorReason: reason, errorMessage: message, transaction: '', network, payer }

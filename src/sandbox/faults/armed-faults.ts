@@ -148,6 +148,10 @@ export class ArmedFaults {
     this.#changed()
   }
 
+  /** Whether one of the armed faults, of those that may still happen, is like this. */
+  some = (isWanted: (fault: Fault) => boolean): boolean =>
+    this.#armed.some((armed) => !armed.isHeld && !isSpent(armed) && isWanted(armed.fault))
+
   #happening = (): Armed[] => this.#armed.filter(({ isHeld }) => !isHeld)
 
   #matching(at: FaultPoint, subject: Subject, isPossible: IsPossible = () => true): Armed[] {

@@ -1,3 +1,4 @@
+import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -51,9 +52,17 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
       if (before.do.raise_price === undefined) await this.#happen(before)
       else await raisePrice(before.do.raise_price, request)
     }
+    const x402 = own?.do.x402 || this.some(({ do: { x402 } }) => x402 !== undefined) ? await x402Answers() : undefined
+    const earlier = await x402?.earlierReceipt(request)
     let answer = await request.run()
-    const after = await take('after_commit')
-    if (after) answer = await this.#afterCommit(after, answer, request)
+    const after = await take(
+      'after_commit',
+      ({ do: { x402: mode } }) => !mode || !!x402?.changesReceipt(mode, answer, earlier),
+    )
+    if (after?.do.x402 && x402) {
+      request.note(after.id, { isLost: false })
+      answer = await x402.hostileAnswer(after.do.x402, answer, { earlier, request })
+    } else if (after) answer = await this.#afterCommit(after, answer, request)
     if (!request.takesBody || lengthOf(answer.body) === 0) return answer
     const during = await take('mid_body', (fault) => cuts(fault, answer))
     if (!during) return answer
@@ -164,6 +173,9 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
 
   #wait = (ms: number) => new Promise<void>((resolve) => this.alarm.set(ms, resolve))
 }
+
+/** Reads signatures, which most sandboxes never do. */
+const x402Answers = () => load(() => import('./x402-answers.js'))
 
 const STORAGE: Subject = { port: 'storage' }
 
@@ -292,8 +304,12 @@ export const HEADER_FAULT = 'header'
 
 /** Reads `X-Sandbox-Fault`, such as `after_commit; drop` or `mid_body; truncate=10`. Throws `header_malformed`. */
 export function readFaultHeader(text: string): Fault {
-  const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\d{1,9})\s*)?$/.exec(text) ?? []
-  const fault = { match: {}, at, do: { [name]: value === undefined ? true : Number(value) } }
+  const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\w{1,40})\s*)?$/.exec(text) ?? []
+  const fault = {
+    match: {},
+    at,
+    do: { [name]: value !== undefined && /^\d+$/.test(value) ? Number(value) : (value ?? true) },
+  }
   const wrong = name === '' ? GRAMMAR : describeFault(FaultShape, fault)
   if (wrong === undefined) return FaultShape.parse(fault)
   const detail = `The invalid header is X-Sandbox-Fault: ${wrong.replace(/\.$/, '')}.`

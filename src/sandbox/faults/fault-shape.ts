@@ -1,8 +1,12 @@
 import { component, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
-import type { Fault, FaultPoint, FaultPort } from '../onion/fault.js'
+import type { Fault, FaultPoint, FaultPort, X402Mode } from '../onion/fault.js'
 
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
+const x402Modes = [
+  ...(['success_false', 'settlement_pending', 'settlement_pending_always'] as const),
+  ...(['wrong_payer', 'other_receipt', 'late'] as const),
+] as const satisfies readonly X402Mode[]
 const count = z.int().check(z.minimum(1))
 const LONGEST_DELAY_MS = 3_600_000
 
@@ -15,10 +19,21 @@ const FaultActionShape = strictComponent('FaultAction', {
   truncate: z.optional(count),
   drip: z.optional(count),
   raise_price: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+  x402: z.optional(z.enum(x402Modes)),
   error: z.optional(z.string().check(z.regex(/^\w{1,64}$/, 'a code such as ENOSPC or ECONNRESET'))),
 })
 
-export const actions = ['status', 'delay_ms', 'drop', 'duplicate', 'truncate', 'drip', 'raise_price', 'error'] as const
+export const actions = [
+  'status',
+  'delay_ms',
+  'drop',
+  'duplicate',
+  'truncate',
+  'drip',
+  'raise_price',
+  'x402',
+  'error',
+] as const
 
 export type ActionName = (typeof actions)[number]
 
@@ -56,7 +71,7 @@ export const storageErrors = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'] as const
 const works: Readonly<Record<'request' | FaultPort, Readonly<Partial<Record<FaultPoint, readonly ActionName[]>>>>> = {
   request: {
     before: ['status', 'delay_ms', 'drop', 'raise_price'],
-    after_commit: ['status', 'delay_ms', 'drop', 'duplicate'],
+    after_commit: ['status', 'delay_ms', 'drop', 'duplicate', 'x402'],
     mid_body: ['truncate', 'drip', 'delay_ms', 'drop'],
   },
   storage: { before: ['error', 'delay_ms'], after_commit: ['error', 'delay_ms'] },

@@ -83,7 +83,8 @@ export class SandboxRequests implements AroundRequests {
         takesBody: incoming.request.method !== 'HEAD',
         principal: () => nameOfCaller(incoming, () => request.findCaller()),
         run,
-        ...{ paysFor: method === 'POST' ? PAYMENT.exec(path)?.[1] : undefined, storage: this.#service?.storage },
+        fields: request.body,
+        ...{ paysFor: method === 'POST' ? PAYMENT.exec(path)?.[1] : undefined, service: this.#service },
         note(faultId, { isLost }) {
           last = faultId
           if (!isLost) return

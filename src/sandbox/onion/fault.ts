@@ -12,6 +12,15 @@ export type FaultPort = 'storage' | 'mail' | 'push' | 'card' | 'upstream' | 'web
 /** `before`: it happens instead of the handler or the call. `after_commit`: it has happened. `mid_body`: as the answer leaves. */
 export type FaultPoint = 'before' | 'after_commit' | 'mid_body'
 
+/** What a settlement of x402 answers, in place of what happened. */
+export type X402Mode =
+  | 'success_false'
+  | 'settlement_pending'
+  | 'settlement_pending_always'
+  | 'wrong_payer'
+  | 'other_receipt'
+  | 'late'
+
 /** What a fault does. It has exactly one field, but `body` may come with `status`. */
 export interface FaultAction {
   /** Answers with this status, and with `body` as JSON, or as text if it is a string. */
@@ -29,6 +38,8 @@ export interface FaultAction {
   readonly drip?: number | undefined
   /** Raises the price of the commodity that the request pays for by this many percent, before it is paid. It stays so. */
   readonly raise_price?: number | undefined
+  /** Lets a payment by x402 settle, and answers something else than what happened. */
+  readonly x402?: X402Mode | undefined
   /** The code with which a call of a port fails, such as `ENOSPC`. */
   readonly error?: string | undefined
 }
@@ -106,8 +117,10 @@ export interface FaultyRequest {
   run(): Promise<FaultyAnswer>
   /** The hash of the commodity that it pays for. Undefined if it pays for none. */
   readonly paysFor: string | undefined
-  /** Where that is. */
-  readonly storage: ServiceContext['storage'] | undefined
+  /** The fields of its body, as they were sent. */
+  readonly fields: Readonly<Record<string, unknown>>
+  /** The service that it reaches. */
+  readonly service: ServiceContext | undefined
   /** Notes a fault that happens. `isLost`: its caller must not see anything of the answer. */
   note(faultId: string, options: { readonly isLost: boolean }): void
 }

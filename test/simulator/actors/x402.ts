@@ -49,4 +49,25 @@ const named: Act = {
   },
 }
 
-export const x402Acts = { 'an authorization is settled': authorization, 'a named payment is settled': named }
+const MODES = ['success_false', 'settlement_pending', 'settlement_pending_always', 'wrong_payer', 'other_receipt']
+
+/** A facilitator that says something else than what happened. The shop settles until it hears of success. */
+const hostile: Act = {
+  weight: 2,
+  async run(world, draws) {
+    const account = await newPayer(world, draws)
+    const headers = { 'x-sandbox-fault': `after_commit; x402=${draws.pick(MODES)}` }
+    const payment = await paymentOf(account, { nonce: hexOf(draws.bytes(32)) })
+    await world.call('POST', '/x402/settle', { body: payment, headers, tries: 2 })
+    // Nothing pays twice, whatever was said.
+    const { status, body } = await settle(world, payment)
+    if (status === 200 && body.success)
+      world.records.use(`authorization ${payment.paymentPayload.payload.authorization.nonce}`, 'the last')
+  },
+}
+
+export const x402Acts = {
+  'a facilitator is hostile': hostile,
+  'an authorization is settled': authorization,
+  'a named payment is settled': named,
+}

@@ -3,6 +3,17 @@ import type { Call } from '../api.js'
 import { fundAddress, paymentOf, settle, verify } from '../scenes/x402.js'
 import type { Tour } from './tour.js'
 
+/** How to call what is paid for. */
+const REPORT = {
+  info: { input: { type: 'http', method: 'GET', queryParams: { year: '2031' } } },
+  schema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties: { input: { type: 'object', properties: { method: { const: 'GET' } } } },
+    required: ['input'],
+  },
+}
+
 /** The chapter of the tour in which an address pays by x402. */
 export async function x402(call: Call, { ada }: Tour): Promise<void> {
   await call('GET', '/x402/supported')
@@ -10,7 +21,12 @@ export async function x402(call: Call, { ada }: Tour): Promise<void> {
   const account = privateKeyToAccount(`0x${'1'.repeat(64)}`)
   await fundAddress(call, account.address, 1)
   await call('GET', '/_sandbox/wallets')
-  const payment = await paymentOf(account, { nonce: `0x${'2'.repeat(64)}` })
+  const payment = await paymentOf(account, { nonce: `0x${'2'.repeat(64)}`, extensions: { bazaar: REPORT } })
   await verify(call, payment)
   await settle(call, payment)
+  await call('GET', '/x402/discovery/resources?type=http&limit=1')
+  await call('GET', '/x402/discovery/search?query=report')
+  const hidden = { nonce: `0x${'3'.repeat(64)}`, extensions: { bazaar: { info: REPORT.info } } } as const
+  await settle(call, await paymentOf(account, hidden))
+  await call('GET', '/_sandbox/discovery')
 }

@@ -41,6 +41,7 @@ export const walletTexts: TextsOf<typeof walletRoutes> = {
     linkWallet:
       'Send exactly one of `twin`, `delegate` and `connection`. Without a key or address, the answer has a key that is derived, the same each time. A given key is never stored. A retry changes nothing more.',
     listWallets: 'Addresses that signed or were funded without a link have twins of their own, and are listed too.',
+    listDiscoveryRefusals: 'The last 50. The header `EXTENSION-RESPONSES` of the settlement said so too.',
   },
   fields: {
     twin: 'The hostname of a twin. Whoever has the key can spend all that it holds.',
@@ -49,6 +50,10 @@ export const walletTexts: TextsOf<typeof walletRoutes> = {
     private_key: 'A test key: `0x` and 64 hex digits.',
     address: 'The address: `0x` and 40 hex digits.',
     wallets: 'The wallets.',
+    refusals: 'Payments whose extension `bazaar` could not be listed.',
+    resource: 'The URL of the resource. Null if the payment names none.',
+    reason: 'Why it was not listed.',
+    at: 'When the payment settled.',
   },
   components: {
     LinkedWallet: {

@@ -1,5 +1,6 @@
 import { Amount, ContentHash, component, HashPath, z } from '../../../http/fields/schema.js'
 import { defineRoutes, route } from '../../../http/route.js'
+import { refusedListings } from '../discovery.js'
 import { ActAsShape, callerControls } from '../requests.js'
 import { listedCollections, listRows } from '../rows.js'
 import { CommodityChangeShape, control, RowQueryShape, WalletOrderShape } from '../shapes.js'
@@ -99,6 +100,16 @@ export const walletRoutes = defineRoutes('sandbox', {
     result: z.object({ wallets: z.array(LinkedWallet) }),
     async handle(_call, service) {
       return { wallets: await walletControls(service).list() }
+    },
+  }),
+  listDiscoveryRefusals: route({
+    ...control('GET', '/_sandbox/discovery'),
+    summary: 'List why resources of paid shops were not listed for discovery, the newest first.',
+    result: z.object({
+      refusals: z.array(z.object({ resource: z.nullable(z.string()), reason: z.string(), at: z.IsoTime })),
+    }),
+    async read(tx) {
+      return { refusals: await refusedListings(tx) }
     },
   }),
 })

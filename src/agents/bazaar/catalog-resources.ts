@@ -1,0 +1,83 @@
+import { required } from '../../base/required.js'
+import type { TokenNetwork } from '../../base/token-network.js'
+import type { ServiceContext } from '../../http/context.js'
+import type { ShownItem } from '../../market/catalog/item.js'
+import { requiredInputs } from '../../market/catalog/schema.js'
+import { commodities } from '../../money/commodities/commodity.js'
+import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
+import { twins } from '../../money/twins/twin.js'
+import type { ReadOnce } from '../../storage/page.js'
+import type { Address, TokenDomain } from '../wallets/evm.js'
+import { tokenOf } from '../wallets/networks.js'
+import { payToOfEach } from '../wallets/wallet.js'
+import { BAZAAR } from './description.js'
+import type { ShownResource } from './discovery.js'
+import type { WayToPay } from './resource-row.js'
+
+/** How long a payment for an item may take. */
+const TIMEOUT_SECONDS = 60
+
+/** Items of the catalog as resources that the dialects pay for. */
+export async function itemResources(
+  page: ReadOnce,
+  items: readonly ShownItem[],
+  { baseUrl, options }: Pick<ServiceContext, 'baseUrl' | 'options'>,
+): Promise<ShownResource[]> {
+  const sold = await page.getMany(
+    commodities,
+    items.map(({ commodity_hash }) => commodity_hash),
+  )
+  const payees = await page.getMany(
+    twins,
+    sold.flatMap((row) => (row ? [row.twin_id] : [])),
+  )
+  const payTo = await payToOfEach(
+    page,
+    payees.filter((twin) => twin !== undefined),
+  )
+  const resources: ShownResource[] = []
+  for (const [n, item] of items.entries()) {
+    const { cost, twin_id, dq } = required(sold[n], 'the commodity of an item')
+    const quantity = await quantityOf(page, dq)
+    const way = {
+      amount: BigInt(cost),
+      payTo: required(payTo.get(twin_id), 'the payee'),
+    }
+    resources.push({
+      ...{ resource: `${baseUrl}/v4/catalog/items/${item.id}/call`, type: 'http', x402Version: 2 },
+      accepts: options.dialects.networks.map((network) => wayToPay(way, network, tokenOf(quantity, network))),
+      lastUpdated: new Date(item.updated_at * 1000).toISOString(),
+      description: item.description === '' ? item.name : `${item.name}: ${item.description}`,
+      serviceName: item.seller,
+      extensions: { [BAZAAR]: describedItem(item) },
+    })
+  }
+  return resources
+}
+
+const wayToPay = (
+  { amount, payTo }: { readonly amount: bigint; readonly payTo: Address },
+  { network }: Pick<TokenNetwork, 'network'>,
+  { name, version, verifyingContract: asset }: TokenDomain,
+): WayToPay => ({
+  ...{ scheme: 'exact', network, amount: String(amount), asset, payTo },
+  ...{ maxTimeoutSeconds: TIMEOUT_SECONDS, extra: { name, version } },
+})
+
+/** How to call an item, in the words of the extension. */
+export function describedItem({ service_schema: schema }: Pick<ShownItem, 'service_schema'>) {
+  const needed = requiredInputs(schema).length > 0 ? { required: ['arguments'] } : {}
+  const input = { type: { const: 'http' }, method: { const: 'POST' }, bodyType: { const: 'json' } }
+  const body = { type: 'object', properties: { arguments: schema }, ...needed }
+  return {
+    info: { input: { type: 'http', method: 'POST', bodyType: 'json', body: { arguments: {} } } },
+    schema: {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: {
+        input: { type: 'object', properties: { ...input, body }, required: ['type', 'method', 'bodyType', 'body'] },
+      },
+      required: ['input'],
+    },
+  }
+}
