@@ -4,7 +4,12 @@ import { environmentOf } from '../../adapters/testing/environment.js'
 import type { RunEnd } from '../../src/sandbox/rehearse/record.js'
 import { recordRun, runStart } from '../../src/sandbox/rehearse/record-run.js'
 import { armPlan, DEFAULT_SLOW_MS } from '../../src/sandbox/rehearse/rehearse.js'
-import { type Rehearsal, RehearsalRefused, rehearseOn, type Stage } from '../../src/sandbox/rehearse/rehearse-stage.js'
+import {
+  type Rehearsal,
+  RehearsalRefused,
+  type RehearsalStage,
+  rehearseOn,
+} from '../../src/sandbox/rehearse/rehearse-stage.js'
 import { showRehearsal } from '../../src/sandbox/rehearse/report.js'
 import { rehearsalHtml, rehearsalJson, rehearsalJUnit, rehearsalTest } from '../../src/sandbox/rehearse/report-files.js'
 import { messageOf } from '../../src/storage/unknown.js'
@@ -88,7 +93,11 @@ function readNumber(flag: string, text: string | undefined): number | undefined 
 const STATE = 'before-each-run'
 
 /** Each run begins with the same snapshot: a command has one address for all runs. */
-async function commandStage(command: readonly string[], sandbox: RunningSandbox, slowMs: number): Promise<Stage> {
+async function commandStage(
+  command: readonly string[],
+  sandbox: RunningSandbox,
+  slowMs: number,
+): Promise<RehearsalStage> {
   const controls = sandbox.service.sandbox
   await controls.snapshots.save(STATE)
   return {

@@ -4,12 +4,12 @@ import type { RunRecord } from './record.js'
 import { shrinkPlan } from './shrink.js'
 
 /** Where an application runs: before a sandbox, or before a proxy. */
-export interface Stage {
+export interface RehearsalStage {
   /** Runs the application once with these faults. Each run begins in the same state. */
   run(plan: FaultPlan): Promise<RunRecord>
 }
 
-export interface StageOptions {
+export interface RehearsalOptions {
   /** How many runs at most, with the one without faults. Default: 60. */
   readonly runs?: number | undefined
   /** How many milliseconds at most. A run that has begun ends. Default: no limit. */
@@ -27,7 +27,7 @@ export interface StageOptions {
 }
 
 /** Something that the client does wrong, and the fewest faults that show it. */
-export interface Finding extends Verdict {
+export interface RehearsalFinding extends Verdict {
   readonly plan: FaultPlan
   /** The run that shows it. */
   readonly run: RunRecord
@@ -35,7 +35,7 @@ export interface Finding extends Verdict {
 
 export interface Rehearsal {
   readonly isOk: boolean
-  readonly findings: readonly Finding[]
+  readonly findings: readonly RehearsalFinding[]
   readonly runs: number
   /** How many plans there were: more than `runs` if the budget ended it. */
   readonly plans: number
@@ -49,7 +49,7 @@ export class RehearsalRefused extends Error {
 }
 
 /** Rehearses what runs on a stage. Throws `RehearsalRefused`. */
-export async function rehearseOn(stage: Stage, options: StageOptions = {}): Promise<Rehearsal> {
+export async function rehearseOn(stage: RehearsalStage, options: RehearsalOptions = {}): Promise<Rehearsal> {
   const rehearsing = new Rehearsing(stage, options)
   const baseline = await rehearsing.begin()
   await rehearsing.runAll()
@@ -58,14 +58,14 @@ export async function rehearseOn(stage: Stage, options: StageOptions = {}): Prom
 
 class Rehearsing {
   readonly #runs = new Map<string, RunRecord>()
-  readonly #found = new Map<string, Finding>()
+  readonly #found = new Map<string, RehearsalFinding>()
   readonly #began: number
   #plans: FaultPlan[] = []
   #baseline: RunRecord | undefined
 
   constructor(
-    readonly stage: Stage,
-    readonly options: StageOptions,
+    readonly stage: RehearsalStage,
+    readonly options: RehearsalOptions,
   ) {
     this.#began = options.now?.() ?? 0
   }

@@ -2,9 +2,9 @@ import type { Sandbox } from '../controls/sandbox.js'
 import { type FaultPlan, faultsFor } from './plan.js'
 import type { RunEnd, RunRecord } from './record.js'
 import { type ObservedSandbox, recordRun, runStart } from './record-run.js'
-import { type Rehearsal, rehearseOn, type Stage, type StageOptions } from './rehearse-stage.js'
+import { type Rehearsal, type RehearsalOptions, type RehearsalStage, rehearseOn } from './rehearse-stage.js'
 
-export interface RehearseOptions extends StageOptions {
+export interface RehearseOptions extends RehearsalOptions {
   /** How long a slow answer takes, in milliseconds: longer than the client waits. Default: 1,000. */
   readonly slowMs?: number | undefined
 }
@@ -43,7 +43,7 @@ const forkStage = <S extends RehearsableService<S>>(
   service: S,
   run: (fork: S, tools: RunTools) => unknown,
   slowMs: number,
-): Stage => ({
+): RehearsalStage => ({
   async run(plan) {
     const fork = await service.sandbox.fork()
     try {

@@ -1,4 +1,4 @@
-import type { Finding, Rehearsal } from './rehearse-stage.js'
+import type { Rehearsal, RehearsalFinding } from './rehearse-stage.js'
 import { showFinding, showSummary } from './report.js'
 
 /** What a program reads. It holds no bodies and no output. */
@@ -10,7 +10,7 @@ export function rehearsalJson(rehearsal: Rehearsal): string {
   })
 }
 
-const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered, plan }: Finding) => ({
+const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered, plan }: RehearsalFinding) => ({
   ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan },
 })
 

@@ -2,7 +2,7 @@ import type { ClientHabit, VerdictName } from './judge.js'
 import type { PlannedFault, RehearsedFault } from './plan.js'
 import { kindOfFault } from './plan.js'
 import type { RehearsedCall, RunRecord } from './record.js'
-import type { Finding, Rehearsal } from './rehearse-stage.js'
+import type { Rehearsal, RehearsalFinding } from './rehearse-stage.js'
 
 /** A finding as a person reads it. */
 export interface ShownFinding {
@@ -56,7 +56,7 @@ const counted = (count: number, one: string): string => `${count} ${one}${count 
 
 const happened = ({ operation, nth, kind }: PlannedFault): string => `call ${nth} of ${operation} ${after[kind]}`
 
-export function showFinding(finding: Finding, { randomSeed }: Pick<Rehearsal, 'randomSeed'>): ShownFinding {
+export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehearsal, 'randomSeed'>): ShownFinding {
   const { name, habit, sureness, calls, payments, delivered, plan, run } = finding
   const counts = `${counted(calls, 'call')}, ${counted(payments, 'payment')}, ${delivered} delivered`
   const cause = plan.length === 0 ? 'without a fault' : `when ${plan.map(happened).join(', and ')}`

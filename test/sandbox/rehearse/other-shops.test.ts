@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RehearsedCall, RehearsedPayment, RunRecord } from '../../../src/sandbox/rehearse/record.js'
-import { rehearseOn, type Stage } from '../../../src/sandbox/rehearse/rehearse-stage.js'
+import { type RehearsalStage, rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 
 /** A shop that is no sandbox: what it saw is all that the judge reads, as from a proxy. */
 
@@ -36,7 +36,7 @@ const nonce = (name: string) => ({ identifiers: [`eip3009:${name}`] })
 const usual: Seen = { calls: [nonce('a')], payments: [payment(0)] }
 
 /** `faulty`: what it sees when the first call meets an error. */
-const shop = (faulty: Seen): Stage => ({
+const shop = (faulty: Seen): RehearsalStage => ({
   run: async ([fault]) => record(fault?.kind === 'error_before' ? faulty : usual),
 })
 
