@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import { type Application, buggy, correct, newsService, SLOW_MS } from './shop.js'
 
@@ -36,4 +37,33 @@ describe('has no false alarm for', () => {
     expect(isOk).toBe(true)
     expect(runs).toBeGreaterThan(20)
   })
+})
+
+describe('an application that is stopped after a payment and started again', () => {
+  const restarted = async (name: string) => {
+    const news = await newsService()
+    onTestFinished(() => news.service.close())
+    const application = correct[name] as Application
+    const { findings } = await rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 20, restart: true })
+    return findings.map(({ name, habit, plan }) => [name, habit, plan.map(({ kind }) => kind)])
+  }
+
+  test('pays twice if it forgets its key', async () => {
+    expect(await restarted('one key for all tries')).toEqual([['paid_twice', 'new_key_each_try', ['restart']]])
+  })
+
+  test('pays once if it remembers it', async () => {
+    expect(await restarted('a key that it remembers')).toEqual([])
+  })
+})
+
+test('the same seed draws the same pairs, and another one others', async () => {
+  const news = await newsService()
+  onTestFinished(() => news.service.close())
+  const application = (correct['a key that it remembers'] as Application)(news)
+  const { baseline } = await rehearse(news.service, application, { runs: 1 })
+  const singles = singlePlans(baseline)
+  expect(pairPlans(singles, 3)).toEqual(pairPlans(singles, 3))
+  expect(pairPlans(singles, 3)).not.toEqual(pairPlans(singles, 4))
+  expect(new Set(pairPlans(singles, 3).map(keyOfPlan)).size).toBe(singles.length ** 2)
 })
