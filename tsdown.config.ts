@@ -66,6 +66,7 @@ export default defineConfig([
       'service-worker/register': 'adapters/service-worker/register.ts',
       msw: 'adapters/msw.ts',
       opentelemetry: 'adapters/opentelemetry.ts',
+      rehearse: 'src/rehearse.ts',
       smtp: 'adapters/smtp.ts',
       stripe: 'adapters/stripe.ts',
       'storage/memory': 'adapters/storage/memory.ts',

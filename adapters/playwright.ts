@@ -10,8 +10,10 @@ import {
 import { checkOptions, type Seed, type Service } from 'farthing'
 import { type Client, client } from 'farthing/client'
 import { serve } from 'farthing/node'
+import type { Rehearsal, RehearseOptions, RunTools } from 'farthing/rehearse'
 import { environmentOf } from './testing/environment.js'
 import { reportFailure } from './testing/failure-report.js'
+import { passRehearsal } from './testing/pass-rehearsal.js'
 import {
   type CodeFor,
   checkSeededOptions,
@@ -43,7 +45,18 @@ export interface FarthingFixtures {
   /** A client of `service`. `client.as(seeded.users[0])` calls as a user. */
   client: Client
   codeFor: CodeFor
+  /**
+   * Runs a journey without faults and then under many. Each run has a fork of `service` at the same address: begin it with
+   * a new page. Throws an Error with the report if the ledger shows a fault of the application.
+   */
+  rehearse: Rehearse
 }
+
+/** Rehearses a journey: `await rehearse(async () => { await page.goto('/shop') })`. */
+export type Rehearse = (
+  run: (service: Service, tools: RunTools) => unknown,
+  options?: RehearseOptions,
+) => Promise<Rehearsal>
 
 /** What the tests of a worker share. */
 export interface FarthingWorkerFixtures<S extends GivenSeed = Seed> {
@@ -94,6 +107,10 @@ export function farthingTest<const S extends GivenSeed = {}>({
     sandbox: ({ service }, use) => use(service.sandbox),
     client: ({ service }, use) => use(client(service)),
     codeFor: ({ service }, use) => use(mailedCodes(service)),
+    rehearse: ({ service }, use) =>
+      use((run, options) =>
+        passRehearsal(service, (fork, tools) => server.during(fork, async () => run(fork, tools)), options),
+      ),
   })
 }
 
@@ -152,6 +169,19 @@ class SandboxServer<S extends GivenSeed> {
     } catch (error) {
       await served.close()
       throw error
+    }
+  }
+
+  /** Answers with a fork while something runs, and then as before. */
+  async during<T>(fork: Service, run: () => Promise<T>): Promise<T> {
+    const before = this.#answerOfTest
+    const ending = new AbortController()
+    this.#answerOfTest = (request, source) => fork.respond(request, { ...source, ending: ending.signal })
+    try {
+      return await run()
+    } finally {
+      this.#answerOfTest = before
+      ending.abort()
     }
   }
 

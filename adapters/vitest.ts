@@ -1,7 +1,9 @@
 import type { Seed, Service } from 'farthing'
 import { type Client, client } from 'farthing/client'
+import type { Rehearsal, RehearseOptions, RunTools } from 'farthing/rehearse'
 import { test as base, type TestAPI, type TestContext } from 'vitest'
 import { reportFailure } from './testing/failure-report.js'
+import { passRehearsal } from './testing/pass-rehearsal.js'
 import {
   type CodeFor,
   checkSeededOptions,
@@ -24,6 +26,12 @@ export interface FarthingTestOptions<S extends GivenSeed = Seed> extends SeededS
   msw?: MswServer
 }
 
+/** Rehearses an application: `await rehearse((service) => buy(service.fetch))`. */
+export type Rehearse = (
+  run: (service: Service, tools: RunTools) => unknown,
+  options?: RehearseOptions,
+) => Promise<Rehearsal>
+
 /** The part of MSW's servers and workers that tests need. */
 export interface MswServer {
   use(...handlers: never[]): void
@@ -41,6 +49,11 @@ export interface FarthingFixtures<S extends GivenSeed = Seed> {
   /** What the seed created, with credentials. */
   seeded: SeededBy<S>
   codeFor: CodeFor
+  /**
+   * Runs an application without faults and then under many, each time on a fork of `service`. Throws an Error with the
+   * report if it pays twice, or does something else that the ledger shows.
+   */
+  rehearse: Rehearse
   /** The service that all tests of this worker fork. */
   farthing: SeededService<S>
 }
@@ -79,6 +92,7 @@ export function farthingTest<const S extends GivenSeed = {}>({
     sandbox: ({ service }, use) => use(service.sandbox),
     client: ({ service }, use) => use(client(service)),
     codeFor: ({ service }, use) => use(mailedCodes(service)),
+    rehearse: ({ service }, use) => use((run, options) => passRehearsal(service, run, options)),
   })
   return msw ? answering(msw, test) : test
 }

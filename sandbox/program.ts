@@ -64,6 +64,7 @@ export function program(): Command {
   for (const add of [
     addStart,
     addExec,
+    addRehearse,
     addInit,
     addReset,
     addFileCommands,
@@ -112,6 +113,34 @@ function addExec(root: Command): void {
   }).action(async (command: string[], flags: Flags) => {
     await (await import('./commands/exec.js')).exec(command, await readGiven(flags, { apart: true }))
   })
+}
+
+function addRehearse(root: Command): void {
+  const rehearse = root
+    .command('rehearse')
+    .summary('run a command again and again under faults, and say whether it pays twice')
+    .description(
+      'Run a command without faults, and then under many: lost answers, errors, delays, raised prices. Each run has the ' +
+        'same state. The ledger tells whether the command paid twice, or paid and got nothing. Exit with 1 if it did. The ' +
+        'command finds the same environment as under exec.',
+    )
+    .usage('[options] -- <command> [arguments...]')
+    .argument('<command...>')
+    .passThroughOptions()
+    .option('--budget <runs>', 'runs, such as 60 (the default), or minutes, such as 5m')
+    .option('--random-seed <number>', 'repeats a rehearsal: which pairs of faults it tries (default: 1)')
+    .option('--slow <milliseconds>', 'how long a slow answer takes: longer than the command waits (default: 1000)')
+    .option('--restart', 'also stop the command after a payment and start it again: for one that remembers its keys')
+    .option('--json', 'print the report as one line of JSON')
+    .option('--junit <file>', 'write the report as JUnit XML')
+    .option('--html <file>', 'write the report as a page')
+    .addOption(new Option('--as <format>', 'print a test that fails until the findings are fixed').choices(['vitest']))
+  withSettings(rehearse, [...serviceSettings, 'import'], { port: 'port to listen on (default: a free one)' }).action(
+    async (command: string[], flags: Flags) => {
+      const { rehearseCommand } = await import('./commands/rehearse.js')
+      await rehearseCommand(command, flags, await readGiven(flags, { apart: true }))
+    },
+  )
 }
 
 function addInit(root: Command): void {

@@ -13,6 +13,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'vitest',
     'faults',
+    'rehearse',
     'typed-client',
     'front-end-tests',
     'react-msw',

@@ -116,6 +116,15 @@ export const optionGroups = (): OptionGroup[] => [
     options: membersOf('adapters/storage/indexeddb.ts', 'IndexedDbOptions'),
   },
   {
+    title: 'rehearse',
+    from: 'farthing/rehearse',
+    intro: '`rehearse(service, run, options)` [runs an application under faults](../guides/rehearse.md).',
+    options: [
+      ...membersOf('src/sandbox/rehearse/rehearse.ts', 'RehearseOptions'),
+      ...membersOf('src/sandbox/rehearse/rehearse-stage.ts', 'RehearsalOptions'),
+    ],
+  },
+  {
     title: 'openTelemetryTracer',
     from: 'farthing/opentelemetry',
     intro: 'For the option `tracer`. It needs the package `@opentelemetry/api`.',

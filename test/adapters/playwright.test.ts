@@ -67,6 +67,10 @@ test('a test that fails has its journal and the explanation of its last refusal 
 
 test('nothing is attached to a test that passes, and the worker after a failure begins with the seed', () => {
   const passed = [...results.values()].filter(({ status }) => status === 'passed')
-  expect(passed.map(({ attachments }) => attachments)).toEqual([[], [], []])
+  expect(passed.map(({ attachments }) => attachments)).toEqual([[], [], [], []])
   expect(resultOf('begins anew')?.status).toBe('passed')
+})
+
+test('a rehearsal gives each run a fork at the same address', () => {
+  expect(resultOf('rehearses what calls')?.status, printed).toBe('passed')
 })

@@ -171,6 +171,11 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
     ['replay', 'last', '--diff', '--url', url],
     ['replay', 'last', '--json', '--url', url],
   ],
+  rehearse: async () => [
+    ['rehearse', '--budget', HOSTILE, '--', HOSTILE],
+    ['rehearse', '--as', HOSTILE, '--', HOSTILE],
+    ['rehearse', '--', process.execPath, '-e', `throw ${JSON.stringify(HOSTILE)}`, HOSTILE],
+  ],
   completion: async () => [
     ['completion', 'bash'],
     ['completion', HOSTILE],

@@ -76,3 +76,15 @@ test('begins anew in the worker that follows a failure', async ({ sandbox, farth
     { operation_id: 'listDigitalQuantities', origin: 'http' },
   ])
 })
+
+test('rehearses what calls the address of the worker', async ({ rehearse, farthing, seeded, sandbox }) => {
+  const buy = (options) => async () => {
+    const reader = client(farthing.url).as(seeded.users[0])
+    const { cost } = await reader.commodities.read(hash)
+    await reader.payments.create(hash, { cost }, options)
+  }
+  const { runs } = await rehearse(buy({}), { slowMs: 20, runs: 8 })
+  expect(runs).toBe(8)
+  await expect(rehearse(buy({ retries: 0 }), { slowMs: 20, runs: 8 })).rejects.toThrow('paid and not delivered')
+  expect((await sandbox.rows('payments')).rows).toEqual([])
+})

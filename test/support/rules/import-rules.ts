@@ -40,6 +40,7 @@ const composition = [
   'create-service',
   'slim',
   'parts',
+  'rehearse',
   'options',
   'service',
   'composition/assembly-options',

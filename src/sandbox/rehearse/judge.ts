@@ -1,0 +1,193 @@
+import { type Intent, intentsOf, type Sureness } from './intents.js'
+import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
+
+/** What went wrong. */
+export type VerdictName =
+  | 'paid_twice'
+  | 'charged_more'
+  | 'paid_undelivered'
+  | 'delivered_unpaid'
+  | 'left_pending'
+  | 'kept_used_key'
+  | 'gave_up'
+  | 'leaked_secret'
+
+/** What the client does that leads to it. */
+export type ClientHabit =
+  | 'sends_no_key'
+  | 'new_key_each_try'
+  | 'signs_while_pending'
+  | 'pays_before_price'
+  | 'ignores_changed_price'
+  | 'keeps_key_after_refusal'
+  | 'gives_up'
+  | 'never_polls'
+  | 'trusts_the_status'
+  | 'delivers_anyway'
+  | 'loses_the_answer'
+  | 'logs_secrets'
+
+/** A fault of the client in one run. */
+export interface Verdict {
+  readonly name: VerdictName
+  readonly habit: ClientHabit
+  readonly operation: string
+  readonly sureness: Sureness
+  readonly calls: number
+  readonly payments: number
+  readonly delivered: number
+}
+
+/** The verdicts about a run, the worst first. `baseline`: the run without faults. */
+export function judgeRun(run: RunRecord, baseline: RunRecord): Verdict[] {
+  const intents = intentsOf(run, baseline)
+  const rules = [paidTwice, chargedMore, paidUndelivered, leftPending, keptUsedKey, gaveUp]
+  const found = intents.flatMap((intent) =>
+    rules.flatMap((rule) => {
+      const habit = rule(intent, run, baseline)
+      return habit === undefined ? [] : [verdictOf(habit, intent)]
+    }),
+  )
+  return [...found, ...deliveredUnpaid(intents, run, baseline), ...leakedSecret(run)].sort(
+    (one, other) => order.indexOf(one.name) - order.indexOf(other.name),
+  )
+}
+
+const order: readonly VerdictName[] = [
+  ...(['paid_twice', 'charged_more', 'paid_undelivered', 'delivered_unpaid', 'left_pending'] as const),
+  ...(['kept_used_key', 'gave_up', 'leaked_secret'] as const),
+]
+
+interface Judged {
+  readonly name: VerdictName
+  readonly habit: ClientHabit
+}
+
+const verdictOf = ({ name, habit }: Judged, { operation, sureness, calls, payments }: Intent): Verdict => ({
+  ...{ name, habit, operation, sureness, calls: calls.length, payments: charged(payments).length },
+  delivered: calls.filter(({ outcome }) => outcome === 'done').length,
+})
+
+/** Payments that moved value, or will. */
+const charged = (payments: readonly RehearsedPayment[]): readonly RehearsedPayment[] =>
+  payments.filter(({ status }) => status !== 'failed' && status !== 'reversed')
+
+function paidTwice({ calls, payments, wanted }: Intent): Judged | undefined {
+  if (charged(payments).length <= Math.max(wanted, 1)) return undefined
+  return { name: 'paid_twice', habit: tryHabit(calls) }
+}
+
+function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
+  if (calls.some(({ identifiers }) => identifiers.length === 0)) return 'sends_no_key'
+  return calls.some(({ outcome }) => outcome === 'pending') ? 'signs_while_pending' : 'new_key_each_try'
+}
+
+/** A payer who says which price they saw is never charged another one, so only the others can be. */
+function chargedMore({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
+  for (const payment of charged(payments)) {
+    const call = calls.find(({ id }) => id === payment.call)
+    const usual = baseline.payments.find(({ item, payer }) => item === payment.item && payer === payment.payer)
+    if (!call || !usual || BigInt(payment.amount) <= BigInt(usual.amount) || call.statesPrice) continue
+    const shown = pricesBefore(run.calls, call)
+    if (shown.length === 0) return { name: 'charged_more', habit: 'pays_before_price' }
+    if (Math.max(...shown.slice(-1)) <= Math.min(...shown))
+      return { name: 'charged_more', habit: 'ignores_changed_price' }
+  }
+  return undefined
+}
+
+/** The prices of its item that the client was shown before a call, in their order. */
+function pricesBefore(calls: readonly RehearsedCall[], call: RehearsedCall): number[] {
+  return calls
+    .slice(
+      0,
+      calls.findIndex(({ id }) => id === call.id),
+    )
+    .flatMap(({ shownPrices }) => Object.entries(shownPrices))
+    .filter(([name]) => call.item.includes(name))
+    .map(([, price]) => price)
+}
+
+/** The money is gone, and the client never learned of it, or gave up before it could use what it paid for. */
+function paidUndelivered({ calls, payments }: Intent, run: RunRecord): Judged | undefined {
+  const paid = charged(payments).filter(({ status }) => status === 'posted')
+  if (paid.length === 0) return undefined
+  const isSeen = paid.some(({ id }) => run.calls.some(({ shownPayments }) => shownPayments.includes(id)))
+  const isDone = calls.some(({ outcome, contradicts }) => outcome === 'done' && !contradicts)
+  const isCutShort = !run.ended.isOk && run.calls.at(-1)?.outcome === 'unknown'
+  if ((isSeen || isDone) && !isCutShort) return undefined
+  return { name: 'paid_undelivered', habit: isSeen || isDone ? 'gives_up' : lossHabit(calls) }
+}
+
+function lossHabit(calls: readonly RehearsedCall[]): ClientHabit {
+  const shared = calls[0]?.identifiers.some((each) => calls.every(({ identifiers }) => identifiers.includes(each)))
+  if (!shared) return tryHabit(calls)
+  return calls.at(-1)?.outcome === 'unknown' ? 'gives_up' : 'loses_the_answer'
+}
+
+function leftPending({ calls, payments }: Intent, run: RunRecord): Judged | undefined {
+  const pending = payments.find(({ status }) => status === 'pending' || status === 'held')
+  const first = calls.find(({ outcome }) => outcome === 'pending')
+  if (!pending || !first) return undefined
+  const later = run.calls.slice(run.calls.findIndex(({ id }) => id === first.id) + 1)
+  const isPolled = later.some(
+    (call) => calls.some(({ id }) => id === call.id) || call.shownPayments.includes(pending.id),
+  )
+  return isPolled ? undefined : { name: 'left_pending', habit: 'never_polls' }
+}
+
+/** A final refusal ends a key: many services repeat the refusal for ever. A 401 comes before a service looks at keys. */
+function keptUsedKey({ calls }: Intent): Judged | undefined {
+  const isKept = calls.some(({ isKeySpent, identifiers }, at) => {
+    const earlier = calls.slice(0, at).filter((call) => call.identifiers.some((each) => identifiers.includes(each)))
+    return isKeySpent || earlier.some(({ outcome, status }) => outcome === 'refused' && status !== 401)
+  })
+  return isKept ? { name: 'kept_used_key', habit: 'keeps_key_after_refusal' } : undefined
+}
+
+/** A call with a key changes nothing twice, so it can always be repeated. */
+function gaveUp({ calls, payments }: Intent, { ended }: RunRecord): Judged | undefined {
+  const last = calls.at(-1)
+  if (last?.outcome !== 'unknown' || last.identifiers.length === 0) return undefined
+  if (calls.some(({ outcome }) => outcome === 'done') || (ended.isOk && payments.length > 0)) return undefined
+  return { name: 'gave_up', habit: 'gives_up' }
+}
+
+/** The application says that it delivered, or ends as if it had, and was paid less often than without faults. */
+function deliveredUnpaid(intents: readonly Intent[], run: RunRecord, baseline: RunRecord): Verdict[] {
+  const [paid, usual] = [charged(run.payments).length, charged(baseline.payments).length]
+  const says = run.deliveries.length > paid && baseline.deliveries.length <= usual
+  const { isOk, result } = run.ended
+  const looksSo = isOk && result !== undefined && result !== '' && result === baseline.ended.result && paid < usual
+  if (!says && !looksSo) return []
+  const intent = intents.find(({ payments, wanted }) => charged(payments).length < wanted) ?? intents[0]
+  const trusts = intent?.calls.some(({ contradicts }) => contradicts)
+  return [
+    {
+      name: 'delivered_unpaid',
+      habit: trusts ? 'trusts_the_status' : 'delivers_anyway',
+      operation:
+        intent?.operation ?? baseline.calls.find(({ id }) => baseline.payments[0]?.call === id)?.operation ?? '',
+      sureness: says ? 'certain' : 'likely',
+      ...{ calls: intent?.calls.length ?? 0, payments: paid, delivered: Math.max(run.deliveries.length, 1) },
+    },
+  ]
+}
+
+/** Tokens of the service, sessions, and secrets of clients and webhooks. */
+const SECRET = /\b(?:ms|mc|tqmt)_[0-9a-f]{32}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/
+
+function leakedSecret({ output, secrets, calls }: RunRecord): Verdict[] {
+  if (!SECRET.test(output) && !secrets.some((secret) => secret !== '' && output.includes(secret))) return []
+  const nothing = { payments: 0, delivered: 0 } as const
+  return [
+    {
+      name: 'leaked_secret',
+      habit: 'logs_secrets',
+      operation: '',
+      sureness: 'certain',
+      calls: calls.length,
+      ...nothing,
+    },
+  ]
+}

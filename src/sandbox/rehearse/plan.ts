@@ -1,0 +1,136 @@
+import { drawn } from '../faults/armed-faults.js'
+import type { Fault } from '../onion/fault.js'
+import type { RunRecord } from './record.js'
+
+/** What may happen to a call. Its client sees the same, or nearly, for several of them. */
+export type RehearsedFault =
+  | 'lost_before'
+  | 'lost_after'
+  | 'error_before'
+  | 'error_after'
+  | 'slow'
+  | 'twice'
+  | 'price_changed'
+  | 'token_expired'
+  | 'restart'
+
+/** A fault at the nth call of an operation, counted from 1. */
+export interface PlannedFault {
+  readonly kind: RehearsedFault
+  readonly operation: string
+  readonly nth: number
+}
+
+/** The faults of one run. Empty: a run without faults. */
+export type FaultPlan = readonly PlannedFault[]
+
+/** Retries with a key are safe after each of these. */
+const ofPayments: readonly RehearsedFault[] = ['lost_after', 'error_before', 'price_changed', 'twice', 'lost_before']
+const ofChanges: readonly RehearsedFault[] = ['error_after', 'slow', 'token_expired']
+const ofReads: readonly RehearsedFault[] = ['lost_before', 'error_before', 'token_expired', 'slow']
+
+interface FaultableCall {
+  readonly operation: string
+  readonly nth: number
+  readonly pays: boolean
+  readonly isRead: boolean
+  readonly isRefused: boolean
+  readonly hasPrice: boolean
+  readonly isSigned: boolean
+}
+
+/** The calls of the run without faults to which one can happen: those that pay first. */
+function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
+  const counts = new Map<string, number>()
+  const found = calls.map(({ id, operation, method, outcome, isSigned }) => {
+    const nth = (counts.get(operation) ?? 0) + 1
+    counts.set(operation, nth)
+    const pays = payments.some(({ call }) => call === id)
+    const isRefused = outcome === 'refused'
+    const hasPrice = operation === 'createPayment'
+    return { operation, nth, pays, isRead: method === 'GET', isRefused, hasPrice, isSigned }
+  })
+  return [...found.filter(({ pays }) => pays), ...found.filter(({ pays }) => !pays)]
+}
+
+function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
+  const { pays, isRead, isRefused, hasPrice, isSigned } = call
+  const kinds = isRead || isRefused ? ofReads : [...(pays ? ofPayments : ofPayments.slice(0, 2)), ...ofChanges]
+  const possible = kinds.filter(
+    (kind) =>
+      (kind !== 'price_changed' || hasPrice) &&
+      (kind !== 'token_expired' || isSigned) &&
+      (!isRefused || isBefore(kind)),
+  )
+  return withRestart && pays ? [...possible, 'restart'] : possible
+}
+
+/** Every call with every fault that it can meet, those of payments first. */
+export const singlePlans = (baseline: RunRecord, { restart = false } = {}): FaultPlan[] =>
+  faultableCalls(baseline).flatMap((call) =>
+    faultsOf(call, restart).map((kind) => [{ kind, operation: call.operation, nth: call.nth }]),
+  )
+
+/** Pairs of single faults in an order that the seed draws: first those whose two kinds no pair before has had. */
+export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPlan[] {
+  const faults = singles.flat().filter(({ kind }) => kind !== 'restart')
+  const pairs = faults.flatMap((first) => faults.map((second): FaultPlan => [first, followedBy(first, second)]))
+  const shuffled = pairs
+    .map((pair, at) => ({ pair, rank: drawn(seed, at + 1) }))
+    .sort((one, other) => one.rank - other.rank)
+    .map(({ pair }) => pair)
+  const tried = new Set<string>()
+  const isNew = (pair: FaultPlan) => {
+    const kinds = pair.map(({ kind }) => kind).join()
+    return !tried.has(kinds) && tried.add(kinds) !== undefined
+  }
+  const fresh = shuffled.filter(isNew)
+  return [...fresh, ...shuffled.filter((pair) => !fresh.includes(pair))]
+}
+
+/** A second fault of the same call happens to the call that repeats it. */
+const followedBy = (first: PlannedFault, second: PlannedFault): PlannedFault =>
+  first.operation === second.operation && first.nth === second.nth ? { ...second, nth: second.nth + 1 } : second
+
+export const keyOfPlan = (plan: FaultPlan): string =>
+  plan.map(({ kind, operation, nth }) => `${kind}@${operation}#${nth}`).join('+')
+
+const isBefore = (kind: RehearsedFault): boolean => faults[kind].at === 'before'
+
+/** What the sandbox does for each kind. */
+const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
+  lost_before: { at: 'before', do: { drop: true } },
+  lost_after: { at: 'after_commit', do: { drop: true } },
+  error_before: { at: 'before', do: { status: 503 } },
+  error_after: { at: 'after_commit', do: { status: 503 } },
+  slow: { at: 'after_commit', do: { delay_ms: 1 } },
+  twice: { at: 'after_commit', do: { duplicate: true } },
+  price_changed: { at: 'before', do: { raise_price: 10 } },
+  token_expired: {
+    at: 'before',
+    do: { status: 401, body: { code: 'token_invalid', error: 'The access token has expired.' } },
+  },
+  restart: { at: 'after_commit', do: { drop: true } },
+}
+
+/** The faults to arm for a plan. */
+export function faultsFor(plan: FaultPlan, { slowMs }: { readonly slowMs: number }): Fault[] {
+  return plan.map((planned, at) => ({
+    id: `rehearse_${at + 1}_${planned.kind}`,
+    match: { operation_id: planned.operation },
+    at: faults[planned.kind].at,
+    do: planned.kind === 'slow' ? { delay_ms: slowMs } : faults[planned.kind].do,
+    every: Math.max(1, planned.nth - plan.slice(0, at).filter((earlier) => hides(earlier, planned)).length),
+    times: 1,
+  }))
+}
+
+/** Whether the engine does not count the call of an earlier fault for a later one: one fault happens at a point. */
+const hides = (earlier: PlannedFault, later: PlannedFault): boolean =>
+  earlier.operation === later.operation &&
+  earlier.nth < later.nth &&
+  (isBefore(earlier.kind) ? isBefore(later.kind) || earlier.kind !== 'price_changed' : !isBefore(later.kind))
+
+/** The kind of the fault with this id. Undefined if no plan armed it. */
+export const kindOfFault = (id: string | undefined): RehearsedFault | undefined =>
+  /^rehearse_\d+_(\w+)$/.exec(id ?? '')?.[1] as RehearsedFault | undefined

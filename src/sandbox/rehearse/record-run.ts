@@ -1,0 +1,177 @@
+import type { Sandbox } from '../controls/sandbox.js'
+import type { Entry } from '../onion/entry.js'
+import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
+
+/** What of a sandbox tells what a run did. */
+export type ObservedSandbox = Pick<Sandbox, 'requests' | 'rows' | 'credentials'>
+
+type ShownRow = Readonly<Record<string, unknown>>
+type Json = Readonly<Record<string, unknown>>
+
+/** Where a run begins. */
+export interface RunStart {
+  readonly entry: string | undefined
+  readonly payments: number
+  readonly transfers: number
+  readonly events: number
+}
+
+export async function runStart({ requests, rows }: ObservedSandbox): Promise<RunStart> {
+  const last = async (name: string) => Number((await rows(name, { limit: 1 })).rows[0]?.id ?? 0)
+  const [entry] = (await requests.list({ limit: 1 })).requests
+  const [payments, transfers, events] = [await last('payments'), await last('transfers'), await last('events')]
+  return { entry: entry?.id, payments, transfers, events }
+}
+
+/** Reads the journal and the ledger of a sandbox since the start of a run. */
+export async function recordRun(
+  sandbox: ObservedSandbox,
+  start: RunStart,
+  { ended, output }: { readonly ended: RunEnd; readonly output: string },
+): Promise<RunRecord> {
+  const entries = await entriesSince(sandbox, start.entry)
+  const events = await rowsSince(sandbox, 'events', start.events)
+  const paid = await rowsSince(sandbox, 'payments', start.payments)
+  const transfers = await rowsSince(sandbox, 'transfers', start.transfers)
+  const paymentOfEvent = new Map(events.map(({ id, subject }) => [String(id), String(subject)]))
+  const callOf = (row: ShownRow, subject: string) =>
+    entries.find(({ caused }) =>
+      caused.some(
+        ({ kind, id }) =>
+          (kind === 'movement' && row.movement_id !== null && String(id) === String(row.movement_id)) ||
+          (kind === 'event' && paymentOfEvent.get(String(id)) === subject),
+      ),
+    )
+  const asPayment = (kind: 'payment' | 'transfer') => (row: ShownRow) => {
+    const call = callOf(row, `${kind}:${row.id}`)
+    const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : 'posted'
+    const payer = String(row.payer_owner ?? row.sender_owner)
+    return {
+      ...{ id: `${kind}:${row.id}`, call: call?.id, item: call ? itemOf(call) : String(row.hash ?? row.descriptor) },
+      ...{ payer: call?.principal ?? payer, amount: String(row.amount), status },
+    }
+  }
+  const { accounts, users } = await sandbox.credentials()
+  return {
+    calls: entries.filter(isCall).map((entry) => callOfEntry(entry, !ended.isOk)),
+    payments: [...paid.map(asPayment('payment')), ...transfers.map(asPayment('transfer'))],
+    deliveries: entries.filter(isDelivery).map(deliveryOf),
+    ...{ ended, output, secrets: [...accounts, ...users].map(({ client_secret }) => client_secret) },
+  }
+}
+
+async function entriesSince({ requests }: ObservedSandbox, first: string | undefined): Promise<Entry[]> {
+  const found: Entry[] = []
+  let after: string | undefined
+  for (;;) {
+    const page = await requests.list({ limit: 1000, ...(after !== undefined && { after }) })
+    const place = page.requests.findIndex(({ id }) => id === first)
+    found.push(...(place < 0 ? page.requests : page.requests.slice(0, place)))
+    if (place >= 0 || page.next === null) return found.reverse()
+    after = page.next
+  }
+}
+
+/** The rows of a collection whose ids are higher, oldest first. */
+async function rowsSince({ rows }: ObservedSandbox, name: string, last: number): Promise<ShownRow[]> {
+  const found: ShownRow[] = []
+  let after: string | undefined
+  for (;;) {
+    const page = await rows(name, { ...(after !== undefined && { after }) })
+    const newer = page.rows.filter(({ id }) => Number(id) > last)
+    found.push(...newer)
+    if (newer.length < page.rows.length || page.next === null) return found.reverse()
+    after = page.next
+  }
+}
+
+const isCall = ({ origin, operation_id, path }: Entry): boolean =>
+  operation_id !== null && origin !== 'timer' && origin !== 'delivery' && !path.startsWith('/_sandbox/')
+
+const DELIVERED = 'client.delivered'
+
+const isDelivery = (entry: Entry): boolean =>
+  entry.operation_id === 'createEvent' &&
+  entry.status !== null &&
+  entry.status < 300 &&
+  objectOf(entry.request.body)?.type === DELIVERED
+
+function deliveryOf({ request }: Entry): RehearsedDelivery {
+  const given = objectOf(request.body)?.data as Json | undefined
+  return { item: typeof given?.item === 'string' ? given.item : undefined }
+}
+
+function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
+  const { id, operation_id, method, path, principal, status, code, request, response, fault } = entry
+  const sent = objectOf(request.body)
+  const answer = objectOf(response.body)
+  const key = request.headers['idempotency-key']
+  const isReplay = response.headers['idempotent-replayed'] !== undefined
+  const isLate = hasFailed && fault?.endsWith('_slow')
+  const isRefused = status !== null && status >= 400 && status < 500
+  return {
+    ...{ id, operation: operation_id ?? '', method, path, item: itemOf(entry), payer: principal, status, code, fault },
+    identifiers: key === undefined ? [] : [`key:${key}`],
+    isSigned: /^Bearer /.test(request.headers.authorization ?? '') || request.headers['x-session-id'] !== undefined,
+    statesPrice: sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined,
+    shownPrices: isRefused ? {} : pricesIn(answer),
+    shownPayments: isRefused ? [] : paymentsIn(answer),
+    outcome: isLate ? 'unknown' : outcomeOf(entry, answer),
+    isKeySpent: code === 'idempotency_mismatch' || (isReplay && isRefused),
+    contradicts: status !== null && status < 300 && answer?.success === false,
+  }
+}
+
+/** A refusal for now asks to be tried again. */
+const passing: ReadonlySet<string | undefined> = new Set(['idempotency_in_progress', 'storage_unavailable'])
+
+function outcomeOf({ status, code }: Entry, answer: Json | undefined): CallOutcome {
+  if (status === null || status >= 500 || status === 429 || passing.has(code)) return 'unknown'
+  if (status >= 400 || answer?.success === false) return 'refused'
+  return status < 300 && (answer?.status === 'pending' || answer?.status === 'held') ? 'pending' : 'done'
+}
+
+const withoutPrice = new Set(['cost', 'price', 'dq', 'persona_delegate', 'public_secret', 'nonce', 'timestamp'])
+
+/** What a call is about: its path and body, without the price that its caller saw. */
+function itemOf({ path, request }: Entry): string {
+  const sent = Object.entries(objectOf(request.body) ?? {}).filter(([name]) => !withoutPrice.has(name))
+  const place = path.replace(/[?#].*/, '')
+  return sent.length === 0 ? place : `${place} ${JSON.stringify(Object.fromEntries(sent.sort(byName)))}`
+}
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
+
+function objectOf(text: string | null): Json | undefined {
+  if (text === null || !text.startsWith('{')) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined // It is cut.
+  }
+}
+
+function pricesIn(answer: unknown): Record<string, number> {
+  const found: Record<string, number> = {}
+  eachObject(answer, ({ hash, id, cost, price }) => {
+    const shown = Number(cost ?? price ?? Number.NaN)
+    if (!Number.isNaN(shown)) found[String(hash ?? id)] = shown
+  })
+  return found
+}
+
+function paymentsIn(answer: unknown): string[] {
+  const found: string[] = []
+  eachObject(answer, ({ id, kind, amount, address }) => {
+    if (id === undefined || amount === undefined) return
+    if (address !== undefined) found.push(`transfer:${id}`)
+    else if (kind !== undefined) found.push(`payment:${id}`)
+  })
+  return found
+}
+
+function eachObject(value: unknown, visit: (object: Json) => void): void {
+  if (value === null || typeof value !== 'object') return
+  if (!Array.isArray(value)) visit(value as Json)
+  for (const part of Object.values(value)) eachObject(part, visit)
+}

@@ -1,0 +1,146 @@
+import { type ClientHabit, judgeRun, type Verdict, type VerdictName } from './judge.js'
+import { type FaultPlan, keyOfPlan, pairPlans, singlePlans } from './plan.js'
+import type { RunRecord } from './record.js'
+import { shrinkPlan } from './shrink.js'
+
+/** Where an application runs: before a sandbox, or before a proxy. */
+export interface RehearsalStage {
+  /** Runs the application once with these faults. Each run begins in the same state. */
+  run(plan: FaultPlan): Promise<RunRecord>
+}
+
+export interface RehearsalOptions {
+  /** How many runs at most, with the one without faults. Default: 60. */
+  readonly runs?: number | undefined
+  /** How many milliseconds at most. A run that has begun ends. Default: no limit. */
+  readonly ms?: number | undefined
+  /** Chooses the same pairs of faults each time. Default: 1. */
+  readonly randomSeed?: number | undefined
+  /** Whether the application remembers its keys, so that it may be stopped after a payment and started again. */
+  readonly restart?: boolean | undefined
+  /** Milliseconds that only grow. Needed for `ms`. */
+  readonly now?: (() => number) | undefined
+  /** Called after each run. */
+  readonly onRun?:
+    | ((progress: { readonly runs: number; readonly of: number; readonly findings: number }) => void)
+    | undefined
+}
+
+/** Something that the client does wrong, and the fewest faults that show it. */
+export interface RehearsalFinding extends Verdict {
+  readonly plan: FaultPlan
+  /** The run that shows it. */
+  readonly run: RunRecord
+}
+
+export interface Rehearsal {
+  readonly isOk: boolean
+  readonly findings: readonly RehearsalFinding[]
+  readonly runs: number
+  /** How many plans there were: more than `runs` if the budget ended it. */
+  readonly plans: number
+  readonly randomSeed: number
+  readonly baseline: RunRecord
+}
+
+/** A run without faults that fails, or pays nothing, has nothing to rehearse. */
+export class RehearsalRefused extends Error {
+  override readonly name = 'RehearsalRefused'
+}
+
+/** Rehearses what runs on a stage. Throws `RehearsalRefused`. */
+export async function rehearseOn(stage: RehearsalStage, options: RehearsalOptions = {}): Promise<Rehearsal> {
+  const rehearsing = new Rehearsing(stage, options)
+  const baseline = await rehearsing.begin()
+  await rehearsing.runAll()
+  return rehearsing.result(baseline)
+}
+
+class Rehearsing {
+  readonly #runs = new Map<string, RunRecord>()
+  readonly #found = new Map<string, RehearsalFinding>()
+  readonly #began: number
+  #plans: FaultPlan[] = []
+  #baseline: RunRecord | undefined
+
+  constructor(
+    readonly stage: RehearsalStage,
+    readonly options: RehearsalOptions,
+  ) {
+    this.#began = options.now?.() ?? 0
+  }
+
+  async begin(): Promise<RunRecord> {
+    const baseline = await this.#run([])
+    if (!baseline.ended.isOk)
+      throw new RehearsalRefused(`It fails without faults: ${baseline.ended.failure ?? 'no reason is known'}`)
+    if (baseline.payments.length === 0) throw new RehearsalRefused('It makes no call that pays.')
+    this.#baseline = baseline
+    const { restart = false } = this.options
+    const singles = singlePlans(baseline, { restart })
+    this.#plans = [...singles, ...pairPlans(singles, this.#randomSeed)]
+    await this.#judge([], baseline)
+    return baseline
+  }
+
+  async runAll(): Promise<void> {
+    for (const plan of this.#plans) {
+      if (this.#isOver()) return
+      await this.#judge(plan, await this.#run(plan))
+    }
+  }
+
+  result(baseline: RunRecord): Rehearsal {
+    const findings = [...this.#found.values()]
+    const randomSeed = this.#randomSeed
+    return {
+      ...{ isOk: findings.length === 0, findings, runs: this.#runs.size, plans: this.#plans.length + 1 },
+      ...{ randomSeed, baseline },
+    }
+  }
+
+  get #randomSeed(): number {
+    return this.options.randomSeed ?? 1
+  }
+
+  #isOver(): boolean {
+    const { runs = 60, ms = Number.POSITIVE_INFINITY, now } = this.options
+    return this.#runs.size >= runs || (now?.() ?? 0) - this.#began >= ms
+  }
+
+  async #run(plan: FaultPlan): Promise<RunRecord> {
+    const known = this.#runs.get(keyOfPlan(plan))
+    if (known) return known
+    const run = await this.stage.run(plan)
+    this.#runs.set(keyOfPlan(plan), run)
+    const { runs: of = 60, onRun } = this.options
+    onRun?.({ runs: this.#runs.size, of: Math.min(of, this.#plans.length + 1), findings: this.#found.size })
+    return run
+  }
+
+  async #judge(plan: FaultPlan, run: RunRecord): Promise<void> {
+    const baseline = this.#baseline ?? run
+    for (const verdict of judgeRun(run, baseline)) {
+      const key = `${verdict.name} ${verdict.habit} ${verdict.operation}`
+      if (this.#found.has(key)) continue
+      const shows = async (smaller: FaultPlan) => {
+        const isKnown = this.#runs.has(keyOfPlan(smaller))
+        if (!isKnown && this.#isOver()) return false
+        return judgeRun(await this.#run(smaller), baseline).some((each) => isSame(each, verdict))
+      }
+      const smallest = await shrinkPlan(plan, shows)
+      const shown = await this.#run(smallest)
+      const found = judgeRun(shown, baseline).find((each) => isSame(each, verdict)) ?? verdict
+      this.#found.set(key, { ...found, plan: smallest, run: shown })
+    }
+  }
+}
+
+interface Named {
+  readonly name: VerdictName
+  readonly habit: ClientHabit
+  readonly operation: string
+}
+
+const isSame = (one: Named, other: Named): boolean =>
+  one.name === other.name && one.habit === other.habit && one.operation === other.operation

@@ -1,0 +1,95 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { demo } from '../../sandbox/seed/demo.js'
+import { cli } from '../support/cli.js'
+
+const farthing = cli()
+const { run } = farthing
+const inDirectory = (file: string) => join(farthing.directory, file)
+
+/** A script that buys an article, and tries again after a lost answer. */
+const buying = (headers: string) => `
+const { FARTHING_URL: url, FARTHING_USER_CLIENT_ID: id, FARTHING_USER_CLIENT_SECRET: secret } = process.env
+const retried = async (send) => {
+  for (let left = 4; left > 0; left--) {
+    const answer = await send().catch(() => undefined)
+    if (answer && answer.status !== 503 && answer.status !== 401) return answer
+  }
+  throw new Error('it failed')
+}
+const basic = { authorization: 'Basic ' + btoa(id + ':' + secret) }
+const token = await retried(() => fetch(url + '/v4/user/oauth/token', { method: 'POST', headers: basic }))
+const { access_token } = await token.json()
+const { cost } = await (await retried(() => fetch(url + '/v4/commodity/${demo.commodities.article}'))).json()
+const answer = await retried(() =>
+  fetch(url + '/v4/payment/${demo.commodities.article}', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + access_token, 'content-type': 'application/json', ${headers} },
+    body: JSON.stringify({ cost }),
+  }),
+)
+if (answer.status !== 202) throw new Error('refused ' + answer.status)
+console.log('bought')
+`
+
+async function script(headers: string): Promise<readonly string[]> {
+  await writeFile(inDirectory('buy.mjs'), buying(headers))
+  return ['--', process.execPath, inDirectory('buy.mjs')]
+}
+
+describe('rehearse', () => {
+  test('exits with 0 for a command that keeps one key', async () => {
+    const { code, stdout } = await run([
+      'rehearse',
+      '--budget',
+      '16',
+      '--slow',
+      '50',
+      ...(await script(`'idempotency-key': 'a'`)),
+    ])
+    expect(stdout).toMatch(/^No fault of the client in 16 runs of \d+ plans\.\n$/)
+    expect(code).toBe(0)
+  })
+
+  test('exits with 1 and shows how a command pays twice, in each format', async () => {
+    const command = await script('')
+    const [junit, html] = [inDirectory('rehearsal.xml'), inDirectory('rehearsal.html')]
+    const options = ['--budget', '4', '--slow', '50', '--random-seed', '7']
+    const { code, stdout } = await run(['rehearse', ...options, '--json', '--junit', junit, '--html', html, ...command])
+    expect(code).toBe(1)
+    const report = JSON.parse(stdout)
+    expect(report).toMatchObject({ ok: false, runs: 4, random_seed: 7 })
+    expect(report.findings[0]).toMatchObject({
+      ...{ verdict: 'paid_twice', habit: 'sends_no_key', operation: 'createPayment', payments: 2 },
+      plan: [{ kind: 'lost_after', operation: 'createPayment', nth: 1 }],
+    })
+    expect(await readFile(junit, 'utf8')).toContain('<failure message="2 calls, 2 payments')
+    const page = await readFile(html, 'utf8')
+    expect(page).toContain('<h2>paid twice</h2>')
+    expect(page).not.toContain('<script')
+    const written = await run(['rehearse', ...options, '--as', 'vitest', ...command])
+    expect(written.code).toBe(1)
+    expect(written.stdout).toContain('expect(found).not.toContain("paid_twice sends_no_key createPayment")')
+    const shown = await run(['rehearse', ...options, ...command])
+    expect(shown.stdout).toContain(
+      '2 calls, 2 payments, 1 delivered: when call 1 of createPayment works, and its answer is lost, the client tries again without an Idempotency-Key.',
+    )
+    expect(shown.stdout).toContain('--random-seed 7')
+  })
+
+  test.each([
+    [['--budget', 'soon', '--', 'true'], '--budget must be a number of runs'],
+    [['--random-seed', 'x', '--', 'true'], '--random-seed must be a whole number'],
+    [['--as', 'jest', '--', 'true'], "'--as <format>' argument 'jest' is invalid"],
+    [['--', process.execPath, '-e', 'process.exit(3)'], 'It fails without faults: exit code 3'],
+    [['--', process.execPath, '-e', '0'], 'It makes no call that pays.'],
+    [['--', 'no-such-command'], 'cannot run no-such-command'],
+    [[], "missing required argument 'command'"],
+  ])('refuses %j', async (args, reason) => {
+    const { code, stdout, stderr } = await run(['rehearse', ...args])
+    expect(stderr).toContain(reason)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+})

@@ -1,0 +1,69 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
+import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { type Application, buggy, correct, newsService, SLOW_MS } from './shop.js'
+
+async function rehearsed(application: Application) {
+  const news = await newsService()
+  onTestFinished(() => news.service.close())
+  return rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 60 })
+}
+
+/** The bug, and the verdict and habit that name it. */
+const named: Readonly<Record<string, readonly [string, string]>> = {
+  'retries without a key': ['paid_twice', 'sends_no_key'],
+  'a new key per retry': ['paid_twice', 'new_key_each_try'],
+  'keeps a key after a 4xx': ['kept_used_key', 'keeps_key_after_refusal'],
+  'gives up on 503': ['gave_up', 'gives_up'],
+  'pays before it reads the price': ['charged_more', 'pays_before_price'],
+  'ignores a changed price': ['charged_more', 'ignores_changed_price'],
+  'writes a secret to its log': ['leaked_secret', 'logs_secrets'],
+}
+
+describe('finds and names within 60 runs', () => {
+  test.each(Object.entries(named))('%s', async (name, [verdict, habit]) => {
+    const { findings, runs } = await rehearsed(buggy[name] as Application)
+    expect(runs).toBeLessThanOrEqual(60)
+    expect(findings.map((each) => [each.name, each.habit])).toContainEqual([verdict, habit])
+    const other = findings.filter((each) => each.habit !== habit)
+    expect(other.map((each) => [each.name, each.habit, each.plan])).toEqual([])
+  })
+})
+
+describe('has no false alarm for', () => {
+  test.each(Object.entries(correct))('%s', async (_, application) => {
+    const { findings, isOk, runs } = await rehearsed(application)
+    expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
+    expect(isOk).toBe(true)
+    expect(runs).toBeGreaterThan(20)
+  })
+})
+
+describe('an application that is stopped after a payment and started again', () => {
+  const restarted = async (name: string) => {
+    const news = await newsService()
+    onTestFinished(() => news.service.close())
+    const application = correct[name] as Application
+    const { findings } = await rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 20, restart: true })
+    return findings.map(({ name, habit, plan }) => [name, habit, plan.map(({ kind }) => kind)])
+  }
+
+  test('pays twice if it forgets its key', async () => {
+    expect(await restarted('one key for all tries')).toEqual([['paid_twice', 'new_key_each_try', ['restart']]])
+  })
+
+  test('pays once if it remembers it', async () => {
+    expect(await restarted('a key that it remembers')).toEqual([])
+  })
+})
+
+test('the same seed draws the same pairs, and another one others', async () => {
+  const news = await newsService()
+  onTestFinished(() => news.service.close())
+  const application = (correct['a key that it remembers'] as Application)(news)
+  const { baseline } = await rehearse(news.service, application, { runs: 1 })
+  const singles = singlePlans(baseline)
+  expect(pairPlans(singles, 3)).toEqual(pairPlans(singles, 3))
+  expect(pairPlans(singles, 3)).not.toEqual(pairPlans(singles, 4))
+  expect(new Set(pairPlans(singles, 3).map(keyOfPlan)).size).toBe(singles.length ** 2)
+})
