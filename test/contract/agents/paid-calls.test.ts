@@ -1,14 +1,7 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
 import { expectSoundLedger } from '../../support/scenes/market.js'
-import {
-  callItem,
-  newPaidShop,
-  offerIn,
-  payHeader,
-  payHeaderV1,
-  receiptIn,
-} from '../../support/scenes/paid-calls.js'
+import { callItem, newPaidShop, offerIn, payHeader, payHeaderV1, receiptIn } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { heldBy, newWallet } from '../../support/scenes/x402.js'
 
