@@ -1,4 +1,4 @@
-// `npm run bench [-- background|binder|cost|http|commit|disk|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- background|binder|cost|http|commit|disk|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start|x402] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
 import { backgroundFigures } from './background.mjs'
 import { binderFigures } from './binder.mjs'
@@ -16,6 +16,7 @@ import { servicesFigures } from './services.mjs'
 import { sizeFigures } from './size.mjs'
 import { searchFigures, slicesFigures } from './slices.mjs'
 import { startFigures } from './start.mjs'
+import { x402Figures } from './x402.mjs'
 
 const parts = {
   background: backgroundFigures,
@@ -35,6 +36,7 @@ const parts = {
   size: sizeFigures,
   slices: slicesFigures,
   start: startFigures,
+  x402: x402Figures,
 }
 
 const { values, positionals } = parseArgs({

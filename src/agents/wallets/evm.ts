@@ -1,10 +1,13 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { memoize } from '../../base/memo.js'
 
 /** An address of an EVM chain, in the mixed case that checks itself (EIP-55). */
 export type Address = `0x${string}`
 export type Hex = `0x${string}`
+
+const hashOf = (text: string): Uint8Array => keccak_256(utf8ToBytes(text))
 
 /** The address in a text of 40 hex digits, in any case. Undefined if it is none. */
 export function addressIn(text: string): Address | undefined {
@@ -13,10 +16,10 @@ export function addressIn(text: string): Address | undefined {
 }
 
 /** Writes 40 lower-case hex digits as EIP-55 does: a letter is a capital where the hash of the digits has 8 or more. */
-export function checksummed(digits: string): Address {
-  const hash = bytesToHex(keccak_256(utf8ToBytes(digits)))
+export const checksummed = memoize((digits): Address => {
+  const hash = bytesToHex(hashOf(digits))
   return `0x${digits.replace(/[a-f]/g, (letter, at: number) => ((hash[at] ?? '') >= '8' ? letter.toUpperCase() : letter))}`
-}
+}, 1 << 20)
 
 /** The domain of a token's signatures (EIP-712). */
 export interface TokenDomain {
@@ -38,7 +41,6 @@ export interface TransferAuthorization {
   readonly nonce: Hex
 }
 
-const hashOf = (text: string): Uint8Array => keccak_256(utf8ToBytes(text))
 const word = (value: bigint | number): Uint8Array => hexToBytes(BigInt(value).toString(16).padStart(64, '0'))
 const addressWord = (address: Address): Uint8Array => hexToBytes(address.slice(2).toLowerCase().padStart(64, '0'))
 
@@ -47,17 +49,21 @@ const TRANSFER_TYPE = hashOf(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )
 
+/** The hash of a domain, which is the same for all transfers of a token. */
+const separatorOf = memoize((domain) => {
+  const [name, version, chainId, contract] = JSON.parse(domain) as [string, string, number, Address]
+  return keccak_256(concatBytes(DOMAIN_TYPE, hashOf(name), hashOf(version), word(chainId), addressWord(contract)))
+}, 1 << 18)
+
 /** The 32 bytes that the payer signs (EIP-712). */
 export function authorizationHash(authorization: TransferAuthorization, domain: TokenDomain): Uint8Array {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
-  const { name, version, chainId, verifyingContract } = domain
   const parties = [addressWord(from), addressWord(to)]
   const message = [...parties, word(value), word(validAfter), word(validBefore), hexToBytes(nonce.slice(2))]
-  const separator = [DOMAIN_TYPE, hashOf(name), hashOf(version), word(chainId), addressWord(verifyingContract)]
   return keccak_256(
     concatBytes(
       Uint8Array.of(0x19, 0x01),
-      keccak_256(concatBytes(...separator)),
+      separatorOf(JSON.stringify([domain.name, domain.version, domain.chainId, domain.verifyingContract])),
       keccak_256(concatBytes(TRANSFER_TYPE, ...message)),
     ),
   )

@@ -43,3 +43,15 @@ declare module 'passport-openidconnect' {
     )
   }
 }
+
+declare module 'express' {
+  import type { IncomingMessage, ServerResponse } from 'node:http'
+
+  type Handle = (request: IncomingMessage, response: ServerResponse & { json(value: unknown): void }) => void
+  interface Express {
+    (request: IncomingMessage, response: ServerResponse): void
+    use(middleware: unknown): this
+    get(path: string, handle: Handle): this
+  }
+  export default function express(): Express
+}

@@ -1,0 +1,50 @@
+import { wrapAxiosWithPaymentFromConfig } from '@x402/axios'
+import { ExactEvmScheme } from '@x402/evm'
+import { wrapFetchWithPaymentFromConfig } from '@x402/fetch'
+import axios from 'axios'
+import type { PrivateKeyAccount } from 'viem/accounts'
+
+/** Buyers of others, unmodified. */
+
+export interface Bought {
+  readonly status: number
+  readonly body: unknown
+  /** Of the shop, decoded. Undefined if it sent none. */
+  readonly receipt: Readonly<Record<string, unknown>> | undefined
+}
+
+export type Buy = (url: string) => Promise<Bought>
+
+const schemes = (account: PrivateKeyAccount) =>
+  [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }] as never
+
+export function buyerByFetch(account: PrivateKeyAccount): Buy {
+  const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account) })
+  return async (url) => {
+    const response = await pay(url)
+    const text = await response.text()
+    return { status: response.status, body: parsed(text), receipt: receiptIn(response.headers.get('payment-response')) }
+  }
+}
+
+export function buyerByAxios(account: PrivateKeyAccount): Buy {
+  const api = wrapAxiosWithPaymentFromConfig(axios.create(), { schemes: schemes(account) })
+  return async (url) => {
+    const { status, data, headers } = await api.get(url).catch((error) => {
+      if (error.response === undefined) throw error
+      return error.response
+    })
+    return { status, body: data, receipt: receiptIn(headers['payment-response'] ?? null) }
+  }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const receiptIn = (header: string | null): Bought['receipt'] =>
+  header === null ? undefined : JSON.parse(Buffer.from(header, 'base64').toString())
