@@ -4,14 +4,15 @@ import { canonicalJson, digest } from '../../base/secrets.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Arguments } from '../../market/catalog/schema.js'
-import type { Reader } from '../../storage/storage.js'
+import { OutcomeUnknown, type Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 import { readApproval, requestApproval, type SentWish, wishOf, withOffer, withUrl } from '../agents/request.js'
 import type { Sdk } from './offer.js'
-import { plainAnswer, plainLine } from './tools/plain.js'
+import { plainLine, toolResultOf } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
+import { x402ClientOf } from './tools/x402.js'
 
 export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, context: sdk.ServerContext) {
   const name = String(params.name)
@@ -25,7 +26,10 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
   try {
     const approval = await answeredApproval(loaded, visit, { name, args }, context)
     if (typeof approval === 'object') return approval
-    return callToolResult(await called(found, args, { ...visit, approvalId: approval }))
+    const x402 = approval === undefined ? x402ClientOf(loaded, context) : undefined
+    const sold = x402 && (await attempt(found, visit, async () => found.sell?.(args, visit, x402)))
+    if (sold) return sold
+    return toolResultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     if (error.code !== 'approval_required') return refusalOf(withUrl(error, visit.service))
@@ -51,7 +55,7 @@ async function offerOrCall(loaded: Sdk, { tool, args, visit, refused }: RefusedC
     ;({ refusal, approval } = await offer())
   }
   if (approval?.status !== 'approved') return refusalOf(refusal)
-  return callToolResult(await called(tool, args, { ...visit, approvalId: approval.approval_id }))
+  return toolResultOf(await called(tool, args, { ...visit, approvalId: approval.approval_id }))
 }
 
 interface RefusedCall {
@@ -66,25 +70,23 @@ function refusedAgain(error: unknown): sdk.CallToolResult {
   throw error
 }
 
+const called = (tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]): Promise<object> =>
+  attempt(tool, call, () => tool.call(args, call))
+
 /** Turns a defect into a refusal, so that the agent knows that its call failed. */
-async function called(tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]): Promise<object> {
+async function attempt<T>({ name }: Tool, { service }: Pick<McpVisit, 'service'>, act: () => Promise<T>): Promise<T> {
   try {
-    return await tool.call(args, call)
+    return await act()
   } catch (error) {
     if (error instanceof Problem) throw error
-    call.service.log.error(`the tool ${tool.name} failed`, error)
-    throw problem('internal_error')
+    service.log.error(`the tool ${name} failed`, error)
+    throw problem(error instanceof OutcomeUnknown ? 'outcome_unknown' : 'internal_error')
   }
-}
-
-function callToolResult(answer: object): sdk.CallToolResult {
-  const structuredContent = plainAnswer(answer)
-  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent }
 }
 
 function refusalOf({ code, fields, body }: Problem): sdk.CallToolResult {
   const next = nextOf(code, fields)
-  return { ...callToolResult({ ...body, ...(next !== undefined && { next }) }), isError: true }
+  return { ...toolResultOf({ ...body, ...(next !== undefined && { next }) }), isError: true }
 }
 
 function nextOf(code: string, { approval, url }: Problem['fields']): string | undefined {

@@ -51,7 +51,7 @@ function toolPage(sdk: Sdk, tools: Awaited<ReturnType<typeof offeredTools>>, cur
   if (!Number.isSafeInteger(start) || start < 0)
     throw invalid(sdk, 'The cursor is invalid. Use the nextCursor of a list.')
   const end = start + ON_A_PAGE
-  const shown = tools.slice(start, end).map(({ call, ...tool }) => tool)
+  const shown = tools.slice(start, end).map(({ call, sell, ...tool }) => tool)
   return { tools: shown, ...(end < tools.length && { nextCursor: String(end) }) }
 }
 

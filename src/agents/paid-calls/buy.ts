@@ -3,7 +3,7 @@ import type { ProblemFields } from '../../base/problem-fields.js'
 import { required } from '../../base/required.js'
 import { checkHops } from '../../base/via.js'
 import { ownerOfParty } from '../../consent/personas/spending.js'
-import type { CallSource, ServiceContext } from '../../http/context.js'
+import type { Maker, ServiceContext } from '../../http/context.js'
 import type { FlowRun } from '../../jobs/flows/flow.js'
 import { fulfilPurchase } from '../../market/purchases/fulfilment.js'
 import {
@@ -40,7 +40,8 @@ import type { CallReceipt, CallRefusal, PaymentOffer, SentTransfer } from './dia
 /** A call of an item that a signed transfer pays for. */
 export interface TransferCall extends QuoteRequest {
   readonly hops: number
-  readonly source: Pick<CallSource, 'address'>
+  /** Who makes the twin of an unknown payer. */
+  readonly source: Maker
   /** Called before anything is held. */
   readonly admit?: Admission | undefined
 }

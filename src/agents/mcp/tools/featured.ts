@@ -12,6 +12,7 @@ import { isObject } from '../../../storage/unknown.js'
 import { plainLine, plainSchema, withoutPriceLookalikes } from './plain.js'
 import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
 import { countSales, givenApproval } from './visit.js'
+import { paymentRequiredSchema, sellByX402 } from './x402.js'
 
 const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 
@@ -32,7 +33,8 @@ export async function featuredTool(tx: Reader, accountId: number, name: string):
   return row && isFeatured(row) ? itemTool(tx, row) : undefined
 }
 
-const outputSchema = answersOf(ReceiptShape)
+const { anyOf: answers, ...objects } = answersOf(ReceiptShape)
+const outputSchema: Json = { ...objects, anyOf: [answers, paymentRequiredSchema].flat() }
 
 async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
@@ -53,6 +55,12 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
       const approvalId = await givenApproval(visit, approvalIn(approval, named))
       const order = { itemId: id, args, party: agent, approvalId, seen: seenIn(quote, seen) }
       return createPurchase({ ...order, within, hops, admit: countSales(visit) }, service)
+    },
+    async sell(given, visit, client) {
+      const { [approval]: named, [quote]: seen, ...args } = given
+      // With an approval, its user's wallet pays.
+      if (approvalIn(approval, named) !== undefined) return undefined
+      return sellByX402({ name: row.tool_name, itemId: id, args, seen: seenIn(quote, seen) }, client, visit)
     },
   }
 }

@@ -27,6 +27,12 @@ const LINES = new Set(['name', 'commodity_name', 'descriptor', 'seller', 'provid
 export const plainAnswer = (answer: object): Json =>
   Object.fromEntries(Object.entries(answer).map(([name, value]) => [name, plainField(name, value)]))
 
+/** The result of a tool: its answer, made plain, as an object and as text. */
+export function toolResultOf(answer: object) {
+  const structuredContent = plainAnswer(answer)
+  return { content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }], structuredContent }
+}
+
 function plainField(name: string, value: unknown): unknown {
   if (EXACT.has(name)) return value
   if (SCHEMAS.has(name)) return plainPart(value)

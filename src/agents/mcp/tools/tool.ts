@@ -1,3 +1,4 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import { once } from '../../../base/memo.js'
 import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
@@ -6,6 +7,7 @@ import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { withSingleTypes } from './plain.js'
 import type { McpVisit } from './visit.js'
+import type { X402Client } from './x402.js'
 
 export type Json = Record<string, unknown>
 
@@ -36,6 +38,8 @@ export interface Tool {
   readonly _meta?: Json
   /** Returns the structured content. Throws a `Problem` for a refusal. */
   call(args: Arguments, call: ToolCall): Promise<object>
+  /** Sells the call to a client that pays by x402. Absent, or undefined: it is called as usual. */
+  sell?(args: Arguments, visit: McpVisit, client: X402Client): Promise<CallToolResult | undefined>
 }
 
 /** How a tool acts: in one transaction that reads or writes, or by itself. */

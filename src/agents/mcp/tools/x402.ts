@@ -1,0 +1,93 @@
+import type * as sdk from '@modelcontextprotocol/server'
+import { fieldRefused } from '../../../http/fields/field.js'
+import { checkPrice, type QuoteRequest, quoteItem } from '../../../market/purchases/purchase.js'
+import type { PriceQuote } from '../../../money/commodities/commodity.js'
+import type { Reader } from '../../../storage/storage.js'
+import { isObject } from '../../../storage/unknown.js'
+import { buyByTransfer, offerOf, TransferRefused } from '../../paid-calls/buy.js'
+import type { CallOffer } from '../../paid-calls/dialect.js'
+import { paymentIn, paymentRequired, settlementOf, wordsOf } from '../../x402/shop-dialect.js'
+import type { Sdk } from '../offer.js'
+import { toolResultOf } from './plain.js'
+import type { Json } from './tool.js'
+import { countSales, type McpVisit } from './visit.js'
+
+/** What a client says in a call that pays by x402 (transports-v2/mcp). */
+export interface X402Client {
+  /** What it sent as the payment. Undefined: it asks what the call costs. */
+  readonly payment: unknown
+}
+
+const PAYMENT = 'x402/payment'
+
+/** Whether the client pays by x402: it says so in the `_meta` of the call, or by the extension that it declares. */
+export function x402ClientOf({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext) {
+  const meta: Json = { ...mcpReq._meta }
+  const capabilities = isObject(mcpReq.envelope) ? mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY] : undefined
+  const extensions = isObject(capabilities) ? capabilities.extensions : undefined
+  const declares = isObject(extensions) && extensions['org.x402/payment'] !== undefined
+  if (!declares && !Object.keys(meta).some((name) => name.startsWith('x402/'))) return undefined
+  return { payment: meta[PAYMENT] }
+}
+
+interface SoldTool extends Pick<QuoteRequest, 'itemId' | 'args'> {
+  readonly name: string
+  readonly seen: PriceQuote | undefined
+}
+
+/** Sells a call of an item's tool for the x402 payment in it. Undefined if the item is free. Throws like `buyByTransfer`. */
+export async function sellByX402(
+  { name, seen = {}, ...item }: SoldTool,
+  { payment }: X402Client,
+  visit: McpVisit,
+): Promise<sdk.CallToolResult | undefined> {
+  const { agent, within, hops, service } = visit
+  const order = { ...item, within }
+  const offered = async (tx: Reader): Promise<CallOffer> => {
+    const quote = await quoteItem(tx, order)
+    const { description } = quote.item
+    const resource = { url: `mcp://tool/${name}`, description, mimeType: 'application/json' }
+    return { ...(await offerOf(tx, quote, service)), resource }
+  }
+  const offer = await service.storage.read(offered)
+  if (offer.amount === 0n) return undefined
+  if (payment === undefined) return requiredOf(offer, 'Payment required to access this resource')
+  const sent = paymentIn(payment, offer, service)
+  if (!sent) throw fieldRefused(`_meta["${PAYMENT}"]`, 'must be a payment of x402 version 2')
+  if ('reason' in sent) return requiredOf(offer, `${sent.reason}: ${sent.sentence}`)
+  const sell = countSales(visit)
+  try {
+    const bought = await buyByTransfer(
+      {
+        ...{ ...order, hops, source: { owner: agent.owner } },
+        async admit(tx, quotes) {
+          for (const quote of quotes) checkPrice(quote, seen)
+          await sell(tx, quotes)
+        },
+      },
+      sent,
+      service,
+    )
+    const receipt = settlementOf(bought.payment, offer)
+    return { ...toolResultOf(bought.receipt), _meta: { 'x402/payment-response': receipt } }
+  } catch (error) {
+    if (!(error instanceof TransferRefused)) throw error
+    const { reason, sentence } = wordsOf(error.refusal)
+    const words = [`${reason}: ${sentence}`, error.detail].filter(Boolean).join(' ')
+    // The price may have changed since the client signed it.
+    return requiredOf(await service.storage.read(offered), words)
+  }
+}
+
+function requiredOf(offer: CallOffer, error: string): sdk.CallToolResult {
+  const structuredContent = paymentRequired(offer, error)
+  return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent, isError: true }
+}
+
+/** The JSON Schema of that, because clients check refusals too. */
+export const paymentRequiredSchema: Json = {
+  type: 'object',
+  description: 'What the call costs by x402: the result has isError.',
+  properties: { x402Version: { type: 'integer' }, error: { type: 'string' }, accepts: { type: 'array' } },
+  required: ['x402Version', 'accepts'],
+}

@@ -1,0 +1,127 @@
+import { expect, test } from 'vitest'
+import { createService } from '../../../src/index.js'
+import { caller } from '../../support/api.js'
+import { changeItem, newItem } from '../../support/scenes/catalog.js'
+import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
+import { callItem, newPaidShop, offerIn, payHeader, signFor } from '../../support/scenes/paid-calls.js'
+import { useUpstream } from '../../support/scenes/upstream.js'
+import { newSeller } from '../../support/scenes/world.js'
+import { heldBy, newWallet, paymentOf, settle, USDC_DQ } from '../../support/scenes/x402.js'
+
+/** Whoever wants content without a payment, or two contents for one. */
+
+const upstream = useUpstream()
+const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
+const named = { 'payment-identifier': { info: { required: false, id: 'pay_0123456789abcdef' } } }
+
+async function opened(options: Parameters<typeof createService>[0] = {}, path = 'ok') {
+  const service = createService({ sandbox: true, ...options })
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const shop = await newPaidShop(call, at(path))
+  return { service, call, ...shop, account: await newWallet(call, 1) }
+}
+
+test('30 calls with one signature at once deliver once', async () => {
+  const { service, call, item, account } = await opened({}, 'slow')
+  const header = await signFor(call, account, item)
+  const answers = await Promise.all(Array.from({ length: 30 }, () => callItem(call, item, header)))
+  const statuses = answers.map(({ status }) => status).sort()
+  expect(statuses).toEqual([200, ...Array<number>(29).fill(409)])
+  expect(upstream.requests).toHaveLength(1)
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await expectSoundLedger(call)
+  await service.close()
+})
+
+test('30 calls with one identifier and 30 signatures deliver once', async () => {
+  const { service, call, item, account } = await opened({}, 'slow')
+  const offer = offerIn(await callItem(call, item))
+  const headers = await Promise.all(Array.from({ length: 30 }, () => payHeader(account, offer, { extensions: named })))
+  const answers = await Promise.all(headers.map((header) => callItem(call, item, header)))
+  expect(answers.filter(({ status }) => status === 402)).toEqual([])
+  expect(upstream.requests).toHaveLength(1)
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
+})
+
+test('the payment for one item buys no other, and none at another price', async () => {
+  const { service, call, seller, item, account } = await opened()
+  const dear = await newItem(call, seller, { ...at('ok'), price: 0.02, dq: USDC_DQ })
+  const strangers = await newItem(call, await newSeller(call), { ...at('ok'), price: 0.01, dq: USDC_DQ })
+  const header = await signFor(call, account, item)
+  expect(offerIn(await callItem(call, strangers, header)).error).toBe('invalid_exact_evm_recipient_mismatch')
+  const elsewhere = offerIn(await callItem(call, dear, header)).error
+  expect(elsewhere).toBe('invalid_exact_evm_recipient_mismatch')
+  expect(upstream.requests).toEqual([])
+  await changeItem(call, seller, item, { price: 0.03 })
+  const raised = offerIn(await callItem(call, item, header))
+  expect([raised.error, raised.accepted.amount]).toEqual([
+    'invalid_exact_evm_payload_authorization_value_mismatch',
+    '30000',
+  ])
+  await changeItem(call, seller, item, { price: 0.01 })
+  expect((await callItem(call, item, header)).status).toBe(200)
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
+})
+
+test('the changed requirements in a header count for nothing', async () => {
+  const { service, call, item, account } = await opened()
+  const offer = offerIn(await callItem(call, item))
+  const cheap = { ...offer, accepted: { ...offer.accepted, amount: '1' } }
+  expect(offerIn(await callItem(call, item, await payHeader(account, cheap))).error).toContain('value_mismatch')
+  const other = await newWallet(call, 0)
+  const toSelf = { ...offer, accepted: { ...offer.accepted, payTo: other.address } }
+  expect(offerIn(await callItem(call, item, await payHeader(account, toSelf))).error).toContain('recipient_mismatch')
+  const worthless = { ...offer, accepted: { ...offer.accepted, asset: other.address } }
+  expect(offerIn(await callItem(call, item, await payHeader(account, worthless))).error).toContain('signature')
+  expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
+  await service.close()
+})
+
+test('an item that is archived or private in between is not paid', async () => {
+  const { service, call, seller, item, account } = await opened()
+  const header = await signFor(call, account, item)
+  await changeItem(call, seller, item, { private: true })
+  expectProblem(await callItem(call, item, header), 404, 'not_found')
+  await call('POST', `/v4/catalog/items/${item.id}/archive`, { token: seller.token })
+  await changeItem(call, seller, item, { private: false })
+  expectProblem(await callItem(call, item, header), 404, 'not_found')
+  expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
+  await service.close()
+})
+
+test('what has paid at the facilitator buys nothing here, and the other way round', async () => {
+  const { service, call, item, account } = await opened({ x402Settle: 'idempotent' })
+  const offer = offerIn(await callItem(call, item))
+  const { payTo } = offer.accepted
+  const payment = await paymentOf(account, { payTo })
+  expect((await settle(call, payment)).body.success).toBe(true)
+  const nonce = payment.paymentPayload.payload.authorization.nonce
+  const spent = await callItem(call, item, await payHeader(account, offer, { nonce }))
+  expect(offerIn(spent).error).toBe('invalid_exact_evm_nonce_already_used')
+  expect(upstream.requests).toEqual([])
+  await service.close()
+})
+
+test('a shop that settles again delivers the same call again, and no other for the same signature', async () => {
+  const { service, call, item, account } = await opened({ x402Settle: 'idempotent' })
+  const header = await signFor(call, account, item)
+  const first = await callItem(call, item, header)
+  const again = await callItem(call, item, header)
+  expect([again.status, again.text]).toEqual([200, first.text])
+  const elsewhere = await callItem(call, item, header, 'city=Bergen')
+  expect(offerIn(elsewhere).error).toBe('invalid_exact_evm_nonce_already_used')
+  expect(upstream.requests).toHaveLength(1)
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
+})
+
+test("another payer's identifier gets nothing", async () => {
+  const { service, call, item, account } = await opened()
+  expect((await callItem(call, item, await signFor(call, account, item, { extensions: named }))).status).toBe(200)
+  const thief = await newWallet(call, 0)
+  const stolen = await callItem(call, item, await signFor(call, thief, item, { extensions: named }))
+  expect(offerIn(stolen).error).toBe('invalid_exact_evm_insufficient_balance')
+  await service.close()
+})
