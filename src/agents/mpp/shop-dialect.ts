@@ -9,6 +9,7 @@ import type {
   PaidRequest,
   PaymentDialect,
   RefusedInDialect,
+  RequestedOffer,
   SentTransfer,
 } from '../paid-calls/dialect.js'
 import { type Address, addressIn, type Hex } from '../wallets/evm.js'
@@ -41,7 +42,7 @@ const problems = {
 } as const
 type ProblemType = keyof typeof problems
 
-const refusals: Readonly<Record<CallRefusal, readonly [type: ProblemType, sentence: string]>> = {
+const transferProblems: Readonly<Record<CallRefusal, readonly [type: ProblemType, sentence: string]>> = {
   smart_wallet: [
     'verification-failed',
     'Signatures of smart wallets (ERC-1271, ERC-6492) are not supported, because only a chain can check them.',
@@ -108,7 +109,7 @@ export const mppDialect: PaymentDialect = {
     return transferOf(data, request, offer, service)
   },
   wordsOf(refusal) {
-    const [type, sentence] = refusals[refusal]
+    const [type, sentence] = transferProblems[refusal]
     return refused(type, sentence)
   },
   async refused({ reason }, offer, service) {
@@ -129,7 +130,7 @@ const typeUrl = (type: ProblemType): string => `https://paymentauth.org/problems
 
 const refused = (reason: ProblemType, sentence: string): RefusedInDialect => ({ reason, sentence })
 
-function offered(offer: CallOffer, service: ServiceContext): DialectPart {
+function offered(offer: RequestedOffer, service: ServiceContext): DialectPart {
   if (!acceptsPayment(offer.request.headers.get('accept-payment'), METHOD, INTENT)) return { headers: {}, fields: {} }
   return { headers: { 'www-authenticate': challengeHeader(challengeFor(offer, service)) }, fields: {} }
 }
@@ -140,7 +141,7 @@ const paymentIn = (header: string | null): string | undefined =>
 
 const realmOf = ({ baseUrl }: Pick<ServiceContext, 'baseUrl'>): string => new URL(baseUrl).host
 
-function challengeFor(offer: CallOffer, { keys, clock, ...service }: ServiceContext): Challenge {
+function challengeFor(offer: RequestedOffer, { keys, clock, ...service }: ServiceContext): Challenge {
   const { request, maxTimeoutSeconds } = offer
   const expires = new Date(Math.floor(clock.now() / 1000) * 1000 + maxTimeoutSeconds * 1000).toISOString()
   const digest = request.body.length > 0 ? { digest: bodyDigest(request.body) } : {}

@@ -13,7 +13,14 @@ import { type Quote, quoteItem } from '../../market/purchases/purchase.js'
 import type { Delivered } from '../../market/purchases/receipt-row.js'
 import type { Reader } from '../../storage/storage.js'
 import { buyByTransfer, offerOf, TransferRefused } from './buy.js'
-import type { CallOffer, DialectPart, PaidRequest, PaymentDialect, RefusedInDialect, SentTransfer } from './dialect.js'
+import type {
+  DialectPart,
+  PaidRequest,
+  PaymentDialect,
+  RefusedInDialect,
+  RequestedOffer,
+  SentTransfer,
+} from './dialect.js'
 import { dialects } from './dialects.js'
 
 export interface ItemCall {
@@ -68,7 +75,7 @@ const resourceOf = ({ item }: Quote, { baseUrl }: Pick<ServiceContext, 'baseUrl'
 })
 
 /** The first payment that a request carries. Throws `payment_required` if there is none. */
-async function readPayment(request: PaidRequest, offer: CallOffer, service: ServiceContext) {
+async function readPayment(request: PaidRequest, offer: RequestedOffer, service: ServiceContext) {
   for (const dialect of dialects) {
     const sent: SentTransfer | RefusedInDialect | undefined = await dialect.read(request, offer, service)
     if (sent) return { dialect, sent }
@@ -78,7 +85,7 @@ async function readPayment(request: PaidRequest, offer: CallOffer, service: Serv
 
 interface RefusedPayment {
   readonly dialect: PaymentDialect
-  readonly offer: CallOffer
+  readonly offer: RequestedOffer
   readonly refusal: RefusedInDialect
   readonly fields?: ProblemFields
 }

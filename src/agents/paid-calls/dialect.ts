@@ -17,7 +17,10 @@ export interface PaymentOffer {
 /** What a call costs now, and what it is for. */
 export interface CallOffer extends PaymentOffer {
   readonly resource: OfferedResource
-  /** The request that gets the offer. */
+}
+
+/** An offer over HTTP, and the request that gets it. */
+export interface RequestedOffer extends CallOffer {
   readonly request: PaidRequest
 }
 
@@ -83,20 +86,20 @@ export interface CallReceipt {
 export interface PaymentDialect {
   readonly name: string
   /** How a 402 offers the call. */
-  offer(offer: CallOffer, service: ServiceContext): Promise<DialectPart>
+  offer(offer: RequestedOffer, service: ServiceContext): Promise<DialectPart>
   /**
    * The payment in a request, or a refusal of what is none that this service can check. Undefined if the request carries
    * nothing of this dialect. Throws a problem of status 400 for what is malformed.
    */
   read(
     request: PaidRequest,
-    offer: CallOffer,
+    offer: RequestedOffer,
     service: ServiceContext,
   ): Promise<SentTransfer | RefusedInDialect | undefined>
   /** The words for a refusal. */
   wordsOf(refusal: CallRefusal): Pick<RefusedInDialect, 'reason' | 'sentence'>
   /** How a 402 refuses a payment of this dialect and offers the call again. */
-  refused(refusal: RefusedInDialect, offer: CallOffer, service: ServiceContext): Promise<DialectPart>
+  refused(refusal: RefusedInDialect, offer: RequestedOffer, service: ServiceContext): Promise<DialectPart>
   /** The headers of what was paid for. */
   receipt(receipt: CallReceipt, offer: CallOffer): Readonly<Record<string, string>>
 }
