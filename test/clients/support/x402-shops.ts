@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import * as expressShop from '@x402/express'
@@ -17,7 +16,7 @@ export interface RunningShop {
   close(): Promise<void>
 }
 
-interface ShopOptions {
+export interface ShopOptions {
   /** The address of the sandbox. */
   readonly sandbox: string
   readonly payTo: string
@@ -46,24 +45,20 @@ export async function startHonoShop(options: ShopOptions): Promise<RunningShop> 
     return context.json(REPORT)
   })
   return listen(
-    createServer((request, response) => void answer(app, request, response)),
+    serveFetch((request) => app.fetch(request)),
     () => delivered,
   )
 }
 
 /** Serves a fetch handler. */
-async function answer(
-  app: Hono,
-  { method, url, headers }: Parameters<Parameters<typeof createServer>[1] & object>[0],
-  response: Parameters<Parameters<typeof createServer>[1] & object>[1],
-): Promise<void> {
-  const sent = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((each) => [name, each]))
-  const answered = await app.fetch(
-    new Request(`http://${headers.host}${url}`, { method: method ?? 'GET', headers: sent as [string, string][] }),
-  )
-  response.writeHead(answered.status, Object.fromEntries(answered.headers))
-  if (answered.body) Readable.fromWeb(answered.body as never).pipe(response)
-  else response.end()
+export function serveFetch(handle: (request: Request) => Response | Promise<Response>): Server {
+  return createServer(async ({ method = 'GET', url, headers }, response) => {
+    const sent = Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((each) => [name, each]))
+    const request = new Request(`http://${headers.host}${url}`, { method, headers: sent as [string, string][] })
+    const answered = await handle(request)
+    response.writeHead(answered.status, Object.fromEntries(answered.headers))
+    response.end(Buffer.from(await answered.arrayBuffer()))
+  })
 }
 
 export async function startExpressShop(options: ShopOptions): Promise<RunningShop> {
@@ -78,7 +73,7 @@ export async function startExpressShop(options: ShopOptions): Promise<RunningSho
   return listen(createServer(app), () => delivered)
 }
 
-async function listen(server: Server, delivered: () => number): Promise<RunningShop> {
+export async function listen(server: Server, delivered: () => number): Promise<RunningShop> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
