@@ -1,6 +1,6 @@
 import { agentFeature } from './agents/agents/feature.js'
+import { itemCallFeature } from './agents/item-calls/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
-import { paidCallFeature } from './agents/paid-calls/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
 import { x402Feature } from './agents/x402/feature.js'
 import { type Feature, metaFeature } from './composition/feature.js'
@@ -78,7 +78,7 @@ const all = [
   mcpFeature,
   walletFeature,
   x402Feature,
-  paidCallFeature,
+  itemCallFeature,
   embedFeature,
   metaFeature(() => features),
   probeFeature,

@@ -9,6 +9,7 @@ import { postPayment } from '../../payments/payments/held-payment.js'
 import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import type { Writer } from '../../storage/storage.js'
+import { type NamedPayment, namePayment, paymentNamed } from '../paid-calls/payment-name.js'
 import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import {
@@ -22,7 +23,7 @@ import {
 import { createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
 import { welcomeSigner } from '../wallets/welcome.js'
 import { type DuePayment, type SentPayment, transferIn } from './payload.js'
-import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
+import { namedPayment } from './payment-identifier.js'
 import type { X402Refusal } from './reasons.js'
 
 /** A payment as a shop sends it to be verified or settled. */
