@@ -176,3 +176,30 @@ test('a storage that does not say whether a payment landed is no reason to sign 
   expect((await callItem(call, item, header)).status).not.toBe(402)
   await service.close()
 })
+
+test('a price that rises after the payment was read is not paid at the old one', async () => {
+  const storage = memoryStorage()
+  const plain = createService({ storage, sandbox: true })
+  const call = caller({ url: plain.baseUrl, fetch: plain.fetch })
+  const { seller, item } = await newPaidShop(call, at('ok'))
+  let between: (() => Promise<unknown>) | undefined
+  const watched = Object.assign(Object.create(storage), {
+    async write(body: Parameters<typeof storage.write>[0]) {
+      const [before] = [between]
+      between = undefined
+      await before?.()
+      return storage.write(body)
+    },
+  })
+  const service = createService({ storage: watched, sandbox: true })
+  const buy = caller({ url: service.baseUrl, fetch: service.fetch })
+  const account = await newWallet(call, 1)
+  const header = await signFor(buy, account, item)
+  between = () => changeItem(call, seller, item, { price: 0.05 })
+  const raised = offerIn(await callItem(buy, item, header))
+  expect([raised.error.split('_').at(-2), raised.accepted.amount]).toEqual(['value', '50000'])
+  await changeItem(call, seller, item, { price: 0.01 })
+  between = () => changeItem(call, seller, item, { price: 0 })
+  expect((await callItem(buy, item, header)).status).toBe(402)
+  expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
+})
