@@ -1,7 +1,7 @@
 import { agentFeature } from './agents/agents/feature.js'
 import { bazaarFeature } from './agents/bazaar/feature.js'
+import { itemCallFeature } from './agents/item-calls/feature.js'
 import { mcpFeature } from './agents/mcp/feature.js'
-import { paidCallFeature } from './agents/paid-calls/feature.js'
 import { walletFeature } from './agents/wallets/feature.js'
 import { x402Feature } from './agents/x402/feature.js'
 import { type Feature, metaFeature } from './composition/feature.js'
@@ -79,7 +79,7 @@ const all = [
   mcpFeature,
   walletFeature,
   x402Feature,
-  paidCallFeature,
+  itemCallFeature,
   bazaarFeature,
   embedFeature,
   metaFeature(() => features),

@@ -148,6 +148,8 @@ const phrases: Readonly<Record<string, string | ((answer: any) => string)>> = {
     isValid ? 'verified an x402 payment' : `refused an x402 payment: ${invalidReason}`,
   settleX402Payment: ({ success, errorReason }) =>
     success ? 'settled an x402 payment' : `settled no x402 payment: ${errorReason}`,
+  callCatalogItem: 'called an item',
+  callCatalogItemByGet: 'called an item',
   linkWallet: 'linked an address',
   fundTwin: ({ amount, hostname, dq }) =>
     amount === undefined ? 'fund' : `funded ${hostname.split('.')[0]} with ${money(Number(amount), dq)}`,

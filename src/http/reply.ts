@@ -39,6 +39,25 @@ export const noContent = (): Reply => new Reply({ status: 204, body: null })
 export const seeOther = (location: string, { session }: { session?: string | null | undefined } = {}): Reply =>
   new Reply({ status: 303, headers: { location }, body: null, ...(session !== undefined && { session }) })
 
+interface RelayedAnswer {
+  readonly status: number
+  /** Null: unknown. */
+  readonly contentType: string | null
+  readonly body: Reply['body']
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The answer of an upstream service with its status and type, and headers of our own. */
+export function relayed({ status, contentType, body = null, headers }: RelayedAnswer): Reply {
+  const type = { 'content-type': contentType ?? 'application/octet-stream' }
+  return new Reply({ status, headers: { ...headers, ...sandboxed, ...type }, body: hasNoBody(status) ? null : body })
+}
+
+/** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
+const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }
+
+const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)
+
 /** An answer that streams chunks of text. */
 export const streamed = (chunks: AsyncIterator<string> | Iterator<string>, type: string): Reply =>
   new Reply({ body: textStream(chunks), headers: { 'content-type': type } })

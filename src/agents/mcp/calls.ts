@@ -12,7 +12,7 @@ import { plainLine, toolResultOf } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import { toolNamed } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
-import { x402ClientOf } from './tools/x402.js'
+import { X402_PAYMENT, type X402Client } from './tools/x402.js'
 
 export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, context: sdk.ServerContext) {
   const name = String(params.name)
@@ -124,6 +124,16 @@ const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
 /** Whether the client opens URLs for its user. Clients declare it with each request from protocol version 2026-07-28 on. */
 export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
   return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
+}
+
+/** Whether the client pays by x402: it says so in the `_meta` of the call, or by the extension that it declares. */
+function x402ClientOf({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): X402Client | undefined {
+  const meta: Json = { ...mcpReq._meta }
+  const capabilities = isObject(mcpReq.envelope) ? mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY] : undefined
+  const extensions = isObject(capabilities) ? capabilities.extensions : undefined
+  const declares = isObject(extensions) && extensions['org.x402/payment'] !== undefined
+  if (!declares && !Object.keys(meta).some((name) => name.startsWith('x402/'))) return undefined
+  return { payment: meta[X402_PAYMENT] }
 }
 
 const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`

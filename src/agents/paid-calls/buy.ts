@@ -34,8 +34,8 @@ import {
 } from '../wallets/transfer.js'
 import { payToOf } from '../wallets/wallet.js'
 import { welcomeSigner } from '../wallets/welcome.js'
-import { nameOf, namePayment, paymentNamed } from '../x402/payment-identifier.js'
 import type { CallReceipt, CallRefusal, PaymentOffer, SentTransfer } from './dialect.js'
+import { namePayment, paymentNamed, paymentNameOf } from './payment-name.js'
 
 /** A call of an item that a signed transfer pays for. */
 export interface TransferCall extends QuoteRequest {
@@ -121,17 +121,17 @@ interface TransferOrder extends TransferCall {
   readonly sent: SentTransfer
   /** Why it can no longer pay, unless it has paid before. */
   readonly untimely: TransferRefusal | undefined
-  readonly name: ReturnType<typeof nameOf> | undefined
+  readonly name: ReturnType<typeof paymentNameOf> | undefined
 }
 
 /** The name under which a retry gets the content again: the payer's, or one that the signed nonce makes. */
 function nameIn({ itemId, args }: TransferCall, { transfer, identifier }: SentTransfer, { options }: ServiceContext) {
   const { from, nonce } = transfer.authorization
   const terms = { catalog_item_id: itemId, arguments: args }
-  if (identifier !== undefined) return nameOf(from, identifier, terms)
+  if (identifier !== undefined) return paymentNameOf(from, identifier, terms)
   if (!options.dialects.settlesAgain) return undefined
   // For anything else, the nonce is a used one, and not a name for two things.
-  return nameOf(from, `${nonce} ${JSON.stringify(terms)}`, terms)
+  return paymentNameOf(from, `${nonce} ${JSON.stringify(terms)}`, terms)
 }
 
 async function holdByTransfer(

@@ -3,10 +3,10 @@ import type { ServiceContext } from '../../http/context.js'
 import type { Writer } from '../../storage/storage.js'
 import { approvedOffer, completeOffer } from '../agents/request.js'
 import {
-  type AskedApproval,
   checkTransfer,
   type PayingTransfer,
   type SignedTransfer,
+  type SignerApproval,
   type Spender,
   spendSigner,
 } from './transfer.js'
@@ -20,7 +20,7 @@ export async function spendApprovedSigner(
   tx: Writer,
   transfer: SignedTransfer,
   paying: PayingTransfer,
-  { approval, at }: { approval: () => AskedApproval; at: number },
+  { approval, at }: { approval: () => SignerApproval; at: number },
 ): Promise<Spender> {
   const caller = await callerOfAddress(tx, transfer.authorization.from)
   const agent = caller?.delegate === undefined && caller?.party.kind === 'agent' ? caller.party : undefined
@@ -32,7 +32,7 @@ export async function spendApprovedSigner(
 export const completeSigner = (
   refusal: Problem,
   transfer: SignedTransfer,
-  termsOf: (tx: Writer, paying: PayingTransfer) => AskedApproval['terms'] | Promise<AskedApproval['terms']>,
+  termsOf: (tx: Writer, paying: PayingTransfer) => SignerApproval['terms'] | Promise<SignerApproval['terms']>,
   service: ServiceContext,
 ): Promise<Problem> =>
   service.storage.write(async (tx) => {

@@ -95,7 +95,7 @@ const millisecondsOf = (seconds: bigint): number =>
   seconds > BigInt(Number.MAX_SAFE_INTEGER) / 1000n ? Number.MAX_SAFE_INTEGER : Number(seconds) * 1000
 
 /** What an app's user approves before it pays more than its threshold. */
-export interface AskedApproval {
+export interface SignerApproval {
   readonly terms: ApprovalTerms
   readonly wish: Readonly<Record<string, unknown>>
 }
@@ -112,7 +112,7 @@ export async function spendSigner(
     approval,
     approvalId,
     at,
-  }: { approval: () => AskedApproval | Promise<AskedApproval>; approvalId?: string | undefined; at: number },
+  }: { approval: () => SignerApproval | Promise<SignerApproval>; approvalId?: string | undefined; at: number },
 ): Promise<Spender> {
   const caller = await callerOfAddress(tx, authorization.from)
   if (!caller) return { actor: payer.owner, caller: undefined }

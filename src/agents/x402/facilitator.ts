@@ -11,6 +11,7 @@ import { type PaymentRow, payments } from '../../payments/payments/payment.js'
 import { getExisting } from '../../storage/page.js'
 import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
 import { type Listing, recordResource } from '../bazaar/record.js'
+import { type NamedPayment, namePayment, paymentNamed } from '../paid-calls/payment-name.js'
 import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
 import {
@@ -24,7 +25,7 @@ import {
 import { createWalletTwin, twinOfAddress } from '../wallets/wallet.js'
 import { welcomeSigner } from '../wallets/welcome.js'
 import { type DuePayment, type PaymentPayload, type Requirements, type SentPayment, transferIn } from './payload.js'
-import { type NamedPayment, namedPayment, namePayment, paymentNamed } from './payment-identifier.js'
+import { namedPayment } from './payment-identifier.js'
 import type { X402Refusal } from './reasons.js'
 
 /** A payment as a shop sends it to be verified or settled. */

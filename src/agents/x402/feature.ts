@@ -1,4 +1,4 @@
-import { paymentIdentifiers } from './payment-identifier-row.js'
+import { paymentIdentifiers } from '../paid-calls/payment-identifier-row.js'
 
 export const x402Feature = {
   areas: ['x402'],

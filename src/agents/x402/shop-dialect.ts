@@ -61,7 +61,10 @@ export function paymentIn(value: unknown, offer: CallOffer, service: ServiceCont
   return success ? transferOf(sentPayment(data), duePayment(requirementsOf(offer)), service) : undefined
 }
 
-export const wordsOf = (refusal: X402Refusal) => ({ reason: reasons[refusal].v2, sentence: reasons[refusal].sentence })
+export const x402WordsOf = (refusal: X402Refusal) => ({
+  reason: reasons[refusal].v2,
+  sentence: reasons[refusal].sentence,
+})
 const wordsOfV1 = (refusal: X402Refusal) => ({ reason: reasons[refusal].v1, sentence: reasons[refusal].sentence })
 
 /** Version 2 over HTTP (transports-v2/http). */
@@ -75,7 +78,7 @@ export const x402Dialect: PaymentDialect = {
     if (!payment) throw malformed(value.name)
     return payment
   },
-  wordsOf,
+  wordsOf: x402WordsOf,
   async refused({ reason, payer }, offer) {
     const { headers, fields } = required(offer, reason)
     const { network } = offer.network
@@ -120,7 +123,7 @@ function transferOf(
   sent: SentPayment,
   due: DuePayment,
   { options }: ServiceContext,
-  words = wordsOf,
+  words = x402WordsOf,
 ): SentTransfer | RefusedInDialect {
   const transfer = transferIn(sent, due, options.dialects)
   if (typeof transfer === 'object') return { transfer, identifier: identifierIn(sent) }

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
-import { caller } from '../../support/api.js'
+import { OutcomeUnknown } from '../../../src/storage/storage.js'
+import { type Call, caller } from '../../support/api.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
-import { callItem, newPaidShop, offerIn, payHeader, signFor } from '../../support/scenes/paid-calls.js'
+import { callItem, newPaidShop, offerIn, payHeader, postCall, signFor } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { newSeller } from '../../support/scenes/world.js'
 import { heldBy, newWallet, paymentOf, settle, USDC_DQ } from '../../support/scenes/x402.js'
@@ -124,4 +126,80 @@ test("another payer's identifier gets nothing", async () => {
   const stolen = await callItem(call, item, await signFor(call, thief, item, { extensions: named }))
   expect(offerIn(stolen).error).toBe('invalid_exact_evm_insufficient_balance')
   await service.close()
+})
+
+const ways = { callCatalogItemByGet: callItem, callCatalogItem: postCall }
+
+test.each(Object.entries(ways))(
+  '%s charges nothing again if its content is encrypted with a different key',
+  async (_, way) => {
+    const storage = memoryStorage()
+    const [one, other] = ['11', '22'].map((byte) => {
+      const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })
+      return caller({ url: service.baseUrl, fetch: service.fetch })
+    }) as [Call, Call]
+    const { item } = await newPaidShop(one, at('ok'))
+    const account = await newWallet(one, 1)
+    const header = await signFor(one, account, item, { extensions: named })
+    expect((await way(one, item, header)).status).toBe(200)
+    expectProblem(await way(other, item, header), 409, 'idempotency_unreadable')
+    expect(await heldBy(one, account.address)).toBe(0.99)
+  },
+)
+
+test.each(Object.entries(ways))('%s says that only the seller can fix a schema that is now refused', async (_, way) => {
+  const { service, call, item, account } = await opened()
+  const header = await signFor(call, account, item)
+  const snapshot = (await call('GET', '/_sandbox/snapshot')).body
+  // As an older version kept it.
+  for (const row of snapshot.rows.catalog_items) row.service_schema = { ...row.service_schema, $ref: '#/$defs/a' }
+  expect((await call('PUT', '/_sandbox/snapshot', { body: snapshot })).status).toBe(204)
+  expectProblem(await way(call, item, header), 422, 'schema_refused')
+  await service.close()
+})
+
+test('a storage that does not say whether a payment landed is no reason to sign again', async () => {
+  const storage = memoryStorage()
+  let losing = false
+  const lossy = Object.assign(Object.create(storage), {
+    async write(body: Parameters<typeof storage.write>[0]) {
+      const written = await storage.write(body)
+      if (losing) throw new OutcomeUnknown('the answer of the commit is lost')
+      return written
+    },
+  })
+  const { service, call, item, account } = await opened({ storage: lossy })
+  const header = await signFor(call, account, item)
+  losing = true
+  expectProblem(await callItem(call, item, header), 503, 'outcome_unknown')
+  losing = false
+  expect((await callItem(call, item, header)).status).not.toBe(402)
+  await service.close()
+})
+
+test('a price that rises after the payment was read is not paid at the old one', async () => {
+  const storage = memoryStorage()
+  const plain = createService({ storage, sandbox: true })
+  const call = caller({ url: plain.baseUrl, fetch: plain.fetch })
+  const { seller, item } = await newPaidShop(call, at('ok'))
+  let between: (() => Promise<unknown>) | undefined
+  const watched = Object.assign(Object.create(storage), {
+    async write(body: Parameters<typeof storage.write>[0]) {
+      const [before] = [between]
+      between = undefined
+      await before?.()
+      return storage.write(body)
+    },
+  })
+  const service = createService({ storage: watched, sandbox: true })
+  const buy = caller({ url: service.baseUrl, fetch: service.fetch })
+  const account = await newWallet(call, 1)
+  const header = await signFor(buy, account, item)
+  between = () => changeItem(call, seller, item, { price: 0.05 })
+  const raised = offerIn(await callItem(buy, item, header))
+  expect([raised.error.split('_').at(-2), raised.accepted.amount]).toEqual(['value', '50000'])
+  await changeItem(call, seller, item, { price: 0.01 })
+  between = () => changeItem(call, seller, item, { price: 0 })
+  expect((await callItem(buy, item, header)).status).toBe(402)
+  expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
 })

@@ -9,6 +9,7 @@ import {
   offerIn,
   payHeader,
   payHeaderV1,
+  postCall,
   receiptIn,
   signFor,
 } from '../../support/scenes/paid-calls.js'
@@ -257,6 +258,41 @@ contract('callCatalogItem', (start) => {
     expect(await heldBy(call, account.address)).toBe(0.99)
     expectProblem(await call('POST', path, { body: { town: 'Oslo' }, headers }), 422, 'arguments_refused')
     expectProblem(await call('POST', path, { headers }), 422, 'arguments_refused')
+  })
+
+  it('refuses as a GET does', async () => {
+    const { call } = await start({ limits: { freeCalls: 1 } })
+    const { seller, item } = await newPaidShop(call, at('ok'))
+    const account = await newWallet(call, 1)
+    const sign = (signing = {}) => signFor(call, account, item, signing)
+    const change = (body: object) => changeItem(call, seller, item, body)
+    const header = await sign()
+    expectProblem(await postCall(call, item, { 'x-payment': 'nonsense' }), 400, 'header_malformed')
+    const short = { 'payment-identifier': { info: { id: 'short' } } }
+    expectProblem(await postCall(call, item, await sign({ extensions: short })), 400, 'field_invalid')
+    expectProblem(await postCall(call, { id: 999 }, header), 404, 'not_found')
+    const loop = { ...header, via: '1.1 farthing, 1.1 farthing, 1.1 farthing' }
+    expectProblem(await postCall(call, item, loop), 422, 'too_many_hops')
+    await change(at('ok/{secret.TENANT}'))
+    expectProblem(await postCall(call, item, header), 502, 'parameter_unreadable')
+    await change(at('status/503/'))
+    expectProblem(await postCall(call, item, header), 502, 'upstream_failed')
+    await change({ active: false })
+    expectProblem(await postCall(call, item, header), 409, 'item_inactive')
+    await change({ active: true, ...at('slow') })
+    const once = await sign({ extensions: named() })
+    const both = await Promise.all([postCall(call, item, once), postCall(call, item, once)])
+    const [busy] = both.filter(({ status }) => status !== 200)
+    if (!busy) throw new Error('both delivered')
+    expectProblem(busy, 409, 'idempotency_in_progress')
+    expectProblem(await postCall(call, item, once, { city: 'Bergen' }), 409, 'payment_identifier_mismatch')
+    const own = newAccount()
+    await call('POST', '/_sandbox/wallets', { body: { twin: item.hostname, address: own.address } })
+    await fundAddress(call, own.address, 1)
+    expectProblem(await postCall(call, item, await signFor(call, own, item)), 422, 'same_twin')
+    await change({ price: 0, ...at('ok') })
+    expect((await postCall(call, item)).status).toBe(200)
+    expectProblem(await postCall(call, item), 429, 'too_many_calls')
   })
 
   it("spends a delegate's authority, which a failed call does not use up", async () => {

@@ -1,4 +1,5 @@
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { offerIn, payHeader } from '../../support/scenes/paid-calls.js'
 import { paymentOf, SHOP } from '../../support/scenes/x402.js'
 import type { Draws } from '../machine/draws.js'
 import type { World } from '../world.js'
@@ -66,8 +67,36 @@ const hostile: Act = {
   },
 }
 
+/** A client pays for an item in the call, again when no answer comes, and rivals of it send the same. */
+const itemCall: Act = {
+  weight: 4,
+  async run(world, draws) {
+    const item = draws.pick(world.cast.items)
+    const account = await newPayer(world, draws)
+    const fund = { address: account.address, amount: draws.between(1, 4), dq: item.dq }
+    await world.call('POST', '/_sandbox/fund', { body: fund })
+    const path = `/v4/catalog/items/${item.id}/call`
+    const call = (headers: Record<string, string> = {}) =>
+      draws.oneIn(2)
+        ? world.call('GET', `${path}?city=Oslo`, { headers })
+        : world.call('POST', path, { headers, body: { city: 'Oslo' } })
+    const unpaid = await call()
+    if (unpaid.status !== 402) return
+    const nonce = hexOf(draws.bytes(32))
+    const isNamed = draws.oneIn(2)
+    const extensions = isNamed ? { 'payment-identifier': { info: { required: false, id: `pay_${nonce}` } } } : {}
+    const headers = await payHeader(account, offerIn(unpaid), { nonce, extensions })
+    const rivals = draws.oneIn(2) ? [headers, headers, headers] : [headers]
+    const answers = await Promise.all(rivals.map(call))
+    answers.push(await call(headers))
+    for (const [n, { status, headers }] of answers.entries())
+      if (status === 200) world.records.use(`call ${nonce}`, isNamed ? `${headers.get('x-payment-id')}` : `answer ${n}`)
+  },
+}
+
 export const x402Acts = {
   'a facilitator is hostile': hostile,
   'an authorization is settled': authorization,
   'a named payment is settled': named,
+  'an item is called for a payment': itemCall,
 }

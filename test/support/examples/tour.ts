@@ -8,7 +8,7 @@ import { testProcessor } from '../../../src/money/cards/test-values.js'
 import { type Answer, type Call, caller } from '../api.js'
 import { type Item, newItem } from '../scenes/catalog.js'
 import { newCommodity, newReader, newSeller, type Payer, type Seller } from '../scenes/world.js'
-import { x402 } from './paying.js'
+import { itemCalls, x402 } from './paying.js'
 import { agents, devices, openid, personas, sessions, transfers, webhooks } from './people.js'
 import { Recorder } from './recorder.js'
 import { billing, carts, catalog, checkout, controls, money } from './selling.js'
@@ -163,6 +163,7 @@ export async function takeTour(pass: Pass, options: WatchOptions = {}): Promise<
         controls,
         webhooks,
         x402,
+        itemCalls,
       ],
       // Weeks go by in it: it is the last.
       billing,

@@ -25,6 +25,14 @@ export async function newPaidShop(call: Call, fields: object): Promise<PaidShop>
 export const callItem = (call: Call, { id }: { id: number }, headers: Record<string, string> = {}, query = OSLO) =>
   call('GET', `/v4/catalog/items/${id}/call?${query}`, { headers })
 
+/** The same by POST. */
+export const postCall = (
+  call: Call,
+  { id }: { id: number },
+  headers: Record<string, string> = {},
+  body: object = { city: 'Oslo' },
+) => call('POST', `/v4/catalog/items/${id}/call`, { headers, body })
+
 /** The offer of a 402, in version 2. */
 export function offerIn(answer: Answer) {
   expect(answer.status, answer.text).toBe(402)

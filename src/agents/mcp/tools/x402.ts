@@ -3,11 +3,9 @@ import { fieldRefused } from '../../../http/fields/field.js'
 import { checkPrice, type QuoteRequest, quoteItem } from '../../../market/purchases/purchase.js'
 import type { PriceQuote } from '../../../money/commodities/commodity.js'
 import type { Reader } from '../../../storage/storage.js'
-import { isObject } from '../../../storage/unknown.js'
 import { buyByTransfer, offerOf, TransferRefused } from '../../paid-calls/buy.js'
 import type { CallOffer } from '../../paid-calls/dialect.js'
-import { paymentIn, paymentRequired, settlementOf, wordsOf } from '../../x402/shop-dialect.js'
-import type { Sdk } from '../offer.js'
+import { paymentIn, paymentRequired, settlementOf, x402WordsOf } from '../../x402/shop-dialect.js'
 import { toolResultOf } from './plain.js'
 import type { Json } from './tool.js'
 import { countSales, type McpVisit } from './visit.js'
@@ -18,17 +16,8 @@ export interface X402Client {
   readonly payment: unknown
 }
 
-const PAYMENT = 'x402/payment'
-
-/** Whether the client pays by x402: it says so in the `_meta` of the call, or by the extension that it declares. */
-export function x402ClientOf({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext) {
-  const meta: Json = { ...mcpReq._meta }
-  const capabilities = isObject(mcpReq.envelope) ? mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY] : undefined
-  const extensions = isObject(capabilities) ? capabilities.extensions : undefined
-  const declares = isObject(extensions) && extensions['org.x402/payment'] !== undefined
-  if (!declares && !Object.keys(meta).some((name) => name.startsWith('x402/'))) return undefined
-  return { payment: meta[PAYMENT] }
-}
+/** Where a call has it. */
+export const X402_PAYMENT = 'x402/payment'
 
 interface SoldTool extends Pick<QuoteRequest, 'itemId' | 'args'> {
   readonly name: string
@@ -53,7 +42,7 @@ export async function sellByX402(
   if (offer.amount === 0n) return undefined
   if (payment === undefined) return requiredOf(offer, 'Payment required to access this resource')
   const sent = paymentIn(payment, offer, service)
-  if (!sent) throw fieldRefused(`_meta["${PAYMENT}"]`, 'must be a payment of x402 version 2')
+  if (!sent) throw fieldRefused(`_meta["${X402_PAYMENT}"]`, 'must be a payment of x402 version 2')
   if ('reason' in sent) return requiredOf(offer, `${sent.reason}: ${sent.sentence}`)
   const sell = countSales(visit)
   try {
@@ -72,7 +61,7 @@ export async function sellByX402(
     return { ...toolResultOf(bought.receipt), _meta: { 'x402/payment-response': receipt } }
   } catch (error) {
     if (!(error instanceof TransferRefused)) throw error
-    const { reason, sentence } = wordsOf(error.refusal)
+    const { reason, sentence } = x402WordsOf(error.refusal)
     const words = [`${reason}: ${sentence}`, error.detail].filter(Boolean).join(' ')
     // The price may have changed since the client signed it.
     return requiredOf(await service.storage.read(offered), words)

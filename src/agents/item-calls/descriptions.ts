@@ -1,10 +1,10 @@
 import type { TextsOf } from '../../http/openapi/texts.js'
-import type { paidCallRoutes } from './routes.js'
+import type { itemCallRoutes } from './routes.js'
 
 const PAYS =
   'Anybody may call this. Without a payment it answers 402 with what the call costs: `PAYMENT-REQUIRED` for x402 version 2, and the body for version 1. Send the signed payment in `PAYMENT-SIGNATURE` or `X-PAYMENT`. If the endpoint fails, the payment is reversed and the signature can pay again. A payment with the extension `payment-identifier` gets the same content when it is sent again, and pays once.'
 
-export const paidCallTexts: TextsOf<typeof paidCallRoutes> = {
+export const itemCallTexts: TextsOf<typeof itemCallRoutes> = {
   operations: {
     callCatalogItem: `${PAYS} The body has the arguments of the item.`,
     callCatalogItemByGet: `${PAYS} The query has the arguments of the item. Give a list as one parameter for each of its values.`,

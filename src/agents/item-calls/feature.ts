@@ -1,4 +1,4 @@
-export const paidCallFeature = {
+export const itemCallFeature = {
   areas: ['catalog'],
   load: () => import('./routes.js'),
   describe: () => import('./descriptions.js'),

@@ -1,5 +1,6 @@
 import { hopsIn } from '../../base/via.js'
 import { IdPath, z } from '../../http/fields/schema.js'
+import { relayed } from '../../http/reply.js'
 import { type Call, defineRoutes, ERRORS, route } from '../../http/route.js'
 import { argumentsInQuery } from './arguments.js'
 import { callItem, type ItemCall } from './calls.js'
@@ -18,29 +19,26 @@ const called = {
   ],
 } as const
 
-export const paidCallRoutes = defineRoutes('x402', {
+export const itemCallRoutes = defineRoutes('x402', {
   callCatalogItem: route({
     ...called,
     summary: 'Call a catalog item with a JSON body, and pay for it in the request. Its answer is relayed.',
     method: 'POST',
     body: z.catchall(z.object({}), z.unknown()),
     bodyOptional: true,
-    handle: (call, service) =>
-      callItem(
-        callOf(call, 'POST', () => call.body),
-        service,
-      ),
+    async handle(call, service) {
+      const argsFor = () => call.body
+      return relayed(await callItem(callOf(call, 'POST', argsFor), service))
+    },
   }),
   callCatalogItemByGet: route({
     ...called,
     summary: 'Call a catalog item with a query, and pay for it in the request. Its answer is relayed.',
     method: 'GET',
-    handle(call, service) {
+    async handle(call, service) {
       const { searchParams } = new URL(call.url)
-      return callItem(
-        callOf(call, 'GET', (schema) => argumentsInQuery(searchParams, schema)),
-        service,
-      )
+      const argsFor: ItemCall['argsFor'] = (schema) => argumentsInQuery(searchParams, schema)
+      return relayed(await callItem(callOf(call, 'GET', argsFor), service))
     },
   }),
 })

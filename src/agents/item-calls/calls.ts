@@ -3,8 +3,6 @@ import type { ProblemFields } from '../../base/problem-fields.js'
 import { bytesOf } from '../../base/secrets.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
-import { relayed } from '../../http/relayed.js'
-import type { Reply } from '../../http/reply.js'
 import { visibleItem } from '../../market/catalog/item-row.js'
 import type { Arguments, SellerSchema } from '../../market/catalog/schema.js'
 import { paymentHeaders } from '../../market/paywall/paywall.js'
@@ -12,7 +10,7 @@ import { callEndpoint, freeRequest } from '../../market/purchases/fulfilment.js'
 import { type Quote, quoteItem } from '../../market/purchases/purchase.js'
 import type { Delivered } from '../../market/purchases/receipt-row.js'
 import type { Reader } from '../../storage/storage.js'
-import { buyByTransfer, offerOf, TransferRefused } from './buy.js'
+import { buyByTransfer, offerOf, TransferRefused } from '../paid-calls/buy.js'
 import type {
   DialectPart,
   PaidRequest,
@@ -20,7 +18,7 @@ import type {
   RefusedInDialect,
   RequestedOffer,
   SentTransfer,
-} from './dialect.js'
+} from '../paid-calls/dialect.js'
 import { dialects } from './dialects.js'
 
 export interface ItemCall {
@@ -31,11 +29,20 @@ export interface ItemCall {
   readonly source: Pick<CallSource, 'address'>
 }
 
+/** The answer of an endpoint. */
+export interface CallAnswer {
+  readonly status: number
+  readonly contentType: string | null
+  readonly body: string | Uint8Array<ArrayBuffer> | null
+  /** Those of our own. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /**
- * Calls an item for whoever pays in the request itself, and relays the endpoint's answer. Throws `payment_required` with
+ * Calls an item for whoever pays in the request itself, and returns the endpoint's answer. Throws `payment_required` with
  * offers in every dialect, what `buyByTransfer` throws, and `header_malformed`.
  */
-export async function callItem(call: ItemCall, service: ServiceContext): Promise<Reply> {
+export async function callItem(call: ItemCall, service: ServiceContext): Promise<CallAnswer> {
   checkHops(call.hops)
   const { quote, args, offer } = await service.storage.read((tx) => quotedCall(tx, call, service))
   if (quote.amount === 0n) return callFreely({ ...call, args }, service)
@@ -109,7 +116,7 @@ const paymentRequiredBy = (
   })
 
 /** Calls an item that costs nothing, which its caller's address has a limit for. */
-async function callFreely(call: ItemCall & { readonly args: Arguments }, service: ServiceContext): Promise<Reply> {
+async function callFreely(call: ItemCall & { readonly args: Arguments }, service: ServiceContext): Promise<CallAnswer> {
   const { itemId, args, hops } = call
   const request = await service.storage.write(async (tx) => {
     const { item, amount } = await quoteItem(tx, { itemId, args })
@@ -125,8 +132,8 @@ async function callFreely(call: ItemCall & { readonly args: Arguments }, service
 type Relayable = Omit<Delivered, 'body'> & { readonly body: string | null }
 
 /** Null: the endpoint gave no complete answer, and the service charges for that too. */
-function relayedDelivery(delivered: Relayable | null, headers: Readonly<Record<string, string>>): Reply {
+function relayedDelivery(delivered: Relayable | null, headers: Readonly<Record<string, string>>): CallAnswer {
   const { status = 502, content_type: contentType = null, body = null, body_encoding } = delivered ?? {}
   const bytes = body !== null && body_encoding === 'base64' ? bytesOf(body) : body
-  return relayed({ status, contentType, body: bytes, headers: { ...headers, 'cache-control': 'private' } })
+  return { status, contentType, body: bytes, headers: { ...headers, 'cache-control': 'private' } }
 }
