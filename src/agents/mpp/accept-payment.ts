@@ -6,7 +6,7 @@ export function acceptsPayment(header: string | null, method: string, intent: st
     const [range = '', ...parameters] = entry.split(';').map((part) => part.trim())
     const [wanted = '', purpose = '*'] = range.toLowerCase().split('/')
     if ((wanted !== method && wanted !== '*') || (purpose !== intent && purpose !== '*')) continue
-    const specificity = Number(wanted !== '*') * 2 + Number(purpose !== '*')
+    const specificity = Number(wanted !== '*') + Number(purpose !== '*')
     const weight = parameters.find((parameter) => /^q=/i.test(parameter))?.slice(2)
     const q = weight === undefined ? 1 : Number(weight)
     if (specificity > best.specificity || (specificity === best.specificity && q > best.q)) best = { specificity, q }

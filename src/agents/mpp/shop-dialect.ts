@@ -1,7 +1,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
+import { isObject } from '../../storage/unknown.js'
 import type {
   CallOffer,
   CallRefusal,
@@ -141,12 +143,14 @@ const paymentIn = (header: string | null): string | undefined =>
 
 const realmOf = ({ baseUrl }: Pick<ServiceContext, 'baseUrl'>): string => new URL(baseUrl).host
 
-function challengeFor(offer: RequestedOffer, { keys, clock, ...service }: ServiceContext): Challenge {
+function challengeFor(offer: RequestedOffer, { keys, clock, random, ...service }: ServiceContext): Challenge {
   const { request, maxTimeoutSeconds } = offer
   const expires = new Date(Math.floor(clock.now() / 1000) * 1000 + maxTimeoutSeconds * 1000).toISOString()
   const digest = request.body.length > 0 ? { digest: bodyDigest(request.body) } : {}
   const terms = { realm: realmOf(service), method: METHOD, intent: INTENT, request: encodeJson(chargeOf(offer)) }
-  return newChallenge({ ...terms, expires, ...digest, opaque: opaqueOf(offer) }, keys)
+  // No two challenges are the same, so that one thing can be bought twice within a second.
+  const opaque = encodeJson({ resource: soldIn(offer), salt: randomHex(random, 8) })
+  return newChallenge({ ...terms, expires, ...digest, opaque }, keys)
 }
 
 const chargeOf = ({ amount, token, payTo, network }: CallOffer) => ({
@@ -156,23 +160,29 @@ const chargeOf = ({ amount, token, payTo, network }: CallOffer) => ({
   methodDetails: { chainId: network.chainId, credentialTypes: ['authorization'] },
 })
 
-/** What is sold, so that a challenge for one thing pays for no other of the same price. */
-const opaqueOf = ({ resource }: CallOffer): string => encodeJson({ resource: resource.url })
+/** What is sold, and for which query, so that a challenge for one thing pays for no other of the same price. */
+const soldIn = ({ resource, request }: RequestedOffer): string => resource.url + new URL(request.url).search
+
+function isFor({ opaque = '' }: Pick<Challenge, 'opaque'>, offer: RequestedOffer): boolean {
+  const said = decodeJson(opaque)
+  return isObject(said) && said.resource === soldIn(offer)
+}
 
 function transferOf(
   { challenge, payload, source }: Credential,
   request: PaidRequest,
-  offer: CallOffer,
+  offer: RequestedOffer,
   { keys, clock, ...service }: ServiceContext,
 ): SentTransfer | RefusedInDialect {
   const from = readAddress(payload.from)
   const says = (type: ProblemType, sentence: string) => ({ ...refused(type, sentence), payer: from })
   // A retry of what is paid gets the content again, whenever it comes.
-  if (Date.parse(challenge.expires) <= clock.now() && !service.options.dialects.settlesAgain)
+  const late = Date.parse(challenge.expires) <= clock.now()
+  if (late && !service.options.dialects.settlesAgain)
     return says('payment-expired', "The challenge has expired, by the service's clock.")
   if (!isGenuine(challenge, keys)) return says('invalid-challenge', 'This service made no such challenge.')
   if (challenge.realm !== realmOf(service)) return says('invalid-challenge', 'The challenge is of another realm.')
-  if (challenge.opaque !== opaqueOf(offer)) return says('invalid-challenge', 'The challenge is for something else.')
+  if (!isFor(challenge, offer)) return says('invalid-challenge', 'The challenge is for something else.')
   if (challenge.digest !== (request.body.length > 0 ? bodyDigest(request.body) : undefined))
     return says('invalid-challenge', 'The challenge is for a request with another body.')
   if (payload.nonce.toLowerCase() !== challengeHash(challenge))
@@ -184,6 +194,7 @@ function transferOf(
   const [value = 0n, validAfter = 0n, validBefore = 0n] = numbers
   const { token, payTo, amount } = offer
   return {
+    late,
     transfer: {
       authorization: { from, to: readAddress(payload.to), value, validAfter, validBefore, nonce: payload.nonce as Hex },
       signature: payload.signature as Hex,

@@ -102,7 +102,7 @@ export async function buyByTransfer(
   checkHops(call.hops)
   const { transfer } = sent
   const { from: payer } = transfer.authorization
-  const untimely = signatureRefusal(transfer, service.clock.now())
+  const untimely = signatureRefusal(transfer, service.clock.now()) ?? (sent.late ? 'expired' : undefined)
   if (untimely && !SETTLED_MAYBE.includes(untimely)) throw new TransferRefused(untimely)
   const order = { ...call, sent, untimely, name: nameIn(call, sent, service) }
   try {

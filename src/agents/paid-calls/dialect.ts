@@ -67,6 +67,8 @@ export interface SentTransfer {
   readonly transfer: SignedTransfer
   /** The name that its payer gave the payment, so that a retry under another signature pays nothing. */
   readonly identifier?: string | undefined
+  /** Whether the offer that it accepts is over. It still gets what it paid for in time. */
+  readonly late?: boolean
 }
 
 /** A payment that paid for a call, now or in an earlier try. */

@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest'
+import { expect, it, test } from 'vitest'
+import { createService } from '../../../src/index.js'
+import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { advance, expectSoundLedger } from '../../support/scenes/market.js'
@@ -29,6 +31,9 @@ contract('callCatalogItemByGet', (start) => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })
     expect(await heldBy(call, account.address)).toBe(0.99)
+    const again = await callItem(call, item, await payChallenge(account, challengeIn(await callItem(call, item))))
+    expect(again.status).toBe(200)
+    expect(await heldBy(call, account.address)).toBe(0.98)
     await expectSoundLedger(call)
   })
 
@@ -69,7 +74,7 @@ contract('callCatalogItemByGet', (start) => {
     expect(await heldBy(call, account.address)).toBe(1)
   })
 
-  it('refuses a credential for another item, another body, another time, and a second time', async () => {
+  it('refuses a credential for another item, body or query, and a second time', async () => {
     const { call } = await start()
     const { item, seller } = await newPaidShop(call, at('ok'))
     const other = await newItem(call, seller, { price: 0.01, dq: USDC_DQ, ...at('ok') })
@@ -78,6 +83,7 @@ contract('callCatalogItemByGet', (start) => {
     expect((await callItem(call, other, header)).body.reason).toBe('invalid-challenge')
     const posted = await call('POST', `/v4/catalog/items/${item.id}/call`, { headers: header, body: { city: 'Oslo' } })
     expect(posted.body.reason).toBe('invalid-challenge')
+    expect((await callItem(call, item, header, 'city=Bergen')).body.reason).toBe('invalid-challenge')
     expect((await callItem(call, item, header)).status).toBe(200)
     expect((await callItem(call, item, header)).body.reason).toBe('invalid-challenge')
     expect(await heldBy(call, account.address)).toBe(0.99)
@@ -121,4 +127,19 @@ contract('callCatalogItem', (start) => {
     expect(paid.status, paid.text).toBe(200)
     expect(await heldBy(call, account.address)).toBe(0.99)
   })
+})
+
+test('takes no first payment of an expired challenge, where a retry gets the content again', async () => {
+  const service = createService({ sandbox: true, x402Settle: 'idempotent' })
+  const call = caller({ url: 'http://127.0.0.1:4242', fetch: (request) => service.fetch(request) })
+  const { item } = await newPaidShop(call, at('ok'))
+  const account = await newWallet(call, 1)
+  const sign = async () => payChallenge(account, challengeIn(await callItem(call, item)))
+  const [paid, late] = [await sign(), await sign()]
+  expect((await callItem(call, item, paid)).status).toBe(200)
+  await advance(call, '6m')
+  expect((await callItem(call, item, late)).status).toBe(402)
+  expect((await callItem(call, item, paid)).text).toBe('{"story":"The whole story."}')
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
 })
