@@ -318,6 +318,11 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'callMcp',
     'callAccountMcp',
   ],
+  'a signed transfer pays once; a name that its payer gives it is its key': [
+    'callCatalogItem',
+    'settleX402Payment',
+    'verifyX402Payment',
+  ],
 }
 
 describe('every operation except GET', () => {

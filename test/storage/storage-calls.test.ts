@@ -5,6 +5,7 @@ import { type Call, type CallOptions, caller } from '../support/api.js'
 import { newItem, newShop, purchase } from '../support/scenes/catalog.js'
 import { pay } from '../support/scenes/market.js'
 import { newAgent } from '../support/scenes/oidc.js'
+import { newPaidShop, signFor } from '../support/scenes/paid-calls.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
 import { send } from '../support/scenes/transfers.js'
 import {
@@ -16,6 +17,7 @@ import {
   type Payer,
   type Seller,
 } from '../support/scenes/world.js'
+import { newWallet } from '../support/scenes/x402.js'
 import { countingStorage } from '../support/storage/counting-storage.js'
 
 function startCounting() {
@@ -64,6 +66,16 @@ describe('Storage calls', () => {
     const twin = await callsOf('GET', `/v4/twin/${hostname}`, { token })
     expect(bought.calls).toBeLessThanOrEqual(30) // 2 of them for the history, which only a sandbox keeps
     expect([tokens.calls, twin.calls]).toEqual([2, 4])
+  })
+
+  test('a call that x402 pays for makes at most 38', async () => {
+    const { call, callsOf, close } = startCounting()
+    onTestFinished(close)
+    const { item } = await newPaidShop(call, {})
+    const account = await newWallet(call, 1)
+    const path = `/v4/catalog/items/${item.id}/call?city=Oslo`
+    const paid = await callsOf('GET', path, { headers: await signFor(call, account, item) })
+    expect(paid.calls).toBeLessThanOrEqual(38)
   })
 })
 

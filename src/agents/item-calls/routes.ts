@@ -12,6 +12,7 @@ const called = {
   auth: ['none'],
   params: IdPath,
   relays: true,
+  produces: ['*/*'],
   errors: [
     ...(['payment_required', 'header_malformed', 'field_invalid', ...ERRORS.item, 'too_many_hops'] as const),
     ...(['too_many_calls', 'same_twin', 'parameter_unreadable', 'idempotency_in_progress'] as const),

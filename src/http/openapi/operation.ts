@@ -138,11 +138,10 @@ function answers(route: Route, parts: Parts): DocumentPart {
   }
 }
 
-const hasBody = ({ result, produces, relays, status }: Route): boolean =>
-  status !== 303 && Boolean(result || produces || relays)
+const hasBody = ({ result, produces, status }: Route): boolean => status !== 303 && Boolean(result || produces)
 
 function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPart {
-  const { id, result, relays, produces = result ? ['application/json'] : [] } = route
+  const { id, result, relays, produces = ['application/json'] } = route
   const name = componentName(id, 'Answer')
   const isShown = (type: string) => type !== 'application/json' || !result || !isWeakField(result, least)
   const shape = (type: string) =>
@@ -152,7 +151,8 @@ function contentOf(route: Route, { schemas, least, example }: Parts): DocumentPa
   const examples = (type: string) =>
     type === 'application/json' && result ? recorded(result, example?.answer, least) : {}
   const own = produces
-    .filter(isShown)
+    // What is relayed has any type.
+    .filter((type) => type !== '*/*' && isShown(type))
     .map((type) => [type, { schema: relays ? orRelayed(schemas, name, shape(type)) : shape(type), ...examples(type) }])
   return { ...Object.fromEntries(own), ...(relays && { '*/*': { schema: {} } }) }
 }

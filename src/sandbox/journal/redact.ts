@@ -162,7 +162,7 @@ const isCardLike = (digits: number, first: number, isOneGroup: boolean): boolean
 const isSpace = (char: number): boolean => char === 32 || (char >= 9 && char <= 13) || char >= 128
 
 /** Headers of others that hold a secret by their name. */
-const SECRET_HEADER = /(?:password|signature|credential|assertion|jwt|authorization|cookie)s?$/
+const SECRET_HEADER = /(?:password|signature|credential|assertion|jwt|authorization|cookie)s?$|^x-payment$/
 
 /**
  * The value of a header without secrets. The scheme of `Authorization` stays. A key that is hard to guess leads a guest to

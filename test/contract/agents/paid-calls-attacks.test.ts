@@ -5,7 +5,15 @@ import { OutcomeUnknown } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../../support/api.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
-import { callItem, newPaidShop, offerIn, payHeader, postCall, signFor } from '../../support/scenes/paid-calls.js'
+import {
+  callItem,
+  newPaidShop,
+  offerIn,
+  payHeader,
+  payHeaderV1,
+  postCall,
+  signFor,
+} from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { newSeller } from '../../support/scenes/world.js'
 import { heldBy, newWallet, paymentOf, settle, USDC_DQ } from '../../support/scenes/x402.js'
@@ -202,4 +210,15 @@ test('a price that rises after the payment was read is not paid at the old one',
   between = () => changeItem(call, seller, item, { price: 0 })
   expect((await callItem(buy, item, header)).status).toBe(402)
   expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
+})
+
+test('the journal shows no signed payment, which may get content again', async () => {
+  const { service, call, item, account } = await opened()
+  const v2 = await signFor(call, account, item)
+  const v1 = await payHeaderV1(account, await callItem(call, item))
+  for (const header of [v2, v1]) expect((await callItem(call, item, header)).status).toBe(200)
+  const { text } = await call('GET', '/_sandbox/requests?limit=100')
+  expect(text).toContain('/call?city=Oslo')
+  for (const [value] of [v2, v1].map((header) => Object.values(header))) expect(text).not.toContain(value)
+  await service.close()
 })

@@ -19,11 +19,13 @@ export interface RecordedMessage {
 const shownHeaders = {
   request: [
     ...['authorization', 'accept', 'content-type', 'idempotency-key', 'origin', 'x-device-token', 'x-session-id'],
+    ...['payment-signature', 'x-payment'],
     ...['mcp-method', 'mcp-name', 'mcp-protocol-version', 'mcp-session-id'],
   ],
   answer: [
     ...['allow', 'content-type', 'idempotent-replayed', 'location', 'retry-after', 'www-authenticate', 'x-evidence'],
     ...['mcp-session-id', 'x-payment-id', 'x-payment-status', 'x-session-id'],
+    ...['payment-required', 'payment-response', 'x-payment-response'],
   ],
 }
 

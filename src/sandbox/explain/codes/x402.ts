@@ -9,6 +9,8 @@ import { transferIn } from '../../../agents/x402/payload.js'
 import { namedPayment } from '../../../agents/x402/payment-identifier.js'
 import { Problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
+import { catalogItems } from '../../../market/catalog/item-row.js'
+import { commodities } from '../../../money/commodities/commodity.js'
 import { balanceOf, spendable } from '../../../money/ledger/movement.js'
 import { payments } from '../../../payments/payments/payment.js'
 import { isObject } from '../../../storage/unknown.js'
@@ -16,8 +18,13 @@ import type { Explained } from '../facts/explanation.js'
 import { answered, type Explainers, type RefusedRequest } from '../facts/refused-request.js'
 import { money, ownerText, shownAmount, timeText } from '../facts/words.js'
 
-/** Refusals of the facilitator that are errors. */
+/** Refusals of payments that are errors. */
 export const x402Explainers = {
+  async payment_required(asked) {
+    const item = await asked.get(catalogItems, Number(asked.idIn('items')))
+    const commodity = await asked.get(commodities, item?.hash)
+    return { item: item?.id, price: commodity && (await money(asked.tx, commodity.dq, commodity.cost)) }
+  },
   async payment_identifier_mismatch(asked) {
     const { transfer, named } = readIn(asked) ?? {}
     const row = await asked.get(paymentIdentifiers, named?.id)

@@ -3,8 +3,16 @@ import type { Scenes } from './scene.js'
 
 const extensions = { 'payment-identifier': { info: { required: false, id: 'pay_0123456789abcdef' } } }
 
-/** Refusals of the facilitator that are errors. */
+/** Refusals of payments that are errors. */
 export const x402Scenes = {
+  payment_required: {
+    provoke: ({ ask, item }) => ({
+      request: ask('GET', `/v4/catalog/items/${item.id}/call?city=Oslo`),
+      facts: { item: item.id, price: '0.25 USD' },
+      says: [`Catalog item ${item.id} costs 0.25 USD`, 'no payment in `PAYMENT-SIGNATURE`'],
+      fix: 'none',
+    }),
+  },
   payment_identifier_mismatch: {
     async provoke({ call, ask }) {
       const account = await newWallet(call, 1)
