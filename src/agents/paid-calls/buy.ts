@@ -20,7 +20,7 @@ import {
 import { type ShownReceipt, showReceipt } from '../../market/purchases/receipt.js'
 import { bearerOf } from '../../payments/payments/payer.js'
 import type { PaymentRow } from '../../payments/payments/payment.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import { OutcomeUnknown, type Reader, type Writer } from '../../storage/storage.js'
 import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import type { Address } from '../wallets/evm.js'
 import { tokenOf } from '../wallets/networks.js'
@@ -113,8 +113,16 @@ export async function buyByTransfer(
     if (error instanceof PaidBefore) return readAgain(error.payment, payer, service)
     if (error instanceof TransferRefused && error.refusal === 'funds_missing')
       await service.storage.write((tx) => welcomeSigner(tx, { ...order, transfer, at: service.clock.now() }, service))
+    if (error instanceof OutcomeUnknown) throw outcomeUnknown(error, service)
     throw error instanceof Problem ? await refusedBy(error, order, service) : error
   }
+}
+
+/** A payer in the request has no other way to ask than to send it again. */
+function outcomeUnknown(cause: OutcomeUnknown, { log }: Pick<ServiceContext, 'log'>): Problem {
+  log.error('a paid call has no known outcome', cause)
+  const detail = 'Send the same request with the same payment again: it is charged once. Sign nothing new before.'
+  return problem('outcome_unknown', { detail, cause })
 }
 
 interface TransferOrder extends TransferCall {
