@@ -18,11 +18,11 @@ export const agentsPages = {
     cause: They have not proven their email address yet.
     fix: Register an account with the email of the user: ‹POST /v4/account/register›. Then let the user sign in with a mailed code once.`,
   payment_required: `The item has a price, and the request carries no payment that pays it. Nothing was charged. ‹reason› says why a payment was refused, in the words of its dialect.
-    cause: The first call of a client that pays by x402: it reads the offer, signs it, and calls again.
+    cause: The first call of a client that pays by x402 or MPP: it reads the offer, signs it, and calls again.
     cause: The payer's address holds less than the price.
     cause: The price changed since the client signed it.
     cause: The signature has already paid for a call.
-    fix: Use a client that pays, such as ‹@x402/fetch›, or sign one of the offers in ‹PAYMENT-REQUIRED›.
+    fix: Use a client that pays, such as ‹@x402/fetch› or ‹mppx›, or sign one of the offers in ‹PAYMENT-REQUIRED› and ‹WWW-Authenticate›.
     fix: In a sandbox, fund the address: ‹farthing fund 0x… 5›.
     fix: If ‹approval_id› is there, the user approves the payment at ‹url›. Then repeat the call.`,
   payment_identifier_mismatch: `The extension ‹payment-identifier› of x402 names a payment, so that a retry is answered with the first receipt. A name stands for one payment of its payer, for a day.

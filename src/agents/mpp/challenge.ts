@@ -1,4 +1,6 @@
+import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { base64url, bytesOf, canonicalJson, type Keyring, sameSecret } from '../../base/secrets.js'
 
 /** Offers of the HTTP authentication scheme `Payment` (MPP). Their ids are bound to all that they say, and nothing is stored. */
@@ -24,7 +26,8 @@ type Keys = Pick<Keyring, 'derive'>
 /** Nobody without the service's key makes an id, so what comes back under it is what was offered. */
 function idOf(challenge: Omit<Challenge, 'id'>, keys: Keys): string {
   const said = JSON.stringify(bound.map((name) => challenge[name] ?? null))
-  return base64url(keys.derive('mpp challenge', said))
+  // A key remembers what is derived from it, and challenges are many.
+  return base64url(hmac(sha256, keys.derive('mpp challenge', 1), utf8ToBytes(said)))
 }
 
 export const newChallenge = (challenge: Omit<Challenge, 'id'>, keys: Keys): Challenge => ({

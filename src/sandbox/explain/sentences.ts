@@ -115,7 +115,7 @@ export const sentences: Readonly<Record<ProblemCode, string>> = {
   approval_spent: `The approval {approval_id} was used at {spent_at}[ by {spent_by}].
     An approval allows one action. Request a new approval, let the user approve it, and send its id.`,
   approval_mismatch: `[The approval {approval_id} is for: {summary} ][‹{differing.0.field}› was {=differing.0.sent}, and the user approved {=differing.0.approved}. ][‹{differing.1.field}› was {=differing.1.sent}, and the user approved {=differing.1.approved}.]`,
-  payment_required: `[Catalog item {item} costs {price}. ][{!reason}The request had no payment in ‹PAYMENT-SIGNATURE› or ‹X-PAYMENT›. ][The payment in the request was refused with ‹{reason}›. ]Nothing was paid now, and the endpoint was not called.`,
+  payment_required: `[Catalog item {item} costs {price}. ][{!reason}The request had no payment in ‹PAYMENT-SIGNATURE›, ‹X-PAYMENT› or ‹Authorization›. ][The payment in the request was refused with ‹{reason}›. ]Nothing was paid now, and the endpoint was not called.`,
   payment_identifier_mismatch: `[The payer {payer} had named payment {payment} so, of {amount}, at {paid_at}. ][It was for: {descriptor}. ]An identifier stands for one payment of its payer, for a day. Nothing was paid now. Make a new identifier for each payment.`,
   delegate_refused: `The delegate of {owner} lets its party spend {allowance}[ each {period}]. {spending} had been spent.
     [{what} costs {price}. ][It was revoked at {revoked_at}. ][It {@expires_at}. ][{?other_dq}The payment is in another digital quantity than the delegate. ][{!persona}{?exists}The delegate proves who someone is, and allows no spending.]

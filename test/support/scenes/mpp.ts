@@ -1,7 +1,8 @@
 import { Challenge, Credential } from 'mppx'
 import { evm } from 'mppx/evm/client'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { Answer } from '../api.js'
+import type { Answer, Call } from '../api.js'
+import { callItem } from './paid-calls.js'
 
 /** Buyers of MPP: the package's own codec and signer. */
 
@@ -27,3 +28,7 @@ export async function payChallenge(
 /** The receipt of a paid answer. */
 export const mppReceiptIn = ({ headers }: Answer) =>
   JSON.parse(Buffer.from(headers.get('payment-receipt') ?? '', 'base64url').toString() || 'null')
+
+/** Reads the challenge for an item, and returns the header that pays it. */
+export const payByMpp = async (call: Call, account: PrivateKeyAccount, item: { id: number }) =>
+  payChallenge(account, challengeIn(await callItem(call, item)))
