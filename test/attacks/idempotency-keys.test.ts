@@ -320,8 +320,6 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
   ],
   'a signed transfer pays once; a name that its payer gives it is its key': [
     'callCatalogItem',
-    'settleX402Payment',
-    'verifyX402Payment',
   ],
 }
 

@@ -63,6 +63,8 @@ type Shop = Awaited<ReturnType<typeof newShop>>
 /** Whom each operation with a page shows what. */
 const pages: Readonly<Record<string, Path>> = {
   listUsers: ({ seller }) => ['/v2/users', seller.token],
+  listX402Resources: ({ seller }) => ['/x402/discovery/resources', seller.token],
+  searchX402Resources: ({ seller }) => ['/x402/discovery/search?query=a', seller.token],
   listTwins: ({ seller }) => ['/v4/twins', seller.token],
   listCommodities: ({ seller }) => ['/v4/commodities', seller.token],
   listPayments: ({ seller }) => ['/v4/payments', seller.token],
