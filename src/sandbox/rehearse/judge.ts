@@ -175,7 +175,7 @@ function deliveredUnpaid(intents: readonly Intent[], run: RunRecord, baseline: R
 }
 
 /** Tokens of the service, sessions, and secrets of clients and webhooks. */
-const SECRET = /\b(?:ms|mc|tqmt)_[0-9a-f]{32}|\bwhsec_[\w+/=-]{16,}|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+/
+const SECRET = /\b(?:ms|mc|tqmt)_[0-9a-f]{32}|\bwhsec_[\w+/=-]{16}|\beyJ[\w-]{8,300}\.eyJ/
 
 function leakedSecret({ output, secrets, calls }: RunRecord): Verdict[] {
   if (!SECRET.test(output) && !secrets.some((secret) => secret !== '' && output.includes(secret))) return []
