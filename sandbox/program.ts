@@ -49,6 +49,7 @@ const serviceSettings = [
   ...(['port', 'host', 'memory', 'seed', 'baseUrl', 'clock', 'evidence', 'balances', 'twinDomain'] as const),
   ...(['accountCreation', 'chargeOnUpstreamError', 'encryptionKey', 'limits', 'journalEntries'] as const),
   ...(['journalBytes', 'controlToken', 'allowOrigins', 'allowHosts', 'allowUpstream', 'trustProxy'] as const),
+  ...(['x402Networks', 'x402Settle'] as const),
 ]
 
 /** The commands and flags, without what they do being loaded. */

@@ -59,10 +59,7 @@ export const demo = {
     ],
     items: [archive],
     // A buyer and a shop of x402 and MPP.
-    wallets: [
-      { user: reader.email, balance: 20 },
-      { account: account.name, balance: 5 },
-    ],
+    wallets: [{ user: reader.email, balance: 20 }, { account: account.name }],
   } satisfies Seed as Seed,
 }
 

@@ -318,9 +318,7 @@ const unkeyed: Readonly<Record<string, readonly string[]>> = {
     'callMcp',
     'callAccountMcp',
   ],
-  'a signed transfer pays once; a name that its payer gives it is its key': [
-    'callCatalogItem',
-  ],
+  'a signed transfer pays once; a name that its payer gives it is its key': ['callCatalogItem'],
 }
 
 describe('every operation except GET', () => {

@@ -129,6 +129,7 @@ test('a host is parsed if it is no longer than any host, whatever follows it', (
 
 /** Who gives a text to what sorts its marks, and why it is short. Everybody else calls `parsedUrl` or `normalEmail`. */
 const reasons: Readonly<Record<string, string>> = {
+  'src/agents/bazaar/description.ts': 'It looks at the length before.',
   'src/base/text/email.ts': 'It looks at the length before.',
   'src/base/text/foreign-url.ts': 'It looks at the length before.',
   'src/http/routing/router.ts': 'A head of 16 KB holds the address, and a failed request has passed its parser before.',

@@ -30,7 +30,7 @@ describe('a flag of the command', () => {
     const start = program().commands.find((command) => command.name() === 'start')
     const known = start?.options.map(({ long }) => long) ?? []
     expect(known.length).toBeGreaterThan(20)
-    const wanted = Object.values(settings).map(({ flags }) => flags.match(/--[a-z-]+/)?.[0])
+    const wanted = Object.values(settings).map(({ flags }) => flags.match(/--[a-z\d-]+/)?.[0])
     expect(wanted.filter((flag) => !known.includes(flag))).toEqual([])
   })
 

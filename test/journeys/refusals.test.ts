@@ -46,7 +46,7 @@ async function askedForCode(email = reader) {
 const payment = '**/v4/payment/*'
 
 /** Movements that the seed makes: one for each of its readers. */
-const funded = (demo.seed.users?.length ?? 0) + (demo.seed.wallets?.length ?? 0)
+const funded = (demo.seed.users?.length ?? 0) + (demo.seed.wallets ?? []).filter(({ balance }) => balance).length
 
 /** How often, and how much, was paid. */
 async function paid({ call }: Host): Promise<{ movements: number; ok: boolean }> {

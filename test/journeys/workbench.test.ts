@@ -137,5 +137,5 @@ test('the offline demo has a workbench of the service in its worker', async () =
   await shown.article.pay.click()
   await page.getByRole('link', { name: 'Workbench' }).click()
   await page.getByRole('link', { name: 'paid 0.25 USD for NEWS.ARTICLE' }).waitFor()
-  await page.getByText('balanced, 40.00 USD issued').waitFor()
+  await page.getByText('balanced, 40.00 USD, 20.00 USDC issued').waitFor()
 })

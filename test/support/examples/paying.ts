@@ -5,7 +5,7 @@ import { fundAddress, paymentOf, settle, verify } from '../scenes/x402.js'
 import type { Tour } from './tour.js'
 
 /** How to call what is paid for. */
-const REPORT = {
+export const REPORT = {
   info: { input: { type: 'http', method: 'GET', queryParams: { year: '2031' } } },
   schema: {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -6,7 +6,8 @@ import { processes } from '../../../src/jobs/processes/process-rows.js'
 import { countMcpCall } from '../../../src/market/plans/plan.js'
 import { testProcessor } from '../../../src/money/cards/test-values.js'
 import type { Storage } from '../../../src/storage/storage.js'
-import { caller } from '../api.js'
+import { type Call, caller } from '../api.js'
+import { REPORT } from '../examples/paying.js'
 import { applyChange, approvedChange, newBusiness } from '../scenes/account-changes.js'
 import { binderCsv, binderHash, sendBinder } from '../scenes/binders.js'
 import { gate } from '../scenes/card-service.js'
@@ -18,6 +19,7 @@ import { newDelegate, newPersona } from '../scenes/personas.js'
 import { ask } from '../scenes/second-factor.js'
 import { HOOK, newWebhook, writeEvent } from '../scenes/webhooks.js'
 import { balanceOf, basic, newCommodity, newReader, newSeller, newSession, newTwin } from '../scenes/world.js'
+import { newWallet, paymentOf, settle } from '../scenes/x402.js'
 
 /** Who is in a full state, and what they hold: what a later release must still answer. */
 export interface Facts {
@@ -143,6 +145,7 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
   const approval = { authorizationId: (await authorizations())[0].id, approved: true }
   await call('PUT', '/v3/paywall/authorizations', { token: payer.token, body: approval })
   expect((await paying).status).toBe(200)
+  await payByX402(call, payer.hostname)
   await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })
   await call('POST', `/_sandbox/devices/${payer.id}`, { body: { mode: 'approve', after_seconds: 60 } })
   await ask(call, payer)
@@ -194,4 +197,13 @@ export async function fullState(): Promise<{ state: State; facts: Facts }> {
     reader,
   }
   return { state, facts }
+}
+
+/** A linked wallet, a payment with a name for what is listed, and one for what is not. */
+async function payByX402(call: Call, hostname: string): Promise<void> {
+  await call('POST', '/_sandbox/wallets', { body: { twin: hostname } })
+  const wallet = await newWallet(call, 1)
+  const named = { 'payment-identifier': { info: { required: false, id: 'pay_0123456789abcdef' } } }
+  for (const extensions of [{ ...named, bazaar: REPORT }, { bazaar: { info: REPORT.info } }])
+    expect((await settle(call, await paymentOf(wallet, { extensions }))).body.success).toBe(true)
 }
