@@ -61,11 +61,11 @@ const inFork: Act = {
       const there: Call = (method, path, options) => world.call(method, path, { ...options, prefix })
       const tour = tourOf(world, draws, there)
       // Its own credentials, because a token of here may have expired there.
-      const part = draws.below(5)
+      const part = draws.below(4)
+      await x402(there, tour)
       if (part === 0) await agents(there, tour).then(() => controls(there, tour))
       else if (part === 1) await controls(there, { ...tour, approve: async () => 'none' })
       else if (part === 2) await billing(there, tour)
-      else if (part === 3) await x402(there, tour)
       else await turnOver(there)
       await call('DELETE', `/_sandbox/forks/${fork.id}`)
     })
