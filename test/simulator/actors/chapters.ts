@@ -63,6 +63,7 @@ const inFork: Act = {
       // Its own credentials, because a token of here may have expired there.
       const part = draws.below(4)
       await x402(there, tour)
+      await there('GET', '/v4/openapi.json')
       if (part === 0) await agents(there, tour).then(() => controls(there, tour))
       else if (part === 1) await controls(there, { ...tour, approve: async () => 'none' })
       else if (part === 2) await billing(there, tour)
