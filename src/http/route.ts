@@ -110,7 +110,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown, A extends Auth = Au
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** The bytes of the body, as they came. Empty if there is none, and on routes with `text`. */
+  /** The bytes of the body of a route with `takesBytes`, as they came. Empty if there is none, and on other routes. */
   readonly bytes: Uint8Array
   /** The body of a route with `text`, in pieces. It can be read once. Empty on other routes. */
   readonly text: AsyncIterable<string>
@@ -171,6 +171,8 @@ interface RouteFacts<
   readonly weakParams?: Readonly<Record<string, { readonly form: RegExp; readonly evidence: Evidence }>>
   /** An empty body counts as `{}`, whatever its Content-Type. */
   readonly bodyOptional?: boolean
+  /** Takes the bytes of its body too: `Call.bytes`. They stay in memory until it is answered. */
+  readonly takesBytes?: boolean
   /** The limit of its body. Default: `bodyBytes`. */
   readonly bodyLimit?: 'snapshotBytes'
   /** Its body is a stream of text instead of fields: `Call.text`. Only for `handle`. */

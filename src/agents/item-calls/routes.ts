@@ -12,6 +12,7 @@ const called = {
   auth: ['none'],
   params: IdPath,
   relays: true,
+  takesBytes: true,
   produces: ['*/*'],
   errors: [
     ...(['payment_required', 'header_malformed', 'field_invalid', ...ERRORS.item, 'too_many_hops'] as const),

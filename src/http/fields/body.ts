@@ -29,7 +29,7 @@ export interface BodyRules {
   /** It holds rows, which nest deeper than fields. */
   readonly isSnapshot: boolean
   /** Takes its bytes. */
-  readonly onBytes?: (bytes: Uint8Array) => void
+  readonly onBytes?: ((bytes: Uint8Array) => void) | undefined
   /** Counts it while it is in memory. Undefined for a body that is not counted. */
   readonly held?: HeldBody | undefined
   /** Called before more is read than a few kilobytes. A problem that it throws is the answer. */

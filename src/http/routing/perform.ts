@@ -98,7 +98,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
 
   async readBody(): Promise<void> {
     const { endpoint, incoming, service } = this
-    const { scope, bodyLimit } = endpoint.route
+    const { scope, bodyLimit, takesBytes } = endpoint.route
     // Who runs the service must reach its controls most when too many others call.
     if (scope !== 'sandbox' && scope !== 'meta') {
       const isFromNetwork = incoming.source.peerAddress !== undefined
@@ -108,9 +108,7 @@ class RequestRun implements KeyedRun, DecodedRequest {
       limit: service.limits[bodyLimit ?? 'bodyBytes'],
       isSnapshot: bodyLimit === 'snapshotBytes',
       held: this.held,
-      onBytes: (bytes) => {
-        this.bytes = bytes
-      },
+      onBytes: takesBytes ? (bytes) => (this.bytes = bytes) : undefined,
       beforeMore: () => this.#knowCaller(),
     })
   }

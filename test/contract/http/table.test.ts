@@ -157,6 +157,7 @@ const properties: Record<keyof Required<Route>, true> = {
   queryInBody: true,
   weakParams: true,
   bodyOptional: true,
+  takesBytes: true,
   isJsonRpc: true,
   adds: true,
   bodyLimit: true,
