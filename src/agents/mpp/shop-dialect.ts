@@ -14,7 +14,8 @@ import type {
   RequestedOffer,
   SentTransfer,
 } from '../paid-calls/dialect.js'
-import { type Address, addressIn, type Hex } from '../wallets/evm.js'
+import type { Hex } from '../wallets/evm.js'
+import { authorizationIn, SentAuthorization, SentSignature, sentAddress } from '../wallets/sent-authorization.js'
 import { acceptsPayment } from './accept-payment.js'
 import {
   bodyDigest,
@@ -71,8 +72,6 @@ const transferProblems: Readonly<Record<CallRefusal, readonly [type: ProblemType
   transfer_refused: ['verification-failed', 'The ledger refuses this transfer.'],
 }
 
-const Digits = z.string().check(z.maxLength(78), z.regex(/^\d+$/))
-const AddressText = z.string().check(z.regex(/^0x[0-9a-fA-F]{40}$/))
 const Text = z.string().check(z.maxLength(8192))
 
 const Credential = z.object({
@@ -87,14 +86,9 @@ const Credential = z.object({
     opaque: z.optional(Text),
   }),
   payload: z.object({
+    ...SentAuthorization.shape,
     type: z.literal('authorization'),
-    from: AddressText,
-    to: AddressText,
-    value: Digits,
-    validAfter: Digits,
-    validBefore: Digits,
-    nonce: z.string().check(z.regex(/^0x[0-9a-fA-F]{64}$/)),
-    signature: z.secret(z.string().check(z.maxLength(20_000), z.regex(/^0x([0-9a-fA-F]{2})*$/))),
+    signature: z.secret(SentSignature),
   }),
   source: z.optional(Text),
 })
@@ -174,7 +168,7 @@ function transferOf(
   offer: RequestedOffer,
   { keys, clock, ...service }: ServiceContext,
 ): SentTransfer | RefusedInDialect {
-  const from = readAddress(payload.from)
+  const from = sentAddress(payload.from)
   const says = (type: ProblemType, sentence: string) => ({ ...refused(type, sentence), payer: from })
   // A retry of what is paid gets the content again, whenever it comes.
   const late = Date.parse(challenge.expires) <= clock.now()
@@ -189,14 +183,13 @@ function transferOf(
     return says('verification-failed', "The nonce is not the challenge's hash.")
   if (source !== undefined && source !== `did:pkh:eip155:${offer.network.chainId}:${from}`)
     return says('verification-failed', 'The source is not the address that signed.')
-  const numbers = [payload.value, payload.validAfter, payload.validBefore].map(BigInt)
-  if (numbers.some((number) => number >= 2n ** 256n)) return says('invalid-payload', 'A number has over 256 bits.')
-  const [value = 0n, validAfter = 0n, validBefore = 0n] = numbers
+  const authorization = authorizationIn(payload)
+  if (!authorization) return says('invalid-payload', 'A number has over 256 bits.')
   const { token, payTo, amount } = offer
   return {
     late,
     transfer: {
-      authorization: { from, to: readAddress(payload.to), value, validAfter, validBefore, nonce: payload.nonce as Hex },
+      authorization,
       signature: payload.signature as Hex,
       domain: { name: token.name, version: token.version },
       network: offer.network,
@@ -208,9 +201,3 @@ function transferOf(
 
 /** The nonce of the transfer that pays a challenge. */
 const challengeHash = ({ id, realm }: Challenge): string => `0x${bytesToHex(keccak_256(utf8ToBytes(`${id}${realm}`)))}`
-
-function readAddress(text: string): Address {
-  const address = addressIn(text)
-  if (address === undefined) throw new Error(`${text} is no address`)
-  return address
-}

@@ -1,15 +1,20 @@
 import type { DialectOptions } from '../../base/token-network.js'
 import { z } from '../../http/fields/schema.js'
 import type { OfferedResource, PaymentOffer } from '../paid-calls/dialect.js'
-import { type Address, addressIn, type Hex } from '../wallets/evm.js'
+import type { Hex } from '../wallets/evm.js'
 import { networkNamed } from '../wallets/networks.js'
+import {
+  authorizationIn,
+  SentAddress,
+  SentAuthorization,
+  SentDigits,
+  SentSignature,
+  sentAddress,
+} from '../wallets/sent-authorization.js'
 import type { SignedTransfer } from '../wallets/transfer.js'
 
 /** Messages of x402 (specification, section 5), in version 2, and in version 1 where it differs. */
 
-const Digits = z.string().check(z.maxLength(78), z.regex(/^\d+$/, 'digits'))
-const AddressText = z.string().check(z.regex(/^0x[0-9a-fA-F]{40}$/, '0x and 40 hex digits'))
-const HexText = z.string().check(z.maxLength(20_000), z.regex(/^0x([0-9a-fA-F]{2})*$/, '0x and hex digits'))
 const Extra = z.optional(z.nullable(z.record(z.string(), z.unknown())))
 const Name = z.string().check(z.maxLength(64))
 
@@ -17,9 +22,9 @@ const Name = z.string().check(z.maxLength(64))
 export const Requirements = z.object({
   scheme: Name,
   network: Name,
-  amount: Digits,
-  asset: AddressText,
-  payTo: AddressText,
+  amount: SentDigits,
+  asset: SentAddress,
+  payTo: SentAddress,
   maxTimeoutSeconds: z.number(),
   extra: Extra,
 })
@@ -28,9 +33,9 @@ export type Requirements = z.output<typeof Requirements>
 export const RequirementsV1 = z.object({
   scheme: Name,
   network: Name,
-  maxAmountRequired: Digits,
-  asset: AddressText,
-  payTo: AddressText,
+  maxAmountRequired: SentDigits,
+  asset: SentAddress,
+  payTo: SentAddress,
   maxTimeoutSeconds: z.number(),
   resource: z.optional(z.string()),
   description: z.optional(z.string()),
@@ -41,17 +46,8 @@ export const RequirementsV1 = z.object({
 
 /** A signed transfer (scheme `exact`, EIP-3009). Of other methods, only the fields that tell them apart. */
 const Payload = z.object({
-  signature: z.secret(z.optional(HexText)),
-  authorization: z.optional(
-    z.object({
-      from: AddressText,
-      to: AddressText,
-      value: Digits,
-      validAfter: Digits,
-      validBefore: Digits,
-      nonce: z.string().check(z.regex(/^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits')),
-    }),
-  ),
+  signature: z.secret(z.optional(SentSignature)),
+  authorization: z.optional(SentAuthorization),
   permit2Authorization: z.optional(z.unknown()),
 })
 
@@ -141,31 +137,16 @@ export function transferIn(
   const { name, version } = due.extra
   if (typeof name !== 'string' || typeof version !== 'string' || !name || !version) return 'domain_missing'
   if (network !== due.network) return 'network_differs'
-  const numbers = [sent.value, sent.validAfter, sent.validBefore].map(BigInt)
-  if (numbers.some((number) => number >= 2n ** 256n)) return 'payload_malformed'
-  const authorization = {
-    from: readAddress(sent.from),
-    to: readAddress(sent.to),
-    value: BigInt(sent.value),
-    validAfter: BigInt(sent.validAfter),
-    validBefore: BigInt(sent.validBefore),
-    nonce: sent.nonce as Hex,
-  }
+  const authorization = authorizationIn(sent)
+  if (!authorization) return 'payload_malformed'
   return {
     authorization,
     signature: signature as Hex,
     domain: { name, version },
     network: known,
-    token: readAddress(due.asset),
-    due: { payTo: readAddress(due.payTo), amount: BigInt(due.amount) },
+    token: sentAddress(due.asset),
+    due: { payTo: sentAddress(due.payTo), amount: BigInt(due.amount) },
   }
-}
-
-/** Of a text that `AddressText` has checked. */
-function readAddress(text: string): Address {
-  const address = addressIn(text)
-  if (address === undefined) throw new Error(`${text} is no address`)
-  return address
 }
 
 /** A header's value: JSON in base64. */
