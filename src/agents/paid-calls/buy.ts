@@ -21,9 +21,9 @@ import { type ShownReceipt, showReceipt } from '../../market/purchases/receipt.j
 import { bearerOf } from '../../payments/payments/payer.js'
 import type { PaymentRow } from '../../payments/payments/payment.js'
 import { OutcomeUnknown, type Reader, type Writer } from '../../storage/storage.js'
-import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import type { Address } from '../wallets/evm.js'
 import { tokenOf } from '../wallets/networks.js'
+import { completeSigner, spendSigner } from '../wallets/signer.js'
 import {
   checkTransfer,
   nonceDigestOf,
@@ -157,7 +157,7 @@ async function holdByTransfer(
   if (refusal) throw new TransferRefused(refusal)
   await admit?.(tx, [quote])
   const approval = () => approvalOf(quote, order)
-  const { actor, caller } = await spendApprovedSigner(tx, transfer, paying, { approval, at })
+  const { actor, caller } = await spendSigner(tx, transfer, paying, { approval, at })
   const { payer, spentNonce } = paying
   const { buyer, bearer } = caller
     ? { buyer: ownerOfParty(caller.party), bearer: bearerOf(caller.party, payer) }

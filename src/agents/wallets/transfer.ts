@@ -1,16 +1,13 @@
 import { digest } from '../../base/secrets.js'
 import type { TokenNetwork } from '../../base/token-network.js'
-import type { ApprovalTerms } from '../../consent/approvals/approval.js'
-import { actorOf } from '../../consent/personas/spending.js'
 import type { DigitalQuantityRow } from '../../money/digital-quantities/digital-quantity.js'
 import { balanceOf, spendable } from '../../money/ledger/movement.js'
 import type { TwinRow } from '../../money/twins/twin.js'
-import { type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
 import { type PaymentRow, paymentOfNonce, type SpentNonce } from '../../payments/payments/payment.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import type { Reader } from '../../storage/storage.js'
 import { type Address, addressIn, authorizationHash, type Hex, signerOf, type TransferAuthorization } from './evm.js'
 import { quantityOfToken, tokenOf } from './networks.js'
-import { callerOfAddress, twinOfAddress } from './wallet.js'
+import { twinOfAddress } from './wallet.js'
 
 /** Why a signed transfer does not pay, in the order in which it is checked. Each dialect has its own word for it. */
 export type TransferRefusal =
@@ -93,40 +90,6 @@ export const nonceDigestOf = ({ authorization, network, token }: SignedTransfer)
 
 const millisecondsOf = (seconds: bigint): number =>
   seconds > BigInt(Number.MAX_SAFE_INTEGER) / 1000n ? Number.MAX_SAFE_INTEGER : Number(seconds) * 1000
-
-/** What an app's user approves before it pays more than its threshold. */
-export interface SignerApproval {
-  readonly terms: ApprovalTerms
-  readonly wish: Readonly<Record<string, unknown>>
-}
-
-/**
- * Spends what allows the payer to pay: nothing for whoever has the key, a delegate's authority, or an approval. In the
- * transaction that moves the value. Throws `delegate_refused`, `approval_required`, and what `spendApproval` throws.
- */
-export async function spendSigner(
-  tx: Writer,
-  { authorization }: SignedTransfer,
-  { payer, quantity, amount }: PayingTransfer,
-  {
-    approval,
-    approvalId,
-    at,
-  }: { approval: () => SignerApproval | Promise<SignerApproval>; approvalId?: string | undefined; at: number },
-): Promise<Spender> {
-  const caller = await callerOfAddress(tx, authorization.from)
-  if (!caller) return { actor: payer.owner, caller: undefined }
-  const sums = new Map([[quantity.id, amount]])
-  await spendPayer(tx, { ...caller, approvalId, hostname: payer.hostname }, at, () => ({ sums, approval }))
-  return { actor: actorOf(caller.party), caller }
-}
-
-export interface Spender {
-  /** Of the events. */
-  readonly actor: string
-  /** Undefined: whoever has the key. */
-  readonly caller: PayingCaller | undefined
-}
 
 /** The hash of the transaction that a chain would have made of a payment. The same each time. */
 export const transactionHash = ({ id, nonce_digest }: Pick<PaymentRow, 'id' | 'nonce_digest'>): Hex =>

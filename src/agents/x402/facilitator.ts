@@ -12,8 +12,8 @@ import { getExisting } from '../../storage/page.js'
 import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
 import { type Listing, recordResource } from '../bazaar/record.js'
 import { type NamedPayment, namePayment, paymentNamed } from '../paid-calls/payment-name.js'
-import { completeSigner, spendApprovedSigner } from '../wallets/approved-signer.js'
 import { type Address, addressIn } from '../wallets/evm.js'
+import { completeSigner, spendSigner } from '../wallets/signer.js'
 import {
   checkTransfer,
   type PayingTransfer,
@@ -174,7 +174,7 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   // Nothing but nonces would limit how many payments of nothing anybody stores.
   if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const approval = () => ({ terms: approvalTerms(order, paying), wish: {} })
-  const { actor } = await spendApprovedSigner(tx, transfer, paying, { approval, at })
+  const { actor } = await spendSigner(tx, transfer, paying, { approval, at })
   const payee = await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
   const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
   const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
