@@ -64,7 +64,7 @@ test('bash completes commands, options, their values and files', async () => {
 
 test('zsh and fish know every command and option of the help', async () => {
   const { stdout: help } = await farthing.run(['--help'])
-  const options = [...new Set(help.match(/(?<=^ {2}(?:-\w, )?--)[a-z-]+/gm))].filter((name) => name !== 'version')
+  const options = [...new Set(help.match(/(?<=^ {2}(?:-\w, )?--)[a-z0-9-]+/gm))].filter((name) => name !== 'version')
   const commands = [...new Set(help.match(/(?<=^ {2})[a-z]+(?= )/gm))]
   expect(options).toContain('export-on-exit')
   expect(commands).toContain('completion')
