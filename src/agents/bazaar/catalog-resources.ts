@@ -1,5 +1,4 @@
 import { required } from '../../base/required.js'
-import type { TokenNetwork } from '../../base/token-network.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { ShownItem } from '../../market/catalog/item.js'
 import { requiredInputs } from '../../market/catalog/schema.js'
@@ -7,15 +6,10 @@ import { commodities } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
 import type { ReadOnce } from '../../storage/page.js'
-import type { Address, TokenDomain } from '../wallets/evm.js'
-import { tokenOf } from '../wallets/networks.js'
+import { offerOn, wayToPay } from '../paid-calls/way-to-pay.js'
 import { payToOfEach } from '../wallets/wallet.js'
 import { BAZAAR } from './description.js'
 import type { ShownResource } from './discovery.js'
-import type { WayToPay } from './resource-row.js'
-
-/** How long a payment for an item may take. */
-const TIMEOUT_SECONDS = 60
 
 /** Items of the catalog as resources that the dialects pay for. */
 export async function itemResources(
@@ -39,13 +33,10 @@ export async function itemResources(
   for (const [n, item] of items.entries()) {
     const { cost, twin_id, dq } = required(sold[n], 'the commodity of an item')
     const quantity = await quantityOf(page, dq)
-    const way = {
-      amount: BigInt(cost),
-      payTo: required(payTo.get(twin_id), 'the payee'),
-    }
+    const due = { quantity, amount: BigInt(cost), payTo: required(payTo.get(twin_id), 'the payee') }
     resources.push({
       ...{ resource: `${baseUrl}/v4/catalog/items/${item.id}/call`, type: 'http', x402Version: 2 },
-      accepts: options.dialects.networks.map((network) => wayToPay(way, network, tokenOf(quantity, network))),
+      accepts: options.dialects.networks.map((network) => wayToPay(offerOn(network, due))),
       lastUpdated: new Date(item.updated_at * 1000).toISOString(),
       description: item.description === '' ? item.name : `${item.name}: ${item.description}`,
       serviceName: item.seller,
@@ -54,15 +45,6 @@ export async function itemResources(
   }
   return resources
 }
-
-const wayToPay = (
-  { amount, payTo }: { readonly amount: bigint; readonly payTo: Address },
-  { network }: Pick<TokenNetwork, 'network'>,
-  { name, version, verifyingContract: asset }: TokenDomain,
-): WayToPay => ({
-  ...{ scheme: 'exact', network, amount: String(amount), asset, payTo },
-  ...{ maxTimeoutSeconds: TIMEOUT_SECONDS, extra: { name, version } },
-})
 
 /** How to call an item, in the words of the extension. */
 export function describedItem({ service_schema: schema }: Pick<ShownItem, 'service_schema'>) {

@@ -22,7 +22,6 @@ import { bearerOf } from '../../payments/payments/payer.js'
 import type { PaymentRow } from '../../payments/payments/payment.js'
 import { OutcomeUnknown, type Reader, type Writer } from '../../storage/storage.js'
 import type { Address } from '../wallets/evm.js'
-import { tokenOf } from '../wallets/networks.js'
 import { completeSigner, spendSigner } from '../wallets/signer.js'
 import {
   checkTransfer,
@@ -36,6 +35,7 @@ import { payToOf } from '../wallets/wallet.js'
 import { welcomeSigner } from '../wallets/welcome.js'
 import type { CallReceipt, CallRefusal, PaymentOffer, SentTransfer } from './dialect.js'
 import { namePayment, paymentNamed, paymentNameOf } from './payment-name.js'
+import { offerOn } from './way-to-pay.js'
 
 /** A call of an item that a signed transfer pays for. */
 export interface TransferCall extends QuoteRequest {
@@ -60,9 +60,6 @@ export class TransferRefused extends Error {
   }
 }
 
-/** How long a client's signature may be valid. */
-const TIMEOUT_SECONDS = 300
-
 /** What a call of an item costs on the first network. */
 export async function offerOf(
   tx: Reader,
@@ -70,8 +67,7 @@ export async function offerOf(
   { options }: Pick<ServiceContext, 'options'>,
 ): Promise<PaymentOffer> {
   const network = required(options.dialects.networks[0], 'the network of offers')
-  const token = tokenOf(quantity, network)
-  return { network, token, amount, payTo: await payToOf(tx, payee), maxTimeoutSeconds: TIMEOUT_SECONDS }
+  return offerOn(network, { quantity, amount, payTo: await payToOf(tx, payee) })
 }
 
 export interface PaidCall {

@@ -167,18 +167,7 @@ export function decodeHeader(text: string): unknown {
   }
 }
 
-/** One way to pay, as version 2 writes it. */
-export const requirementsOf = ({ network, token, amount, payTo, maxTimeoutSeconds }: PaymentOffer): Requirements => ({
-  scheme: 'exact',
-  network: network.network,
-  amount: String(amount),
-  asset: token.verifyingContract,
-  payTo,
-  maxTimeoutSeconds,
-  extra: { name: token.name, version: token.version },
-})
-
-/** The same in version 1. Undefined if it has no name for the network. */
+/** One way to pay, as version 1 writes it. Undefined if it has no name for the network. */
 export function requirementsOfV1(
   { network, token, amount, payTo, maxTimeoutSeconds }: PaymentOffer,
   resource: OfferedResource,

@@ -9,6 +9,7 @@ import type {
   RefusedInDialect,
   SentTransfer,
 } from '../paid-calls/dialect.js'
+import { wayToPay } from '../paid-calls/way-to-pay.js'
 import { addressIn } from '../wallets/evm.js'
 import {
   type DuePayment,
@@ -17,7 +18,6 @@ import {
   encodeHeader,
   PaymentPayload,
   PaymentPayloadV1,
-  requirementsOf,
   requirementsOfV1,
   type SentPayment,
   sentPayment,
@@ -42,7 +42,7 @@ export const paymentRequired = (offer: CallOffer, error: string) => ({
   x402Version: 2,
   error,
   resource: offer.resource,
-  accepts: [requirementsOf(offer)],
+  accepts: [wayToPay(offer)],
   extensions: { [PAYMENT_IDENTIFIER]: IDENTIFIER },
 })
 
@@ -58,7 +58,7 @@ export const settlementOf = ({ payer, transaction, amount }: Omit<CallReceipt, '
 /** The payment in a message of version 2. Undefined if it is none. */
 export function paymentIn(value: unknown, offer: CallOffer, service: ServiceContext) {
   const { success, data } = PaymentPayload.safeParse(value)
-  return success ? transferOf(sentPayment(data), duePayment(requirementsOf(offer)), service) : undefined
+  return success ? transferOf(sentPayment(data), duePayment(wayToPay(offer)), service) : undefined
 }
 
 export const x402WordsOf = (refusal: X402Refusal) => ({
