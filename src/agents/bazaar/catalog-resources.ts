@@ -6,6 +6,7 @@ import { commodities } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
 import { twins } from '../../money/twins/twin.js'
 import type { ReadOnce } from '../../storage/page.js'
+import { isObject } from '../../storage/unknown.js'
 import { offerOn, wayToPay } from '../paid-calls/way-to-pay.js'
 import { payToOfEach } from '../wallets/wallet.js'
 import { BAZAAR } from './description.js'
@@ -46,13 +47,11 @@ export async function itemResources(
   return resources
 }
 
-/** How to call an item, in the words of the extension. */
-export function describedItem({ service_schema: schema }: Pick<ShownItem, 'service_schema'>) {
-  const needed = requiredInputs(schema).length > 0 ? { required: ['arguments'] } : {}
+/** How to call an item, in the words of the extension: its arguments are the body. */
+function describedItem({ service_schema: body }: Pick<ShownItem, 'service_schema'>) {
   const input = { type: { const: 'http' }, method: { const: 'POST' }, bodyType: { const: 'json' } }
-  const body = { type: 'object', properties: { arguments: schema }, ...needed }
   return {
-    info: { input: { type: 'http', method: 'POST', bodyType: 'json', body: { arguments: {} } } },
+    info: { input: { type: 'http', method: 'POST', bodyType: 'json', body: exampleOf(body) } },
     schema: {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -63,3 +62,18 @@ export function describedItem({ service_schema: schema }: Pick<ShownItem, 'servi
     },
   }
 }
+
+/** A value of a schema, with what is required, as far as types and lists of values say it. */
+function exampleOf(schema: unknown): unknown {
+  if (!isObject(schema)) return {}
+  const { type, properties, enum: values } = schema
+  const [first] = [schema.const, schema.default, values, schema.examples].flat().filter((value) => value !== undefined)
+  if (first !== undefined) return first
+  if (type === 'object' || isObject(properties))
+    return Object.fromEntries(
+      requiredInputs(schema).map((name) => [name, exampleOf(isObject(properties) ? properties[name] : undefined)]),
+    )
+  return Object.hasOwn(EXAMPLES, String(type)) ? EXAMPLES[String(type)] : 'text'
+}
+
+const EXAMPLES: Readonly<Record<string, unknown>> = { string: 'text', integer: 1, number: 1, boolean: true, array: [] }

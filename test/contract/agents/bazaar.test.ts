@@ -1,3 +1,4 @@
+import { validate } from '@cfworker/json-schema'
 import { expect, it, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { recordResource } from '../../../src/agents/bazaar/record.js'
@@ -6,6 +7,8 @@ import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, setClock } from '../../support/scenes/market.js'
+import { newPaidShop, offerIn, payHeader } from '../../support/scenes/paid-calls.js'
+import { useUpstream } from '../../support/scenes/upstream.js'
 import { newSeller } from '../../support/scenes/world.js'
 import {
   newAccount,
@@ -63,6 +66,7 @@ const found = async (call: Call, query: string): Promise<string[]> =>
   )
 const refusals = async (call: Call) => (await call('GET', '/_sandbox/discovery')).body.refusals
 
+const upstream = useUpstream()
 const SUCCESS = { status: 'success' }
 const WEATHER = 'https://api.example.test/weather'
 
@@ -164,6 +168,26 @@ contract('listX402Resources', (start) => {
     expect((await listed(call, '?offset=1')).items).toEqual([items[1]])
     expect((await listed(call, '?limit=1')).items).toEqual([items[0]])
     expect((await listed(call, '?type=mcp')).items).toEqual([])
+  })
+
+  it('describes an item so that a call made from the listing alone is served', async () => {
+    const { call } = await start()
+    const properties = { city: { type: 'string' }, unit: { enum: ['celsius'] }, days: { type: 'integer' } }
+    const schema = { type: 'object', properties, required: ['city', 'unit'] }
+    const { item } = await newPaidShop(call, {
+      ...{ external_endpoint: `${upstream.url}/ok`, service_method: 'POST', service_schema: schema },
+    })
+    const account = await newWallet(call, 1)
+    const [{ resource, accepts, extensions }] = (await listed(call)).items
+    const { info, schema: described } = extensions.bazaar
+    expect(validate(info, described).valid).toBe(true)
+    const { method, body } = info.input
+    const buy = (headers = {}) => call(method, new URL(resource).pathname, { body, headers })
+    const offer = offerIn(await buy())
+    expect(offer.accepts).toEqual(accepts)
+    expect((await buy(await payHeader(account, offer))).body).toEqual({ story: 'The whole story.' })
+    expect(JSON.parse(upstream.requests.at(-1)?.body ?? '')).toEqual({ city: 'text', unit: 'celsius' })
+    expect(resource).toContain(`/items/${item.id}/call`)
   })
 
   it('refuses a page that is malformed', async () => {
