@@ -9,7 +9,7 @@ import { checkTransfer, type PayingTransfer, type SignedTransfer } from './trans
 import { callerOfAddress } from './wallet.js'
 
 /** What an app's user approves before it pays more than its threshold. */
-interface SignerApproval {
+export interface SignerApproval {
   readonly terms: ApprovalTerms
   readonly wish: Readonly<Record<string, unknown>>
 }
@@ -30,13 +30,15 @@ export async function spendSigner(
   tx: Writer,
   { authorization }: SignedTransfer,
   { payer, quantity, amount }: PayingTransfer,
-  { approval, at }: { approval: () => SignerApproval; at: number },
+  { approval, at }: { approval: () => SignerApproval | Promise<SignerApproval>; at: number },
 ): Promise<Spender> {
   const caller = await callerOfAddress(tx, authorization.from)
   if (!caller) return { actor: payer.owner, caller: undefined }
   const { party, delegate } = caller
   const approvalId =
-    party.kind === 'agent' && delegate === undefined ? await approvedOffer(tx, party, approval().terms, at) : undefined
+    party.kind === 'agent' && delegate === undefined
+      ? await approvedOffer(tx, party, (await approval()).terms, at)
+      : undefined
   const sums = new Map([[quantity.id, amount]])
   await spendPayer(tx, { ...caller, approvalId, hostname: payer.hostname }, at, () => ({ sums, approval }))
   return { actor: actorOf(party), caller }

@@ -190,7 +190,7 @@ type Limited = Pick<ServiceContext, 'limits' | 'sandbox'>
 /** Calls that cost something, to one host in a day. What a seller is paid may come back to whoever pays. */
 const MOST_PAID = 20_000
 
-interface CalledEndpoint {
+export interface CalledEndpoint {
   readonly endpoint: string
   /** What each call costs its payer, in smallest units. */
   readonly amount: bigint

@@ -1,10 +1,12 @@
 import type * as sdk from '@modelcontextprotocol/server'
 import { fieldRefused } from '../../../http/fields/field.js'
-import { checkPrice, type QuoteRequest, quoteItem } from '../../../market/purchases/purchase.js'
+import { type Admission, checkPrice, type QuoteRequest } from '../../../market/purchases/purchase.js'
 import type { PriceQuote } from '../../../money/commodities/commodity.js'
 import type { Reader } from '../../../storage/storage.js'
-import { buyByTransfer, offerOf, TransferRefused } from '../../paid-calls/buy.js'
+import { buyByTransfer, TransferRefused } from '../../paid-calls/buy.js'
 import type { CallOffer } from '../../paid-calls/dialect.js'
+import { soldItem } from '../../paid-calls/sold-item.js'
+import { offerOf } from '../../paid-calls/thing-sold.js'
 import { paymentIn, paymentRequired, settlementOf, x402WordsOf } from '../../x402/shop-dialect.js'
 import { toolResultOf } from './plain.js'
 import type { Json } from './tool.js'
@@ -31,9 +33,14 @@ export async function sellByX402(
   visit: McpVisit,
 ): Promise<sdk.CallToolResult | undefined> {
   const { agent, within, hops, service } = visit
-  const order = { ...item, within }
+  const count = countSales(visit)
+  const admit: Admission = async (tx, quotes) => {
+    for (const quote of quotes) checkPrice(quote, seen)
+    await count(tx, quotes)
+  }
+  const thing = soldItem({ ...item, within, hops, admit }, service)
   const offered = async (tx: Reader): Promise<CallOffer> => {
-    const quote = await quoteItem(tx, order)
+    const quote = await thing.quote(tx)
     const { description } = quote.item
     const resource = { url: `mcp://tool/${name}`, description, mimeType: 'application/json' }
     return { ...(await offerOf(tx, quote, service)), resource }
@@ -44,21 +51,10 @@ export async function sellByX402(
   const sent = paymentIn(payment, offer, service)
   if (!sent) throw fieldRefused(`_meta["${X402_PAYMENT}"]`, 'must be a payment of x402 version 2')
   if ('reason' in sent) return requiredOf(offer, `${sent.reason}: ${sent.sentence}`)
-  const sell = countSales(visit)
   try {
-    const bought = await buyByTransfer(
-      {
-        ...{ ...order, hops, source: { owner: agent.owner } },
-        async admit(tx, quotes) {
-          for (const quote of quotes) checkPrice(quote, seen)
-          await sell(tx, quotes)
-        },
-      },
-      sent,
-      service,
-    )
+    const bought = await buyByTransfer(thing, sent, { owner: agent.owner }, service)
     const receipt = settlementOf(bought.payment, offer)
-    return { ...toolResultOf(bought.receipt), _meta: { 'x402/payment-response': receipt } }
+    return { ...toolResultOf(bought.delivered), _meta: { 'x402/payment-response': receipt } }
   } catch (error) {
     if (!(error instanceof TransferRefused)) throw error
     const { reason, sentence } = x402WordsOf(error.refusal)
