@@ -17,7 +17,7 @@ export const agentsPages = {
     cause: The user was not registered together with an account.
     cause: They have not proven their email address yet.
     fix: Register an account with the email of the user: ‹POST /v4/account/register›. Then let the user sign in with a mailed code once.`,
-  payment_required: `The item has a price, and the request carries no payment that pays it. Nothing was charged. ‹reason› says why a payment was refused, in the words of its dialect.
+  payment_required: `The call has a price, and the request carries no payment that pays it. Nothing was charged. ‹reason› says why a payment was refused, in the words of its dialect.
     cause: The first call of a client that pays by x402 or MPP: it reads the offer, signs it, and calls again.
     cause: The payer's address holds less than the price.
     cause: The price changed since the client signed it.

@@ -23,6 +23,8 @@ export interface SentCredentials {
   readonly resource: string | undefined
   /** The scope that an agent's token needs. */
   readonly agentScope: AgentScope
+  /** Whether a caller without credentials may pay in the request itself. */
+  readonly mayPay?: boolean
   /** Called with whoever a valid token belongs to, also if the route does not accept them. */
   recognized?(principal: Principal): void
 }

@@ -81,6 +81,8 @@ export interface RefreshPrincipal {
 }
 export interface NoPrincipal {
   readonly kind: 'none'
+  /** How a caller is refused who may pay in the request itself, and cannot. */
+  readonly refusal?: Problem
 }
 
 interface PrincipalByAuth {
@@ -245,11 +247,19 @@ export type RouteDefinition<
   R extends z.ZodMiniType = z.ZodMiniType,
   W extends z.ZodMiniType = z.ZodMiniType,
   E extends ProblemCode = ProblemCode,
-> = RouteFacts<P, Q, B, A, R, W, E> & RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>, Handled<R, W>>
+> = RouteFacts<P, Q, B, A, R, W, E> &
+  RouteHandler<Call<z.output<P>, z.output<Q>, z.output<B>, A>, Handled<R, W>> &
+  RouteSeller<Call<z.output<P>, z.output<Q>, z.output<B>, 'none'>, Handled<R, W>>
+
+interface RouteSeller<C, H> {
+  /** Handles a call without credentials, whose caller may pay in the request itself. Only beside `handle`. Absent: it is refused. */
+  sell?(call: C, service: ServiceContext): Promise<H>
+}
 
 /** An entry of the route table. */
 export type Route = RouteFacts &
-  RouteHandler<Call, unknown> & {
+  RouteHandler<Call, unknown> &
+  RouteSeller<Call, unknown> & {
     /** The operation's id, also its operationId in the OpenAPI document. */
     readonly id: string
     /** Its heading in the documentation. */

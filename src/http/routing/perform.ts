@@ -50,13 +50,17 @@ async function handle(run: RequestRun): Promise<RenderedAnswer> {
   }
   if (run.key !== null) checkKey(run.key)
   try {
-    return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
+    return await (route.handle ? handleOnce(run, handlerOf(route.handle, route.sell)) : writeOnce(run))
   } catch (error) {
     if (!(error instanceof Problem) || !run.principal) throw error
     // After the call, so that nothing of this counts as a change by the call or is stored under its key.
     throw await service.rules.completeRefusal(error, run.principal, run.recorded)
   }
 }
+
+/** Callers without credentials pay in the request itself, where a route sells to them. */
+const handlerOf = (handle: NonNullable<Route['handle']>, sell: Route['sell']): typeof handle =>
+  sell ? (call, service) => (call.principal.kind === 'none' ? sell(call, service) : handle(call, service)) : handle
 
 /** A request on its way through its route. A class, because functions of its own would cost each request more. */
 class RequestRun implements KeyedRun, DecodedRequest {
@@ -243,6 +247,8 @@ class RequestRun implements KeyedRun, DecodedRequest {
       formToken: takesFormToken ? decodedText(body.access_token) : undefined,
       resource: route.isResource ? this.service.baseUrl + withoutEnd(incoming.path, '/') : undefined,
       agentScope: route.agentScope ?? 'twin',
+      // Strict modes know no such callers.
+      mayPay: route.sell !== undefined && incoming.leastEvidence === 'designed',
       recognized(principal: Principal) {
         incoming.principal = principal
       },

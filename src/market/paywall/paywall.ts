@@ -22,6 +22,7 @@ import {
   type HeldPayment,
   heldPayments,
   holdPayment,
+  type PaymentTerms,
   postPayment,
   reversePayment,
   settlePayment,
@@ -56,21 +57,49 @@ export async function callPaywall(
   service: ServiceContext,
   storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
 ): Promise<PaywallOutcome> {
-  const { serviceUrl } = paywall.request
-  if (serviceUrl !== undefined) checkHops(paywall.hops)
-  const url = serviceUrl === undefined ? undefined : checkUpstreamUrl(serviceUrl, service)
-  const order = { ...paywall, url }
+  const order = { ...paywall, url: checkedUpstream(paywall, service) }
   const approved = await requestSecondFactor(order, service)
-  const terms = (tx: Writer) => termsOf(tx, order, approved, service)
-  return runFlow('paywall', service, async (run) => {
+  const pay: PayPaywall = async (tx, take) => take(await termsOf(tx, order, approved, service))
+  return runPaywall({ ...order, pay }, service, storeAnswer)
+}
+
+/** The URL that a call of the paywall calls. Undefined: none. Throws `too_many_hops`, `upstream_refused`. */
+export function checkedUpstream(
+  { request: { serviceUrl }, hops }: Pick<PaywallCall, 'request' | 'hops'>,
+  service: ServiceContext,
+): URL | undefined {
+  if (serviceUrl === undefined) return undefined
+  checkHops(hops)
+  return checkUpstreamUrl(serviceUrl, service)
+}
+
+/** Spends what allows the payer to pay, in the transaction in which `take` moves or holds the value. */
+export type PayPaywall = <Taken extends { readonly id: number }>(
+  tx: Writer,
+  take: (terms: PaymentTerms) => Promise<Taken>,
+) => Promise<Taken>
+
+interface PaywallRun extends Pick<PaywallCall, 'request' | 'hops' | 'whole'> {
+  readonly url: URL | undefined
+  readonly pay: PayPaywall
+}
+
+/** Takes a payment and calls a service, whoever pays. */
+export const runPaywall = (
+  paywall: PaywallRun,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
+): Promise<PaywallOutcome> =>
+  runFlow('paywall', service, async (run) => {
+    const { url, pay } = paywall
     if (!url)
       return run.transaction('pay', async (tx) =>
-        storeAnswer(tx, { kind: 'approved', payment: await postPayment(tx, await terms(tx)) }),
+        storeAnswer(tx, { kind: 'approved', payment: await pay(tx, (terms) => postPayment(tx, terms)) }),
       )
     const held = await run.transaction(
       'hold the amount',
       async (tx) => {
-        const held = await holdPayment(tx, { ...(await terms(tx)), token: run.token }, service)
+        const held = await pay(tx, (terms) => holdPayment(tx, { ...terms, token: run.token }, service))
         await storeAnswer(tx, failed(held, 'The call was interrupted.'), { provisional: true })
         return held
       },
@@ -81,7 +110,6 @@ export async function callPaywall(
     )
     return run.transaction('settle', async (tx) => storeAnswer(tx, await settle(tx, held, proxied, service)))
   })
-}
 
 type Approved = AuthenticationRequestRow | undefined
 
@@ -111,13 +139,18 @@ async function termsOf(tx: Writer, order: PaywallOrder, approved: Approved, serv
   const at = service.clock.now()
   const { caller, url } = order
   const { party, delegate = null } = caller
-  const { payer, payee, quantity, amount, descriptor } = await spentQuote(tx, order, approved, at)
-  const bearer = bearerOf(party, payer)
-  // The host may be anybody's, and the payer may pay themselves.
-  if (url) await spendCalls(tx, [{ endpoint: url.href, amount, calls: 1 }], { bearer, at }, service)
-  const price = { kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount } as const
-  return { ...price, payer, payee, actor: actorOf(party), delegate, at }
+  const quote = await spentQuote(tx, order, approved, at)
+  const bearer = bearerOf(party, quote.payer)
+  await spendCalls(tx, callsOf(url, quote), { bearer, at }, service)
+  return { ...paymentTerms(quote), payer: quote.payer, actor: actorOf(party), delegate, at }
 }
+
+/** The host may be anybody's, and the payer may pay themselves. */
+export const callsOf = (url: URL | undefined, { amount }: Pick<PaywallOffer, 'amount'>) =>
+  url ? [{ endpoint: url.href, amount, calls: 1 }] : []
+
+export const paymentTerms = ({ payee, quantity, amount, descriptor }: PaywallOffer) =>
+  ({ kind: 'paywall', hash: null, descriptor, dq: quantity.id, amount, payee }) as const
 
 async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, at: number): Promise<PaywallQuote> {
   const { caller, request, session } = order
@@ -134,7 +167,7 @@ async function spentQuote(tx: Writer, order: PaywallOrder, approved: Approved, a
   return quote
 }
 
-async function proxy({ request, whole, hops }: PaywallCall, url: URL, service: ServiceContext) {
+async function proxy({ request, whole, hops }: PaywallRun, url: URL, service: ServiceContext) {
   try {
     const answer = await callUpstream(service, { ...upstreamRequest(url, request), hops })
     const { status, contentType } = answer
@@ -203,7 +236,7 @@ export const PaywallBody = z.object({
 })
 
 /** Without `destination`, the payee is the twin of the catalog item whose endpoint is `serviceUrl`. */
-type PaywallRequest = Omit<z.output<typeof PaywallBody>, 'approval_id' | 'persona_delegate' | 'public_secret'>
+export type PaywallRequest = Omit<z.output<typeof PaywallBody>, 'approval_id' | 'persona_delegate' | 'public_secret'>
 
 interface PaywallCaller {
   readonly caller: PayingCaller
@@ -251,8 +284,8 @@ interface PagePrincipal {
   readonly origin: string
 }
 
-export interface PaywallQuote {
-  readonly payer: TwinRow
+/** What a call of the paywall costs, and whom. */
+export interface PaywallOffer {
   readonly payee: TwinRow
   readonly quantity: DigitalQuantityRow
   /** Smallest units, above zero. */
@@ -260,17 +293,32 @@ export interface PaywallQuote {
   readonly descriptor: string
 }
 
+export interface PaywallQuote extends PaywallOffer {
+  readonly payer: TwinRow
+}
+
 /**
  * The only place where the amount and digital quantity of an order are resolved: what is counted, approved and moved is
- * the quote. `dq` is that of an order which names none. Throws `destination_unknown`, `item_inactive`, `same_twin`.
+ * the offer. `dq` is that of an order which names none. Throws `destination_unknown`, `item_inactive`.
  */
-export async function paywallQuote(tx: Reader, order: PayeeOrder, payer: TwinRow, dq = payer.dq) {
+export async function paywallOffer(tx: Reader, order: PayeeOrder, dq: string): Promise<PaywallOffer> {
   const { quantity, amount } = await paywallPrice(tx, order.request.amount, order.request.dq ?? dq)
   const payee = await findPayee(tx, order)
   if (!payee) throw problem('destination_unknown')
   if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
-  if (payee.id === payer.id) throw problem('same_twin')
-  return { payer, payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+  return { payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
+}
+
+/** The offer for a payer. Throws what `paywallOffer` throws, and `same_twin`. */
+export async function paywallQuote(
+  tx: Reader,
+  order: PayeeOrder,
+  payer: TwinRow,
+  dq = payer.dq,
+): Promise<PaywallQuote> {
+  const offer = await paywallOffer(tx, order, dq)
+  if (offer.payee.id === payer.id) throw problem('same_twin')
+  return { ...offer, payer }
 }
 
 /** Throws `insufficient_funds`. */
@@ -315,7 +363,7 @@ export async function detailOf(tx: Reader, { origin, url }: PaywallOrder, { paye
 export async function paywallTerms(
   tx: Reader,
   { serviceUrl, serviceMethod, additionalParams }: PaywallRequest,
-  { payee, quantity, amount }: PaywallQuote,
+  { payee, quantity, amount }: PaywallOffer,
 ): Promise<ApprovalTerms> {
   const seller = await sellerOf(tx, payee)
   const value = priceDetail(quantity, amount)

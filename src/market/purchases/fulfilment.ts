@@ -79,7 +79,8 @@ export async function callEndpoint({ request, hops }: Pick<HeldPurchase, 'reques
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function encodedBody(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
+/** The body of an answer, as it is stored. */
+export function encodedBody(bytes: Uint8Array): Pick<Delivered, 'body' | 'body_encoding'> {
   try {
     return { body: utf8.decode(bytes) }
   } catch {

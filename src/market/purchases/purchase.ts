@@ -216,6 +216,7 @@ export async function spendCalls(
   { bearer, at }: CallsBearer,
   service: Limited,
 ): Promise<void> {
+  if (called.length === 0) return
   const all = called.reduce((sum, { calls }) => sum + calls, 0)
   if (all > MOST_CALLS)
     throw problem('too_many_calls', {

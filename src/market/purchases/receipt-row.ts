@@ -1,4 +1,5 @@
 import type { Owner } from '../../base/owner.js'
+import { payments } from '../../payments/payments/payment.js'
 import { collection } from '../../storage/storage.js'
 
 /** An item that was bought. The status is that of its payment. */
@@ -37,9 +38,12 @@ export interface Delivered {
   readonly body_encoding?: 'base64'
 }
 
-/** The answer of an endpoint. Stored apart from the purchase, so that lists do not read it. */
+/**
+ * The answer of an endpoint. Stored apart from the purchase, so that lists do not read it. Also one at the paywall, if its
+ * payer may read it again.
+ */
 export interface PurchaseResponseRow {
-  /** The purchase's id. */
+  /** The payment's id, which is the purchase's. */
   readonly id: number
   readonly status: number
   readonly content_type: string | null
@@ -56,7 +60,7 @@ export const purchaseResponses = collection<PurchaseResponseRow>()(
     growth: {
       by: 'whoever pays',
       bound:
-        'One for each purchase, of at most `limits.upstreamBytes`. Those beyond 8 KiB have `limits.storedBytesPerDay` in all, per owner.',
+        'One for each purchase, and for each call of the paywall that its payer named, of at most `limits.upstreamBytes`. Those beyond 8 KiB have `limits.storedBytesPerDay` in all, per owner.',
     },
     retention: {
       after: 'the purchase',
@@ -65,11 +69,11 @@ export const purchaseResponses = collection<PurchaseResponseRow>()(
       // An answer has up to five megabytes.
       rowsAtOnce: 20,
       endsOf: async (tx, rows) => {
-        const bought = await tx.getMany(
-          purchases,
+        const paid = await tx.getMany(
+          payments,
           rows.map(({ id }) => id),
         )
-        return bought.map((purchase) => purchase?.created_at)
+        return paid.map((payment) => payment?.created_at)
       },
     },
   },

@@ -100,7 +100,8 @@ export function receiptOf(
   }
 }
 
-async function showResponse(tx: Reader, id: number, { keys, for: viewer }: ReceiptView): Promise<ShownResponse> {
+/** The stored answer that a payment paid for. `id`: of the payment. */
+export async function showResponse(tx: Reader, id: number, { keys, for: viewer }: ReceiptView): Promise<ShownResponse> {
   const row = await tx.get(purchaseResponses, id)
   if (!row) return null
   const { status, content_type, body_sealed, body_encoding } = row

@@ -188,6 +188,7 @@ const properties: Record<keyof Required<Route>, true> = {
   isStillValid: true,
   id: true,
   tag: true,
+  sell: true,
   presented: true,
 }
 

@@ -1,11 +1,19 @@
+import { load } from '../../base/parts.js'
 import { Problem } from '../../base/problem.js'
+import { required } from '../../base/required.js'
 import { hopsIn } from '../../base/via.js'
 import { allDesigned } from '../../http/fields/graded.js'
 import { Amount, ContentHash, PaymentShape, UnixSeconds, z } from '../../http/fields/schema.js'
 import { relayed, reply } from '../../http/reply.js'
 import { defineRoutes, ERRORS, route } from '../../http/route.js'
-import { createMerchantPayment } from './merchant-payment.js'
-import { callPaywall, PaywallBody, type PaywallOutcome, paymentHeaders, paywallCaller } from './paywall.js'
+import { createMerchantPayment } from '../../market/paywall/merchant-payment.js'
+import {
+  callPaywall,
+  PaywallBody,
+  type PaywallOutcome,
+  paymentHeaders,
+  paywallCaller,
+} from '../../market/paywall/paywall.js'
 
 const asking = ['too_many_pending', 'too_many_mails'] as const
 const merchantRefusals = [
@@ -62,11 +70,11 @@ export const paywallRoutes = defineRoutes('paywall', {
     body: PaywallBody,
     result: z.object(allDesigned({ approved: z.literal(true), payment: PaymentShape })),
     relays: true,
-    errors: refusals,
+    takesBytes: true,
+    errors: [...refusals, 'payment_required', 'header_malformed', 'payment_identifier_mismatch'],
     idempotent: true,
     async handle({ body, principal, session, headers, storeAnswer }, service) {
-      const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
-      const request = { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
+      const request = requestIn(body)
       const sent = { sessionId: session?.id, delegate: body.persona_delegate, approvalId: body.approval_id }
       const outcome = await callPaywall(
         { ...paywallCaller(principal, sent), request, hops: hopsIn(headers), whole: headers.has('idempotency-key') },
@@ -78,14 +86,30 @@ export const paywallRoutes = defineRoutes('paywall', {
       )
       return answerOf(outcome)
     },
+    async sell({ body, principal, url, headers, bytes, source }, service) {
+      // Whoever names a right of a user or account must say who they are.
+      if (body.persona_delegate !== undefined || body.approval_id !== undefined)
+        throw required(principal.refusal, 'a refusal')
+      const { sellPaywall } = await load(() => import('./sold-paywall.js'))
+      const request = { method: 'POST', url, headers, body: bytes }
+      const call = { order: requestIn(body), hops: hopsIn(headers), request, source, refusal: principal.refusal }
+      const { outcome, headers: receipt } = await sellPaywall(call, service)
+      return answerOf(outcome, { ...receipt, 'cache-control': 'private' })
+    },
   }),
 })
 
-function answerOf(outcome: PaywallOutcome) {
+function requestIn(body: z.output<typeof PaywallBody>) {
+  const { amount, dq, destination, serviceUrl, serviceMethod = 'GET', additionalParams } = body
+  return { amount, dq, destination, serviceUrl, serviceMethod, additionalParams }
+}
+
+function answerOf(outcome: PaywallOutcome, own: Readonly<Record<string, string>> = {}) {
   if (outcome.kind === 'approved') {
     const { payment } = outcome
-    return reply({ value: { approved: true as const, payment }, headers: paymentHeaders(payment.id, 'posted') })
+    const headers = { ...own, ...paymentHeaders(payment.id, 'posted') }
+    return reply({ value: { approved: true as const, payment }, headers })
   }
   const { paymentId, paymentStatus, status, contentType, body } = outcome
-  return relayed({ status, contentType, body, headers: paymentHeaders(paymentId, paymentStatus) })
+  return relayed({ status, contentType, body, headers: { ...own, ...paymentHeaders(paymentId, paymentStatus) } })
 }
