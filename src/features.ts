@@ -32,6 +32,7 @@ import { cartFeature } from './market/carts/feature.js'
 import { catalogFeature } from './market/catalog/feature.js'
 import { checkoutFeature } from './market/checkout/feature.js'
 import { embedFeature } from './market/embeds/feature.js'
+import { merchantPaymentFeature } from './market/paywall/feature.js'
 import { planFeature } from './market/plans/plan.js'
 import { purchaseFeature } from './market/purchases/feature.js'
 import { commodityFeature } from './money/commodities/feature.js'
@@ -61,6 +62,7 @@ const all = [
   purchaseFeature,
   checkoutFeature,
   cartFeature,
+  merchantPaymentFeature,
   paywallFeature,
   personaFeature,
   transferFeature,

@@ -30,7 +30,7 @@ export interface PaywallSale {
   readonly request: PaidRequest
   readonly source: Pick<CallSource, 'address'>
   /** How a caller is refused who sends no credentials, and no payment. */
-  readonly refusal: Problem | undefined
+  readonly refusal: Problem
 }
 
 /**
@@ -39,7 +39,7 @@ export interface PaywallSale {
  */
 export async function sellPaywall(call: PaywallSale, service: ServiceContext) {
   const { sale, offer } = await offeredCall(call, service).catch((error: unknown) => {
-    throw error instanceof Problem && !carriesPayment(call.request) ? required(call.refusal, 'a refusal') : error
+    throw error instanceof Problem && !carriesPayment(call.request) ? call.refusal : error
   })
   const { delivered: outcome, headers } = await sell(sale, offer, service)
   return { outcome, headers }

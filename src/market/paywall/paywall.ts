@@ -8,8 +8,6 @@ import { actorOf, ownerOfParty, type Party } from '../../consent/personas/spendi
 import { awaitSecondFactor, spendAwaited } from '../../consent/second-factor/await-second-factor.js'
 import type { AuthenticationRequestRow } from '../../consent/second-factor/request.js'
 import type { ServiceContext, StoreAnswer } from '../../http/context.js'
-import { allDesigned } from '../../http/fields/graded.js'
-import { Amount, ContentHash, z } from '../../http/fields/schema.js'
 import { sellerOf } from '../../identity/accounts/account.js'
 import { runFlow } from '../../jobs/flows/flow.js'
 import { callUpstream, readWhole, type UpstreamAnswer, UpstreamFailure } from '../../jobs/upstream/call.js'
@@ -221,22 +219,15 @@ export const paymentHeaders = (id: number, status: 'posted' | 'reversed') => ({
   'x-payment-status': status,
 })
 
-export const PaywallBody = z.object({
-  amount: Amount,
-  ...allDesigned({
-    dq: z.optional(ContentHash),
-    serviceUrl: z.optional(z.string()),
-    serviceMethod: z.optional(z.enum(['GET', 'POST', 'PUT'])),
-    additionalParams: z.optional(z.record(z.string(), z.unknown())),
-    destination: z.optional(z.string()),
-    approval_id: z.optional(z.TextId),
-    persona_delegate: z.secret(z.optional(z.string())),
-    public_secret: z.optional(z.string()),
-  }),
-})
-
 /** Without `destination`, the payee is the twin of the catalog item whose endpoint is `serviceUrl`. */
-export type PaywallRequest = Omit<z.output<typeof PaywallBody>, 'approval_id' | 'persona_delegate' | 'public_secret'>
+export interface PaywallRequest {
+  readonly amount: number
+  readonly dq?: string | undefined
+  readonly serviceUrl?: string | undefined
+  readonly serviceMethod?: 'GET' | 'POST' | 'PUT' | undefined
+  readonly additionalParams?: Readonly<Record<string, unknown>> | undefined
+  readonly destination?: string | undefined
+}
 
 interface PaywallCaller {
   readonly caller: PayingCaller

@@ -1,0 +1,5 @@
+export const merchantPaymentFeature = {
+  areas: ['paywall'],
+  load: () => import('./routes.js'),
+  describe: () => import('./descriptions.js'),
+}
