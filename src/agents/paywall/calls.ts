@@ -78,7 +78,7 @@ export async function callForPayment(
   if (body.persona_delegate !== undefined || body.approval_id !== undefined) throw refusal
   const { sellPaywall } = await load(() => import('./sold-paywall.js'))
   const { outcome, headers } = await sellPaywall({ ...call, order: requestIn(body), refusal }, service)
-  return answerTo(outcome, { ...headers, 'cache-control': 'private' })
+  return answerTo(outcome, { ...headers, ...(outcome.kind === 'answered' && { 'cache-control': 'private' }) })
 }
 
 function requestIn(body: PaywallBody): PaywallRequest {
