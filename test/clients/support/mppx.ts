@@ -3,7 +3,7 @@ import { evm as evmBuyer } from 'mppx/evm/client'
 import { charge } from 'mppx/evm/server'
 import { Mppx as MppxServer } from 'mppx/server'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { Buy } from './x402-buyers.js'
+import { type Buy, requestWith } from './x402-buyers.js'
 import { listen, REPORT, type RunningShop, type ShopOptions, serveFetch } from './x402-shops.js'
 
 /** A buyer and a shop of `mppx`, unmodified. They speak MPP and x402. */
@@ -16,8 +16,8 @@ export function buyerByMppx(account: PrivateKeyAccount): Buy {
     methods: [evmBuyer({ account, authorization: TOKEN, currencies: [USDC], networks: [84532] })],
     polyfill: false,
   })
-  return async (url) => {
-    const response = await pay(url)
+  return async (url, body) => {
+    const response = await pay(url, requestWith(body))
     const text = await response.text()
     const receipt = response.headers.get('payment-receipt')
     return {

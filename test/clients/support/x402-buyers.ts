@@ -13,15 +13,19 @@ export interface Bought {
   readonly receipt: Readonly<Record<string, unknown>> | undefined
 }
 
-export type Buy = (url: string) => Promise<Bought>
+/** `body`: posted as JSON. */
+export type Buy = (url: string, body?: object) => Promise<Bought>
+
+export const requestWith = (body?: object) =>
+  body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 
 const schemes = (account: PrivateKeyAccount) =>
   [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }] as never
 
 export function buyerByFetch(account: PrivateKeyAccount): Buy {
   const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account) })
-  return async (url) => {
-    const response = await pay(url)
+  return async (url, body) => {
+    const response = await pay(url, requestWith(body))
     const text = await response.text()
     return { status: response.status, body: parsed(text), receipt: receiptIn(response.headers.get('payment-response')) }
   }
@@ -29,8 +33,9 @@ export function buyerByFetch(account: PrivateKeyAccount): Buy {
 
 export function buyerByAxios(account: PrivateKeyAccount): Buy {
   const api = wrapAxiosWithPaymentFromConfig(axios.create(), { schemes: schemes(account) })
-  return async (url) => {
-    const { status, data, headers } = await api.get(url).catch((error) => {
+  return async (url, body) => {
+    const answered = body ? api.post(url, body) : api.get(url)
+    const { status, data, headers } = await answered.catch((error) => {
       if (error.response === undefined) throw error
       return error.response
     })
