@@ -69,7 +69,7 @@ export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehe
 }
 
 /** `client → createPayment   ✗ answer lost   paid 250` for each call. */
-export function diagramOf({ calls, payments }: RunRecord): string {
+export function diagramOf({ calls, payments }: Pick<RunRecord, 'calls' | 'payments'>): string {
   const width = Math.max(0, ...calls.map(({ operation }) => operation.length))
   return calls
     .map((call) => {
