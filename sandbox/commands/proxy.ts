@@ -114,13 +114,20 @@ export function destinationOf(to: string): Destination {
 }
 
 /** What can happen before a service whose tokens and prices are its own. */
-const kinds: readonly RehearsedFault[] = ['lost_before', 'lost_after', 'error_before', 'error_after', 'slow', 'twice']
+const possibleKinds: readonly RehearsedFault[] = [
+  'lost_before',
+  'lost_after',
+  'error_before',
+  'error_after',
+  'slow',
+  'twice',
+]
 
 /** `lost_after`, `lost_after@createCharge` or `lost_after@createCharge#2`. */
 function plannedFault(text: string, { calls }: ProxyProfile): PlannedFault {
   const [, name = '', operation, nth = '1'] = /^(\w+)(?:@([^#]+))?(?:#([1-9]\d{0,5}))?$/.exec(text) ?? []
-  const kind = kinds.find((each) => each === name)
-  if (!kind) throw new Refusal(`--fault must be one of ${kinds.join(', ')}, with @call and #number if you like`)
+  const kind = possibleKinds.find((each) => each === name)
+  if (!kind) throw new Refusal(`--fault must be one of ${possibleKinds.join(', ')}, with @call and #number if you like`)
   const [first = ''] = Object.entries(calls).find(([, { request }]) => !request.startsWith('GET ')) ?? []
   return { kind, operation: operation ?? first, nth: Number(nth) }
 }

@@ -65,10 +65,14 @@ async function report(rehearsal: Rehearsal, command: readonly string[], flags: R
   const { json, junit, html, as } = flags
   if (junit !== undefined) await write(junit, rehearsalJUnit(rehearsal))
   if (html !== undefined) await write(html, rehearsalHtml(rehearsal))
-  if (as === 'vitest') printText(rehearsalTest(rehearsal, command))
+  if (as === 'vitest') printText(rehearsalTest(rehearsal, command, repeatedFlags(flags)))
   else if (json) printLine(rehearsalJson(rehearsal))
   else printText(`${showRehearsal(rehearsal)}\n`)
 }
+
+/** What a test repeats of the flags. */
+const repeatedFlags = ({ to, profile, slow }: RehearseFlags): string[] =>
+  Object.entries({ to, profile, slow }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
 
 async function write(file: string, text: string): Promise<void> {
   try {

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { describeFault } from '../../src/http/fields/field.js'
 import { parseDocument, Refusal, readText } from '../refusal.js'
 
-const text = z.string().check(z.minLength(1))
+const Word = z.string().check(z.minLength(1))
 /** A field of JSON or of a form, such as `/customer/id` or `/metadata[order]`. */
 const Pointer = z.string().check(z.regex(/^\/./, { error: 'must be a JSON pointer, such as "/customer/id"' }))
 /** A value of a request: a field of its body, `header:idempotency-key`, or `path:id`, which the path names. */
@@ -12,7 +12,7 @@ const Place = z
     z.regex(/^(?:\/.|header:[\w-]+$|path:\w+$)/, { error: 'must be a JSON pointer, "header:name" or "path:name"' }),
   )
 
-const words = z.array(text)
+const words = z.array(Word)
 /** What a field of the answer says about a payment. */
 const OutcomeRule = z.strictObject({
   field: Pointer,
@@ -45,7 +45,7 @@ const Call = z.strictObject({
   /** `POST /payments/:id/confirm`. A `*` before the path stands for what it is mounted under. */
   request: z.string().check(z.regex(/^[A-Z]+ \*?\/[\w./:-]*$/, { error: 'must be a method and a path' })),
   /** The part of the path that names what an earlier call made. It is bought by both. */
-  of: z.optional(text),
+  of: z.optional(Word),
   ...described,
 })
 
@@ -58,11 +58,11 @@ const Profile = z.strictObject({
   /** Refusals that pass: the same call may succeed later. Default: 408, 425 and 429. */
   retry: z.optional(z.array(z.int())),
   /** The header of an answer that repeats an earlier one. */
-  replayed: z.optional(text),
+  replayed: z.optional(Word),
   /** Answers that say that a key was used for something else. */
   spent: z.optional(z.array(z.strictObject({ field: Pointer, is: words }))),
   ...described,
-  calls: z.record(text, Call),
+  calls: z.record(Word, Call),
 })
 
 export type ProxyProfile = z.output<typeof Profile>

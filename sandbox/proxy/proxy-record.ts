@@ -133,7 +133,8 @@ export class ProxyRecord {
     const status = statuses[ruling]
     if (known) {
       // A refusal of a second try says nothing about the first.
-      if (status !== 'failed' || id !== undefined) known.status = status
+      if (status === 'failed' && id === undefined) return undefined
+      known.status = status
       return known.id
     }
     // A read tells of payments, and makes none.

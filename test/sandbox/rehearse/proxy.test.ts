@@ -6,6 +6,10 @@ import { PaymentProxy } from '../../../sandbox/proxy/proxy.js'
 import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
 import { rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 import { showRehearsal } from '../../../src/sandbox/rehearse/report.js'
+import { buyerByFetch } from '../../clients/support/x402-buyers.js'
+import { startHonoShop } from '../../clients/support/x402-shops.js'
+import { startHost } from '../../support/browser/host.js'
+import { newAccount, newWallet } from '../../support/scenes/x402.js'
 import { startStripe } from '../../support/stripe/stripe-fake.js'
 
 /** A service that farthing is not, behind a proxy. */
@@ -67,5 +71,34 @@ describe('before a service that speaks as Stripe', () => {
       'paid_twice',
       'new_key_each_try',
     ])
+  })
+})
+
+describe('before a facilitator of x402', () => {
+  /** An unmodified shop, and a buyer who tries again with the same signature. */
+  async function rehearsedShop(runs: number) {
+    const host = await startHost()
+    onTestFinished(() => host.close())
+    const proxy = await proxyBefore(host.url, 'x402')
+    const payTo = newAccount().address
+    const stage = proxyStage(proxy, (sandbox) =>
+      endOf(async () => {
+        const shop = await startHonoShop({ sandbox, payTo })
+        try {
+          const account = await newWallet(host.call, 1)
+          const { status } = await buyerByFetch(account)(`${shop.url}/report`)
+          if (status !== 200) throw new Error(`the shop answered ${status}`)
+          return 'the report'
+        } finally {
+          await shop.close()
+        }
+      }),
+    )
+    return rehearseOn(stage, { runs })
+  }
+
+  test('an unmodified shop is told that it gives up a settlement whose answer is lost', async () => {
+    const rehearsal = await rehearsedShop(10)
+    console.log(showRehearsal(rehearsal))
   })
 })
