@@ -1,6 +1,7 @@
 import { Argument, Command, type CommanderError, Option } from 'commander'
 import { VERSION } from '../src/base/version.js'
 import { StorageUnavailable } from '../src/storage/storage.js'
+import type { ProxyFlags } from './commands/proxy.js'
 import { recipes } from './commands/recipes.js'
 import {
   isList,
@@ -66,6 +67,7 @@ export function program(): Command {
     addStart,
     addExec,
     addRehearse,
+    addProxy,
     addInit,
     addReset,
     addFileCommands,
@@ -132,6 +134,9 @@ function addRehearse(root: Command): void {
     .option('--random-seed <number>', 'repeats a rehearsal: which pairs of faults it tries (default: 1)')
     .option('--slow <milliseconds>', 'how long a slow answer takes: longer than the command waits (default: 1000)')
     .option('--restart', 'also stop the command after a payment and start it again: for one that remembers its keys')
+    .option('--to <url>', 'put a proxy before this service instead of a sandbox: the command finds it in FARTHING_URL')
+    .option('--profile <name>', PROFILE)
+    .option('--keep-messages', 'with --to: show in the report what was sent, without the headers that sign it')
     .option('--json', 'print the report as one line of JSON')
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--html <file>', 'write the report as a page')
@@ -142,6 +147,31 @@ function addRehearse(root: Command): void {
       await rehearseCommand(command, flags, await readGiven(flags, { apart: true }))
     },
   )
+}
+
+const PROFILE = 'how the service takes payments: stripe, x402, or a JSON or YAML file'
+
+function addProxy(root: Command): void {
+  root
+    .command('proxy')
+    .summary('put faults and the judge of rehearse before a service that farthing is not')
+    .description(
+      'Pass requests on to one service, make them fail as you say, and print each. When it is stopped, it says whether its ' +
+        'callers paid twice. It keeps none of the headers and bodies.',
+    )
+    .requiredOption('--to <url>', 'the service')
+    .requiredOption('--profile <name>', PROFILE)
+    .option('-p, --port <number>', 'port to listen on (default: a free one)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1, for this machine only)')
+    .option(
+      '--fault <kind>',
+      'lost_before, lost_after, error_before, error_after, slow or twice, at lost_after@createCharge#2 at its second ' +
+        'createCharge; may be repeated',
+      collect,
+    )
+    .option('--slow <milliseconds>', 'how long a slow answer takes (default: 1000)')
+    .option('--json', 'print the address and the report as lines of JSON')
+    .action(async (flags: Flags) => (await import('./commands/proxy.js')).proxyCommand(flags as ProxyFlags))
 }
 
 function addInit(root: Command): void {

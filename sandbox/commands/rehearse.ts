@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { environmentOf } from '../../adapters/testing/environment.js'
-import type { RunEnd } from '../../src/sandbox/rehearse/record.js'
 import { recordRun, runStart } from '../../src/sandbox/rehearse/record-run.js'
 import { armPlan, DEFAULT_SLOW_MS } from '../../src/sandbox/rehearse/rehearse.js'
 import {
@@ -14,11 +12,14 @@ import { showRehearsal } from '../../src/sandbox/rehearse/report.js'
 import { rehearsalHtml, rehearsalJson, rehearsalJUnit, rehearsalTest } from '../../src/sandbox/rehearse/report-files.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
+import { proxyStage } from '../proxy/proxy-stage.js'
 import { Refusal } from '../refusal.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { Progress, printLine, printText, printToStderr } from '../terminal.js'
+import { openProxy, type ProxyFlags, readNumber } from './proxy.js'
+import { runCommand } from './rehearsed-command.js'
 
-export interface RehearseFlags {
+export interface RehearseFlags extends Pick<ProxyFlags, 'to' | 'profile' | 'keepMessages'> {
   readonly randomSeed?: string
   readonly budget?: string
   readonly slow?: string
@@ -38,10 +39,12 @@ export async function rehearseCommand(
   const { runs, ms } = readBudget(flags.budget)
   const randomSeed = readNumber('--random-seed', flags.randomSeed) ?? 1
   const slowMs = readNumber('--slow', flags.slow) ?? DEFAULT_SLOW_MS
-  const sandbox = await startSandbox(settings, { warn: printToStderr })
+  const { stage, close } = await (flags.to === undefined
+    ? sandboxStage(command, settings, slowMs)
+    : stageBefore(command, flags))
   const progress = new Progress({ json: flags.json })
   try {
-    const rehearsal = await rehearseOn(await commandStage(command, sandbox, slowMs), {
+    const rehearsal = await rehearseOn(stage, {
       ...{ runs, ms, randomSeed, restart: flags.restart, now: () => performance.now() },
       onRun: ({ runs: done, of, findings }) =>
         progress.show('rehearsing', { share: done / of, count: `run ${done} of ${of}, findings: ${findings}` }),
@@ -54,7 +57,7 @@ export async function rehearseCommand(
     if (error instanceof RehearsalRefused) throw new Refusal(error.message, { cause: error })
     throw error
   } finally {
-    await sandbox.close()
+    await close()
   }
 }
 
@@ -62,10 +65,14 @@ async function report(rehearsal: Rehearsal, command: readonly string[], flags: R
   const { json, junit, html, as } = flags
   if (junit !== undefined) await write(junit, rehearsalJUnit(rehearsal))
   if (html !== undefined) await write(html, rehearsalHtml(rehearsal))
-  if (as === 'vitest') printText(rehearsalTest(rehearsal, command))
+  if (as === 'vitest') printText(rehearsalTest(rehearsal, command, repeatedFlags(flags)))
   else if (json) printLine(rehearsalJson(rehearsal))
   else printText(`${showRehearsal(rehearsal)}\n`)
 }
+
+/** What a test repeats of the flags. */
+const repeatedFlags = ({ to, profile, slow }: RehearseFlags): string[] =>
+  Object.entries({ to, profile, slow }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
 
 async function write(file: string, text: string): Promise<void> {
   try {
@@ -84,83 +91,48 @@ function readBudget(budget: string | undefined): { runs: number; ms: number | un
     : { runs: Number(count), ms: undefined }
 }
 
-function readNumber(flag: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,9}$/.test(text)) throw new Refusal(`${flag} must be a whole number`)
-  return Number(text)
-}
-
 const STATE = 'before-each-run'
 
+interface CommandStage {
+  readonly stage: RehearsalStage
+  close(): Promise<void>
+}
+
 /** Each run begins with the same snapshot: a command has one address for all runs. */
-async function commandStage(
-  command: readonly string[],
-  sandbox: RunningSandbox,
-  slowMs: number,
-): Promise<RehearsalStage> {
+async function sandboxStage(command: readonly string[], settings: Settings, slowMs: number): Promise<CommandStage> {
+  const sandbox = await startSandbox(settings, { warn: printToStderr })
   const controls = sandbox.service.sandbox
   await controls.snapshots.save(STATE)
-  return {
+  const environment = {
+    ...environmentOf(sandbox.url, sandbox.credentials),
+    FARTHING_CONTROL_TOKEN: sandbox.controlToken,
+  }
+  const stage: RehearsalStage = {
     async run(plan) {
       await controls.faults.clear()
       await controls.rewind(STATE)
       const start = await runStart(controls)
       await armPlan(controls, plan, slowMs)
       const isRestarted = plan.some(({ kind }) => kind === 'restart')
-      if (isRestarted) await runCommand(command, sandbox, { untilFault: true })
-      const { ended, output } = await runCommand(command, sandbox)
+      if (isRestarted) await runCommand(command, { environment, until: faultOf(sandbox) })
+      const { ended, output } = await runCommand(command, { environment })
       return recordRun(controls, start, { ended, output })
     },
   }
+  return { stage, close: () => sandbox.close() }
 }
 
-/** As much output as a judge reads. */
-const MOST_OUTPUT = 4_000_000
-
-async function runCommand(
-  [command = '', ...args]: readonly string[],
-  sandbox: RunningSandbox,
-  { untilFault = false } = {},
-): Promise<{ ended: RunEnd; output: string }> {
-  const isWindows = process.platform === 'win32'
-  const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...process.env,
-      ...environmentOf(sandbox.url, sandbox.credentials),
-      FARTHING_CONTROL_TOKEN: sandbox.controlToken,
-    },
-    // On Windows many commands are scripts, which only the shell finds.
-    shell: isWindows,
-  })
-  let [output, result] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    if (result.length < MOST_OUTPUT) result += text
-  })
-  for (const stream of [child.stdout, child.stderr.setEncoding('utf8')])
-    stream.on('data', (text: string) => {
-      if (output.length < MOST_OUTPUT) output += text
-    })
-  const stop = () => void child.kill('SIGKILL')
-  process.once('exit', stop)
-  if (untilFault) void stopAtFault(sandbox, stop)
-  const ended = await new Promise<RunEnd>((resolve, reject) => {
-    child.once('error', (error) => reject(new Refusal(`cannot run ${command}: ${error.message}`, { cause: error })))
-    child.once('close', (code, signal) =>
-      resolve(
-        code === 0
-          ? { isOk: true, result: undefined }
-          : { isOk: false, result: undefined, failure: signal ? `ended by ${signal}` : `exit code ${code}` },
-      ),
-    )
-  }).finally(() => process.off('exit', stop))
-  return { ended: ended.isOk ? { ...ended, result } : ended, output }
+/** Resolves when a fault happens. */
+async function faultOf(sandbox: RunningSandbox): Promise<void> {
+  for await (const { fault } of sandbox.requests()) if (fault !== undefined) return
 }
 
-async function stopAtFault(sandbox: RunningSandbox, stop: () => void): Promise<void> {
-  for await (const { fault } of sandbox.requests())
-    if (fault !== undefined) {
-      stop()
-      return
-    }
+/** Before a service that farthing is not. */
+async function stageBefore(command: readonly string[], flags: RehearseFlags): Promise<CommandStage> {
+  const { proxy, profile } = await openProxy(flags)
+  const stage = proxyStage(proxy, (url, { until }) => {
+    const names = ['FARTHING_URL', ...(profile.environment ?? [])]
+    return runCommand(command, { environment: Object.fromEntries(names.map((name) => [name, url])), until })
+  })
+  return { stage, close: () => proxy.close() }
 }

@@ -114,6 +114,9 @@ const hideParameters = (text: string, place: SchemaPlace): string =>
 const hideMarked = (text: string): string =>
   text.replace(MARKED, HIDDEN).replace(SIGNED, (word) => (word.split('.').length < 3 ? word : HIDDEN))
 
+/** Whether a text holds a session, a token or a secret that is known by its form. */
+export const holdsToken = (text: string): boolean => hideMarked(text) !== text
+
 const hideParts = (text: string): string => (text.startsWith('--') ? text.replace(IN_PART, HIDDEN) : text)
 const QUOTE = 1
 const EQUALS = 2

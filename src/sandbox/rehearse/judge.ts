@@ -1,3 +1,4 @@
+import { holdsToken } from '../journal/redact.js'
 import { type Intent, intentsOf, type Sureness } from './intents.js'
 import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
 
@@ -174,11 +175,8 @@ function deliveredUnpaid(intents: readonly Intent[], run: RunRecord, baseline: R
   ]
 }
 
-/** Tokens of the service, sessions, and secrets of clients and webhooks. */
-const SECRET = /\b(?:ms|mc|tqmt)_[0-9a-f]{32}|\bwhsec_[\w+/=-]{16}|\beyJ[\w-]{8,300}\.eyJ/
-
 function leakedSecret({ output, secrets, calls }: RunRecord): Verdict[] {
-  if (!SECRET.test(output) && !secrets.some((secret) => secret !== '' && output.includes(secret))) return []
+  if (!holdsToken(output) && !secrets.some((secret) => secret !== '' && output.includes(secret))) return []
   const nothing = { payments: 0, delivered: 0 } as const
   return [
     {

@@ -54,6 +54,13 @@ export interface RehearsedCall {
   readonly contradicts: boolean
   /** The fault that happened to it. */
   readonly fault?: string | undefined
+  /** What was sent, if a proxy was asked to keep it. */
+  readonly messages?: KeptMessages | undefined
+}
+
+export interface KeptMessages {
+  readonly request: string
+  readonly response: string
 }
 
 export interface RehearsedPayment {

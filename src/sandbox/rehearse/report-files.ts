@@ -1,7 +1,7 @@
 import type { Rehearsal, RehearsalFinding } from './rehearse-stage.js'
 import { showFinding, showSummary } from './report.js'
 
-/** What a program reads. It holds no bodies and no output. */
+/** What a program reads. It holds no bodies, unless a proxy was asked to keep them, and no output. */
 export function rehearsalJson(rehearsal: Rehearsal): string {
   const { isOk, runs, plans, randomSeed, findings } = rehearsal
   return JSON.stringify({
@@ -18,8 +18,8 @@ const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered,
 export function rehearsalJUnit(rehearsal: Rehearsal): string {
   const shown = rehearsal.findings.map((finding) => showFinding(finding, rehearsal))
   const cases = shown.map(
-    ({ title, sentence, diagram, repeat }) =>
-      `<testcase classname="rehearse" name="${escaped(title)}"><failure message="${escaped(sentence)}">${escaped(`${diagram}\n${repeat}`)}</failure></testcase>`,
+    ({ title, sentence, diagram, repeat, messages = [] }) =>
+      `<testcase classname="rehearse" name="${escaped(title)}"><failure message="${escaped(sentence)}">${escaped([diagram, repeat, ...messages].join('\n'))}</failure></testcase>`,
   )
   const passed = cases.length > 0 ? cases : ['<testcase classname="rehearse" name="pays once"/>']
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -32,8 +32,8 @@ ${passed.join('\n')}
 /** A page that needs no other file and runs no script. */
 export function rehearsalHtml(rehearsal: Rehearsal): string {
   const sections = rehearsal.findings.map((finding) => {
-    const { title, sentence, diagram, repeat } = showFinding(finding, rehearsal)
-    return `<section><h2>${escaped(title)}</h2><p>${escaped(sentence)}</p><pre>${escaped(diagram)}</pre><p>To repeat it: <code>${escaped(repeat)}</code></p></section>`
+    const { title, sentence, diagram, repeat, messages = [] } = showFinding(finding, rehearsal)
+    return `<section><h2>${escaped(title)}</h2><p>${escaped(sentence)}</p><pre>${escaped([diagram, ...messages].join('\n\n'))}</pre><p>To repeat it: <code>${escaped(repeat)}</code></p></section>`
   })
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -57,10 +57,10 @@ const escaped = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
 
-/** A Vitest file that fails until the findings are fixed. `command`: what was rehearsed. */
-export function rehearsalTest(rehearsal: Rehearsal, command: readonly string[]): string {
+/** A Vitest file that fails until the findings are fixed. `command`: what was rehearsed, and `flags`: how. */
+export function rehearsalTest(rehearsal: Rehearsal, command: readonly string[], flags: readonly string[] = []): string {
   const { randomSeed, runs, findings } = rehearsal
-  const args = ['rehearse', '--json', '--random-seed', String(randomSeed), '--budget', String(runs), '--', ...command]
+  const args = ['rehearse', '--json', '--random-seed', String(randomSeed), '--budget', String(runs)]
   const tests = findings.map((finding) => {
     const { title, sentence } = showFinding(finding, rehearsal)
     const { verdict, habit, operation } = factsOf(finding)
@@ -71,7 +71,7 @@ export function rehearsalTest(rehearsal: Rehearsal, command: readonly string[]):
   return `import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-const { stdout } = spawnSync('npx', ['farthing', ...${literal(args)}], { encoding: 'utf8' })
+const { stdout } = spawnSync('npx', ['farthing', ...${literal([...args, ...flags, '--', ...command])}], { encoding: 'utf8' })
 const { findings } = JSON.parse(stdout)
 const found = findings.map(({ verdict, habit, operation }) => [verdict, habit, operation].join(' '))
 

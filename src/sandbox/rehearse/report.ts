@@ -1,7 +1,7 @@
 import type { ClientHabit, VerdictName } from './judge.js'
 import type { PlannedFault, RehearsedFault } from './plan.js'
 import { kindOfFault } from './plan.js'
-import type { RehearsedCall, RunRecord } from './record.js'
+import type { KeptMessages, RehearsedCall, RunRecord } from './record.js'
 import type { Rehearsal, RehearsalFinding } from './rehearse-stage.js'
 
 /** A finding as a person reads it. */
@@ -12,6 +12,8 @@ export interface ShownFinding {
   /** The calls of the run, one a line. */
   readonly diagram: string
   readonly repeat: string
+  /** What was sent, if a proxy was asked to keep it. */
+  readonly messages?: readonly string[] | undefined
 }
 
 const titles: Readonly<Record<VerdictName, string>> = {
@@ -60,7 +62,9 @@ export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehe
   const { name, habit, sureness, calls, payments, delivered, plan, run } = finding
   const counts = `${counted(calls, 'call')}, ${counted(payments, 'payment')}, ${delivered} delivered`
   const cause = plan.length === 0 ? 'without a fault' : `when ${plan.map(happened).join(', and ')}`
+  const messages = run.calls.flatMap((call) => (call.messages ? [shownMessages(call.messages)] : []))
   return {
+    ...(messages.length > 0 && { messages }),
     title: titles[name],
     sentence: `${counts}: ${cause}, ${habits[habit]}${sureness === 'certain' ? '' : ` (${sureness})`}.`,
     diagram: diagramOf(run),
@@ -68,8 +72,11 @@ export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehe
   }
 }
 
+const shownMessages = ({ request, response }: KeptMessages): string =>
+  `> ${request.replaceAll('\n', '\n> ')}\n\n< ${response.replaceAll('\n', '\n< ')}\n`
+
 /** `client → createPayment   ✗ answer lost   paid 250` for each call. */
-export function diagramOf({ calls, payments }: RunRecord): string {
+export function diagramOf({ calls, payments }: Pick<RunRecord, 'calls' | 'payments'>): string {
   const width = Math.max(0, ...calls.map(({ operation }) => operation.length))
   return calls
     .map((call) => {
@@ -97,8 +104,9 @@ export const showSummary = ({ findings, runs, plans }: Rehearsal): string =>
 
 export function showRehearsal(rehearsal: Rehearsal): string {
   const parts = rehearsal.findings.map((finding) => {
-    const { title, sentence, diagram, repeat } = showFinding(finding, rehearsal)
-    return `${title}\n  ${sentence}\n\n${diagram.replace(/^/gm, '    ')}\n\n  To repeat it: ${repeat}\n`
+    const { title, sentence, diagram, repeat, messages = [] } = showFinding(finding, rehearsal)
+    const shown = [diagram, ...messages].join('\n\n').replace(/^/gm, '    ')
+    return `${title}\n  ${sentence}\n\n${shown}\n\n  To repeat it: ${repeat}\n`
   })
   return [...parts, showSummary(rehearsal)].join('\n')
 }

@@ -1,0 +1,156 @@
+import * as z from 'zod/mini'
+import { describeFault } from '../../src/http/fields/field.js'
+import { parseDocument, Refusal, readText } from '../refusal.js'
+
+const Word = z.string().check(z.minLength(1))
+/** A field of JSON or of a form, such as `/customer/id` or `/metadata[order]`. */
+const Pointer = z.string().check(z.regex(/^\/./, { error: 'must be a JSON pointer, such as "/customer/id"' }))
+/** A value of a request: a field of its body, `header:idempotency-key`, or `path:id`, which the path names. */
+const Place = z
+  .string()
+  .check(
+    z.regex(/^(?:\/.|header:[\w-]+$|path:\w+$)/, { error: 'must be a JSON pointer, "header:name" or "path:name"' }),
+  )
+
+const words = z.array(Word)
+/** What a field of the answer says about a payment. */
+const OutcomeRule = z.strictObject({
+  field: Pointer,
+  paid: z.optional(words),
+  pending: z.optional(words),
+  /** Reserved: it can be taken, and was not. */
+  held: z.optional(words),
+  refused: z.optional(words),
+  /** Given back. */
+  reversed: z.optional(words),
+})
+
+const described = {
+  /** What identifies one intention, by name. Calls with the same one are tries of the same payment. */
+  keys: z.optional(z.record(z.string().check(z.regex(/^[\w-]+$/)), Place)),
+  /** What is bought, without the price. Default: the path and the whole body. */
+  item: z.optional(z.array(Place)),
+  payer: z.optional(z.array(Place)),
+  /** The amount that is asked for: the first of these that is there. */
+  amount: z.optional(z.array(Place)),
+  /** The amount that the answer says was moved. */
+  charged: z.optional(Pointer),
+  /** The id of the payment in the answer. Two answers with the same id are one payment. */
+  payment: z.optional(Pointer),
+  /** The first rule that knows the value decides. */
+  outcome: z.optional(z.array(OutcomeRule)),
+}
+
+const Call = z.strictObject({
+  /** `POST /payments/:id/confirm`. A `*` before the path stands for what it is mounted under. */
+  request: z.string().check(z.regex(/^[A-Z]+ \*?\/[\w./:-]*$/, { error: 'must be a method and a path' })),
+  /** The part of the path that names what an earlier call made. It is bought by both. */
+  of: z.optional(Word),
+  ...described,
+})
+
+/** How a service of others takes payments. What it says of all calls, a call may say anew. */
+const Profile = z.strictObject({
+  /** Environment variables that a rehearsed command reads the address from, besides `FARTHING_URL`. */
+  environment: z.optional(z.array(z.string().check(z.regex(/^[A-Z_][A-Z0-9_]*$/)))),
+  /** How many decimals its amounts have. Default: 0, which is the smallest unit. */
+  decimals: z.optional(z.int().check(z.minimum(0), z.maximum(18))),
+  /** Refusals that pass: the same call may succeed later. Default: 408, 425 and 429. */
+  retry: z.optional(z.array(z.int())),
+  /** The header of an answer that repeats an earlier one. */
+  replayed: z.optional(Word),
+  /** Answers that say that a key was used for something else. */
+  spent: z.optional(z.array(z.strictObject({ field: Pointer, is: words }))),
+  ...described,
+  calls: z.record(Word, Call),
+})
+
+export type ProxyProfile = z.output<typeof Profile>
+export type ProfiledCall = z.output<typeof Call>
+
+const paymentIntent = {
+  charged: '/amount',
+  payment: '/id',
+  outcome: [
+    {
+      field: '/status',
+      paid: ['succeeded'],
+      pending: ['processing'],
+      held: ['requires_capture'],
+      reversed: ['canceled'],
+    },
+  ],
+}
+
+const charge = {
+  charged: '/amount',
+  payment: '/id',
+  outcome: [{ field: '/status', paid: ['succeeded'], pending: ['pending'], refused: ['failed'] }],
+}
+
+const builtIn: Readonly<Record<string, ProxyProfile>> = {
+  stripe: {
+    environment: ['STRIPE_API_BASE'],
+    keys: { key: 'header:idempotency-key' },
+    item: ['/currency', '/customer', '/description', '/metadata[order_id]', '/transfer_group'],
+    payer: ['/customer'],
+    amount: ['/amount'],
+    // 409: the same key is in use at this moment.
+    retry: [408, 409, 429],
+    replayed: 'idempotent-replayed',
+    spent: [{ field: '/error/type', is: ['idempotency_error'] }],
+    calls: {
+      createPaymentIntent: { request: 'POST /v1/payment_intents', ...paymentIntent },
+      confirmPaymentIntent: { request: 'POST /v1/payment_intents/:id/confirm', of: 'id', ...paymentIntent },
+      capturePaymentIntent: { request: 'POST /v1/payment_intents/:id/capture', of: 'id', ...paymentIntent },
+      cancelPaymentIntent: { request: 'POST /v1/payment_intents/:id/cancel', of: 'id', ...paymentIntent },
+      retrievePaymentIntent: { request: 'GET /v1/payment_intents/:id', of: 'id', ...paymentIntent },
+      createCharge: { request: 'POST /v1/charges', ...charge },
+      retrieveCharge: { request: 'GET /v1/charges/:id', of: 'id', ...charge },
+      createRefund: {
+        request: 'POST /v1/refunds',
+        item: ['/payment_intent', '/charge'],
+        payment: '/payment_intent',
+        outcome: [{ field: '/status', reversed: ['succeeded', 'pending'] }],
+      },
+    },
+  },
+  x402: {
+    environment: ['FACILITATOR_URL'],
+    keys: {
+      eip3009: '/paymentPayload/payload/authorization/nonce',
+      permit2: '/paymentPayload/payload/permit2Authorization/nonce',
+      'payment-identifier': '/paymentPayload/extensions/payment-identifier/info/id',
+    },
+    item: ['/paymentPayload/resource/url', '/paymentRequirements/resource', '/paymentRequirements/payTo'],
+    payer: ['/paymentPayload/payload/authorization/from', '/paymentPayload/payload/permit2Authorization/from'],
+    calls: {
+      settle: {
+        request: 'POST */settle',
+        amount: ['/paymentRequirements/amount', '/paymentRequirements/maxAmountRequired'],
+        payment: '/transaction',
+        outcome: [
+          { field: '/errorReason', pending: ['settlement_pending'] },
+          { field: '/success', paid: ['true'], refused: ['false'] },
+        ],
+      },
+      verify: { request: 'POST */verify' },
+      supported: { request: 'GET */supported', keys: {}, item: [] },
+    },
+  },
+}
+
+/** Without a profile: each changing request with a key may pay, and nothing tells that it did. */
+export const builtInProfiles: readonly string[] = Object.keys(builtIn)
+
+/** The profile with this name, or of this file. Throws `Refusal`. */
+export async function loadProfile(named: string): Promise<ProxyProfile> {
+  const known = Object.hasOwn(builtIn, named) ? builtIn[named] : undefined
+  if (known) return known
+  if (!/[./\\]/.test(named))
+    throw new Refusal(`--profile must be ${builtInProfiles.join(', ')} or a file, not ${JSON.stringify(named)}`)
+  const document = await parseDocument(named, await readText(named))
+  const fault = describeFault(Profile, document)
+  if (fault !== undefined) throw new Refusal(`${named}: ${fault}`)
+  return Profile.parse(document)
+}

@@ -1,0 +1,260 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { HIDDEN } from '../../src/base/text/redacted.js'
+import type {
+  CallOutcome,
+  KeptMessages,
+  RehearsedCall,
+  RehearsedPayment,
+  RunEnd,
+  RunRecord,
+} from '../../src/sandbox/rehearse/record.js'
+import { bodyFields, fieldAt, hashed, type Message, sortedJson, textsIn } from './fields.js'
+import type { MatchedCall } from './matching.js'
+import { writtenMessage } from './messages.js'
+import type { ProfiledCall, ProxyProfile } from './profile.js'
+
+/** A call while it happens. */
+export interface ProxiedCall {
+  readonly id: string
+  readonly matched: MatchedCall
+  readonly method: string
+  readonly fault: string | undefined
+  item: string
+  payer: string | null
+  identifiers: readonly string[]
+  asked: bigint | undefined
+  statesPrice: boolean
+  shownPayments: readonly string[]
+  outcome: CallOutcome
+  status: number | null
+  code: string | undefined
+  isKeySpent: boolean
+  contradicts: boolean
+  request: string
+  response: string
+}
+
+interface Payment extends RehearsedPayment {
+  status: RehearsedPayment['status']
+  /** Of the call that made it. */
+  readonly identifiers: readonly string[]
+  readonly hasId: boolean
+}
+
+type Ruling = 'paid' | 'pending' | 'held' | 'refused' | 'reversed'
+
+/**
+ * What went through a proxy in one run. Of the service's messages it keeps what the profile names: amounts and outcomes as
+ * they are, all else as hashes.
+ */
+export class ProxyRecord {
+  readonly #calls: ProxiedCall[] = []
+  readonly #payments = new Map<string, Payment>()
+  /** What earlier calls made, by the hash of its id: what they are about. */
+  readonly #items = new Map<string, string>()
+  readonly #secrets = new Set<string>()
+
+  constructor(
+    readonly profile: ProxyProfile,
+    readonly keepMessages: boolean,
+  ) {}
+
+  begin(matched: MatchedCall, method: string, fault: string | undefined): ProxiedCall {
+    const call: ProxiedCall = {
+      ...{ id: `call_${this.#calls.length + 1}`, matched, method, fault, item: matched.path, payer: null },
+      ...{ identifiers: [], asked: undefined, statesPrice: true, shownPayments: [], outcome: 'unknown', status: null },
+      ...{ code: undefined, isKeySpent: false, contradicts: false, request: '', response: '' },
+    }
+    if (this.#calls.length >= MOST_CALLS) return { ...call, matched: { ...matched, call: undefined } }
+    this.#calls.push(call)
+    return call
+  }
+
+  /** The whole request has arrived. */
+  sent(call: ProxiedCall, message: Message, path: string): void {
+    for (const secret of secretsIn(message.headers)) this.#secrets.add(secret)
+    if (this.keepMessages) call.request = writtenMessage(`${call.method} ${path}`, message)
+    const { call: described, parts } = call.matched
+    if (!described) return
+    const read = placeReader(message, parts)
+    const keys = Object.entries(described.keys ?? {})
+    call.identifiers = keys.flatMap(([name, place]) => {
+      const value = read(place)
+      return value === undefined ? [] : [`${name}:${hashed(value)}`]
+    })
+    const payer = firstOf(described.payer, read)
+    call.payer = payer === undefined ? null : hashed(payer)
+    call.asked = this.#smallest(firstOf(described.amount, read))
+    const made = described.of === undefined ? undefined : hashed(parts[described.of] ?? '')
+    call.item = made === undefined ? itemOf(call.matched, message, read) : (this.#items.get(made) ?? made)
+  }
+
+  /** The service has answered, whether or not its caller sees it. Returns what tells what the caller sees. */
+  answered(call: ProxiedCall, status: number, message: Message): () => void {
+    const fields = bodyFields(message)
+    const { call: described } = call.matched
+    const ruling = described && rulingOf(described, status, fields)
+    const id = described?.payment === undefined ? undefined : fieldAt(fields, described.payment)
+    if (id !== undefined) this.#items.set(hashed(id), call.item)
+    const payment = described && ruling ? this.#noted(call, { ruling, id, described, fields }) : undefined
+    return () => {
+      const known = textsIn(fields).map(hashed)
+      call.shownPayments = [...this.#payments.keys()].filter((each) => each === payment || known.includes(each))
+      call.status = status
+      call.outcome = this.#outcomeOf(status, ruling)
+      call.code = ruling === 'paid' || ruling === 'refused' ? undefined : ruling
+      const isRefused = call.outcome === 'refused'
+      const { spent = [], replayed = '' } = this.profile
+      const isReplay = message.headers[replayed.toLowerCase()] !== undefined
+      call.isKeySpent =
+        (isRefused && isReplay) || spent.some(({ field, is }) => is.includes(fieldAt(fields, field) ?? ''))
+      call.contradicts = isRefused && status < 300
+      if (this.keepMessages) call.response = writtenMessage(String(status), message)
+    }
+  }
+
+  /** The caller sees this status, which is not the service's. */
+  failed(call: ProxiedCall, status: number): void {
+    call.status = status
+  }
+
+  #noted(
+    call: ProxiedCall,
+    {
+      ruling,
+      id,
+      described,
+      fields,
+    }: { ruling: Ruling; id: string | undefined; described: ProfiledCall; fields: unknown },
+  ): string | undefined {
+    const said = described.charged === undefined ? undefined : this.#smallest(fieldAt(fields, described.charged))
+    if (said !== undefined && call.asked !== undefined && said > call.asked) call.statesPrice = false
+    const known = this.#known(call, id)
+    const status = statuses[ruling]
+    if (known) {
+      // A refusal of a second try says nothing about the first.
+      if (status === 'failed' && id === undefined) return undefined
+      known.status = status
+      return known.id
+    }
+    // A read tells of payments, and makes none.
+    if (call.method === 'GET' || status === 'failed' || status === 'reversed') return undefined
+    const made = id === undefined ? `payment:${this.#payments.size + 1}` : hashed(id)
+    this.#payments.set(made, {
+      ...{ id: made, call: call.id, item: call.item, payer: call.payer, status, identifiers: call.identifiers },
+      ...{ amount: String(said ?? call.asked ?? 0n), hasId: id !== undefined },
+    })
+    return made
+  }
+
+  /** The payment with this id. Where one of two answers has no id, the same key says that they tell of one payment. */
+  #known({ identifiers }: ProxiedCall, id: string | undefined): Payment | undefined {
+    const named = id === undefined ? undefined : this.#payments.get(hashed(id))
+    const sameKey = (each: Payment) => each.identifiers.some((key) => identifiers.includes(key))
+    return named ?? [...this.#payments.values()].find((each) => (id === undefined || !each.hasId) && sameKey(each))
+  }
+
+  #outcomeOf(status: number, ruling: Ruling | undefined): CallOutcome {
+    const { retry = [408, 425, 429] } = this.profile
+    if (status >= 500 || retry.includes(status)) return 'unknown'
+    if (ruling === 'pending') return 'pending'
+    return ruling === 'refused' || status >= 400 ? 'refused' : 'done'
+  }
+
+  #smallest(text: string | undefined): bigint | undefined {
+    const { decimals = 0 } = this.profile
+    const [, whole, part = ''] = /^(\d{1,40})(?:\.(\d{1,18}))?$/.exec(text ?? '') ?? []
+    return whole === undefined ? undefined : BigInt(whole + part.slice(0, decimals).padEnd(decimals, '0'))
+  }
+
+  /** What the judge reads. A secret of the service in the output becomes a mark, and is kept nowhere. */
+  result({ ended, output }: { readonly ended: RunEnd; readonly output: string }): RunRecord {
+    const leaked = [...this.#secrets].filter((secret) => output.includes(secret))
+    const hide = (text: string) => leaked.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
+    this.#secrets.clear()
+    return {
+      calls: this.#calls.map(asCall),
+      payments: [...this.#payments.values()].map(asPayment),
+      deliveries: [],
+      ended: ended.result === undefined ? ended : { ...ended, result: hide(ended.result) },
+      output: hide(output),
+      secrets: leaked.length > 0 ? [HIDDEN] : [],
+    }
+  }
+
+  /** How a call went, as a run of its own. */
+  shown(call: ProxiedCall): Pick<RunRecord, 'calls' | 'payments'> {
+    const made = [...this.#payments.values()].filter((each) => each.call === call.id)
+    return { calls: [asCall(call)], payments: made.map(asPayment) }
+  }
+}
+
+/** As many calls as a judge reads. Later ones are passed on, and not recorded. */
+const MOST_CALLS = 10_000
+
+const statuses: Readonly<Record<Ruling, RehearsedPayment['status']>> = {
+  ...{ paid: 'posted', pending: 'pending', held: 'held', refused: 'failed', reversed: 'reversed' },
+}
+
+function asCall({ matched, asked: _, request, response, ...call }: ProxiedCall): RehearsedCall {
+  const { operation, path } = matched
+  const messages: KeptMessages | undefined = request === '' ? undefined : { request, response }
+  return { ...call, operation, path, isSigned: false, shownPrices: {}, ...(messages && { messages }) }
+}
+
+const asPayment = ({ identifiers: _, hasId: __, ...payment }: Payment): RehearsedPayment => ({ ...payment })
+
+type ReadPlace = (place: string) => string | undefined
+
+function placeReader(message: Message, parts: Readonly<Record<string, string>>): ReadPlace {
+  const fields = bodyFields(message)
+  return (place) => {
+    const [, kind, name = ''] = /^(header|path):(.*)$/.exec(place) ?? []
+    if (kind === 'path') return parts[name]
+    if (kind !== 'header') return fieldAt(fields, place)
+    const value = message.headers[name.toLowerCase()]
+    return value === undefined ? undefined : String(value)
+  }
+}
+
+function firstOf(places: readonly string[] | undefined, read: ReadPlace): string | undefined {
+  for (const place of places ?? []) {
+    const value = read(place)
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+function itemOf({ call, path }: MatchedCall, message: Message, read: ReadPlace): string {
+  if (call?.item) return hashed(sortedJson([path, ...call.item.map((place) => read(place) ?? null)]))
+  const fields = bodyFields(message)
+  if (fields === null || typeof fields !== 'object') return path
+  const aside = [...Object.values(call?.keys ?? {}), ...(call?.amount ?? [])]
+  const kept = Object.entries(fields).filter(([name]) => !aside.some((place) => place.split('/')[1] === name))
+  return hashed(sortedJson([path, Object.fromEntries(kept)]))
+}
+
+/** What the answer says about a payment. Without rules, an answer that worked is one. */
+function rulingOf({ outcome, payment }: ProfiledCall, status: number, fields: unknown): Ruling | undefined {
+  if (!outcome) return payment !== undefined && status < 300 ? 'paid' : undefined
+  for (const { field, ...rule } of outcome) {
+    const value = fieldAt(fields, field)
+    if (value === undefined) continue
+    for (const ruling of ['paid', 'pending', 'held', 'refused', 'reversed'] as const)
+      if (rule[ruling]?.includes(value)) return ruling
+  }
+  return undefined
+}
+
+/** A shorter text may be in any output. */
+const SHORTEST_SECRET = 12
+
+function secretsIn(headers: IncomingHttpHeaders): string[] {
+  const { authorization = '', cookie = '', 'x-api-key': key = '' } = headers
+  const given = [
+    authorization.replace(/^\w+ +/, ''),
+    ...cookie.split('; ').map((each) => each.replace(/^[^=]*=/, '')),
+    key,
+  ]
+  return given.flat().filter(({ length }) => length >= SHORTEST_SECRET)
+}

@@ -1,0 +1,264 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request as requestHttp } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { cli } from '../support/cli.js'
+import { startStripe } from '../support/stripe/stripe-fake.js'
+
+const farthing = cli()
+const { run } = farthing
+const inDirectory = (file: string) => join(farthing.directory, file)
+const stripePackage = pathToFileURL(createRequire(import.meta.url).resolve('stripe')).href
+
+/** A service that echoes what it was asked, and says that it was paid. */
+async function startEcho() {
+  const requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const piece of request.setEncoding('utf8')) body += piece
+    const { method = '', url = '', headers } = request
+    requests.push({ method, url, headers, body })
+    response.writeHead(200, { 'content-type': 'application/json', 'x-answer': SECRETS.answerHeader })
+    response.end(JSON.stringify({ id: `pay_${requests.length}`, status: 'paid', secret: SECRETS.answer }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+}
+
+const SECRETS = {
+  header: 'header-secret-7c1d9e',
+  body: 'body-secret-55aa01',
+  answer: 'answer-secret-90bb12',
+  answerHeader: 'answer-header-secret-3e4f',
+  key: 'key-secret-order-77',
+}
+
+/** A profile of a service with keys in the body. */
+const profile = {
+  environment: ['SHOP_API'],
+  keys: { key: '/key' },
+  item: ['/article'],
+  amount: ['/amount'],
+  payment: '/id',
+  outcome: [{ field: '/status', paid: ['paid'] }],
+  calls: { pay: { request: 'POST /payments' } },
+}
+
+/** Pays with a new key for each try. */
+const paying = `
+for (let left = 3; left > 0; left--)
+  try {
+    const answer = await fetch(process.env.SHOP_API + '/payments', {
+      method: 'POST',
+      headers: { authorization: 'Bearer ${SECRETS.header}', 'content-type': 'application/json' },
+      body: JSON.stringify({ key: '${SECRETS.key}' + left, article: 'a', amount: 5, note: '${SECRETS.body}' }),
+    })
+    if (answer.status === 503) continue
+    console.log((await answer.json()).status)
+    process.exit(0)
+  } catch {}
+process.exit(1)
+`
+
+async function withFiles(): Promise<readonly string[]> {
+  await writeFile(inDirectory('shop.json'), JSON.stringify(profile))
+  await writeFile(inDirectory('pay.mjs'), paying)
+  return ['--profile', inDirectory('shop.json'), '--budget', '5', '--slow', '30']
+}
+
+/** What a run has written, but for the script that knows the secrets. */
+async function written(): Promise<string> {
+  const names = (await readdir(farthing.directory)).filter((name) => name !== 'pay.mjs')
+  return (await Promise.all(names.map((name) => readFile(inDirectory(name), 'utf8')))).join('\n')
+}
+
+describe('rehearse --to', () => {
+  test('judges a command before a service of others, and shows nothing of what was sent', async () => {
+    const echo = await startEcho()
+    const flags = await withFiles()
+    const command = ['--', process.execPath, inDirectory('pay.mjs')]
+    const files = ['--junit', inDirectory('a.xml'), '--html', inDirectory('a.html')]
+    const printed: string[] = []
+    for (const format of [['--json', ...files], [], ['--as', 'vitest']]) {
+      const { code, stdout, stderr } = await run(['rehearse', '--to', echo.url, ...flags, ...format, ...command])
+      expect(code, stderr).toBe(1)
+      printed.push(stdout, stderr)
+    }
+    expect(JSON.parse(printed[0] ?? '').findings[0]).toMatchObject({
+      ...{ verdict: 'paid_twice', habit: 'new_key_each_try', operation: 'pay', payments: 2 },
+      plan: [{ kind: 'lost_after', operation: 'pay', nth: 1 }],
+    })
+    expect(printed.join('')).toContain('[posted 5]')
+    expect(printed[4]).toContain(JSON.stringify(['--to', echo.url]).slice(1, -1))
+    const all = printed.join('\n') + (await written())
+    for (const secret of Object.values(SECRETS)) expect(all).not.toContain(secret)
+    expect(echo.requests.at(-1)?.headers.authorization).toBe(`Bearer ${SECRETS.header}`)
+  })
+
+  test('keeps messages if it is asked to, without what signs them', async () => {
+    const echo = await startEcho()
+    const flags = await withFiles()
+    const { stdout } = await run([
+      ...['rehearse', '--to', echo.url, ...flags, '--keep-messages', '--json', '--html', inDirectory('a.html')],
+      ...['--', process.execPath, inDirectory('pay.mjs')],
+    ])
+    for (const text of [stdout, await written()]) {
+      expect(text).toContain(SECRETS.body)
+      expect(text).toContain(SECRETS.answer)
+      expect(text).not.toContain(SECRETS.header)
+    }
+  })
+
+  test('finds a secret of the service in the output, and does not repeat it', async () => {
+    const echo = await startEcho()
+    const flags = await withFiles()
+    await writeFile(
+      inDirectory('pay.mjs'),
+      paying.replace('const answer', `console.error('${SECRETS.header}')\nconst answer`),
+    )
+    const { stdout, stderr } = await run([
+      ...['rehearse', '--to', echo.url, ...flags, '--json', '--', process.execPath, inDirectory('pay.mjs')],
+    ])
+    expect(JSON.parse(stdout).findings.map(({ verdict }: { verdict: string }) => verdict)).toContain('leaked_secret')
+    expect(stdout + stderr).not.toContain(SECRETS.header)
+  })
+
+  test('passes the unmodified stripe package', async () => {
+    const stripe = await startStripe()
+    onTestFinished(() => stripe.close())
+    await writeFile(
+      inDirectory('charge.mjs'),
+      `import Stripe from '${stripePackage}'
+const { hostname: host, port } = new URL(process.env.STRIPE_API_BASE)
+const stripe = new Stripe('${stripe.options.apiKey}', { host, port, protocol: 'http' })
+const { id } = await stripe.paymentIntents.create({ amount: 2000, currency: 'eur', payment_method: 'pm_card_visa' })
+console.log((await stripe.paymentIntents.confirm(id)).status)`,
+    )
+    const { code, stdout, stderr } = await run([
+      ...['rehearse', '--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe', '--budget', '6'],
+      ...['--slow', '30', '--', process.execPath, inDirectory('charge.mjs')],
+    ])
+    expect(stdout + stderr).toMatch(/^No fault of the client in 6 runs of \d+ plans\.\n$/)
+    expect(code).toBe(0)
+  })
+
+  test.each([
+    [['--to', 'ftp://a'], '--to must begin with http:// or https://'],
+    [['--to', 'http://a:b@c', '--profile', 'stripe'], '--to must have no user'],
+    [['--to', 'http://127.0.0.1:1'], '--to needs --profile'],
+    [['--to', 'http://127.0.0.1:1', '--profile', 'strip'], '--profile must be stripe, x402 or a file, not "strip"'],
+    [['--to', 'http://127.0.0.1:1', '--profile', './none.json'], 'cannot read ./none.json'],
+  ])('refuses %j', async (flags, reason) => {
+    const { code, stderr } = await run(['rehearse', ...flags, '--', 'true'])
+    expect(stderr).toContain(reason)
+    expect(code).toBe(2)
+  })
+
+  test('names the field of a profile that is wrong', async () => {
+    await writeFile(inDirectory('wrong.json'), JSON.stringify({ ...profile, amuont: ['/amount'] }))
+    const { stderr } = await run([
+      ...['rehearse', '--to', 'http://127.0.0.1:1', '--profile', inDirectory('wrong.json'), '--', 'true'],
+    ])
+    expect(stderr).toContain('amuont is not a field. Did you mean "amount"?')
+  })
+})
+
+async function startProxy(args: readonly string[]) {
+  const started = farthing.spawn(['proxy', '--json', ...args])
+  const { url } = JSON.parse(await started.firstLine())
+  return {
+    url: url as string,
+    async stop() {
+      started.child.kill('SIGTERM')
+      return started.ended
+    },
+  }
+}
+
+const pay = (url: string, key: string) =>
+  fetch(`${url}/payments?a=%20b`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${SECRETS.header}`, 'x-theirs': 'yes' },
+    body: JSON.stringify({ key, article: 'a', amount: 5, note: SECRETS.body }),
+  })
+
+describe('proxy', () => {
+  test('passes requests on, makes one fail, and says at its end who paid twice', async () => {
+    const echo = await startEcho()
+    await withFiles()
+    const flags = ['--profile', inDirectory('shop.json'), '--fault', 'lost_after']
+    const proxy = await startProxy(['--to', `${echo.url}/api`, ...flags])
+    await expect(pay(proxy.url, 'one')).rejects.toThrow()
+    expect(await (await pay(proxy.url, 'two')).json()).toMatchObject({ id: 'pay_2', status: 'paid' })
+    expect(echo.requests).toHaveLength(2)
+    expect(echo.requests[1]).toMatchObject({ method: 'POST', url: '/api/payments?a=%20b' })
+    expect(echo.requests[1]?.headers).toMatchObject({ 'x-theirs': 'yes', host: new URL(echo.url).host })
+    const { code, stdout, stderr } = await proxy.stop()
+    expect(code).toBe(1)
+    const report = JSON.parse(stdout.split('\n')[1] ?? '')
+    expect(report).toMatchObject({ ok: false, calls: 2, findings: [{ name: 'paid_twice', habit: 'new_key_each_try' }] })
+    for (const secret of Object.values(SECRETS)) expect(stdout + stderr).not.toContain(secret)
+  })
+
+  test('speaks to its service only, and to this machine only', async () => {
+    const [echo, other] = [await startEcho(), await startEcho()]
+    const proxy = await startProxy(['--to', `${echo.url}/api`, '--profile', 'x402'])
+    const { port } = new URL(proxy.url)
+    const send = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      new Promise<number | string>((resolve) => {
+        const sent = requestHttp({ port, host: '127.0.0.1', path, method, headers }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode ?? 0)
+        })
+        sent.once('connect', (answer) => resolve(`connected ${answer.statusCode}`))
+        sent.once('error', () => resolve('closed'))
+        sent.end()
+      })
+    expect(await send(`${other.url}/a`)).toBe(403)
+    expect(await send(other.url.replace('http://', ''), {}, 'CONNECT')).toBe('closed')
+    expect(await send('/../a')).toBe(403)
+    expect(await send('/%2e%2E/a')).toBe(403)
+    expect(await send('/a', { host: 'rebound.example' })).toBe(403)
+    expect(await send('/a', { origin: 'https://a.example' })).toBe(403)
+    expect(echo.requests).toEqual([])
+    expect(await send(`//${new URL(other.url).host}/a`)).toBe(200)
+    expect(echo.requests.map(({ url }) => url)).toEqual([`/api//${new URL(other.url).host}/a`])
+    expect(other.requests).toEqual([])
+    expect((await proxy.stop()).code).toBe(0)
+  })
+
+  test('streams both ways', async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close', 'keep-alive': 'timeout=1' })
+      request.on('data', (piece) => response.write(piece)).on('end', () => response.end())
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const proxy = await startProxy(['--to', `http://127.0.0.1:${port}`, '--profile', 'x402'])
+    const answer = await new Promise<IncomingMessage>((resolve) => {
+      const sent = requestHttp(`${proxy.url}/echo`, { method: 'POST' }, resolve)
+      sent.write('first')
+      onTestFinished(() => void sent.destroy())
+    })
+    const [piece] = (await answer[Symbol.asyncIterator]().next()).value ? ['first'] : []
+    expect(piece).toBe('first')
+    await proxy.stop()
+  })
+
+  test.each([
+    [['--fault', 'price_changed'], '--fault must be one of lost_before'],
+    [['--port', 'x'], '--port must be a whole number'],
+  ])('refuses %j', async (flags, reason) => {
+    const { code, stderr } = await run(['proxy', '--to', 'http://127.0.0.1:1', '--profile', 'stripe', ...flags])
+    expect(stderr).toContain(reason)
+    expect(code).toBe(2)
+  })
+})
