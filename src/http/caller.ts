@@ -11,7 +11,7 @@ export interface SentCredentials {
   readonly method: string
   readonly url: string
   readonly headers: Pick<Headers, 'get'>
-  /** Whether the route accepts the session cookie of a caller that is no browser. */
+  /** Whether the cookie also counts without `Origin` and `Sec-Fetch-Site`. Every browser sends one of them. */
   readonly takesBareCookie?: boolean | undefined
   /** `public_secret` from the body or the query. */
   readonly publicSecret: unknown
@@ -51,10 +51,7 @@ export const wrongCaller = (auth: readonly Auth[]) =>
   auth.every((kind) => kind === 'account') ? 'not_an_account' : 'wrong_principal'
 
 /** The session id that an answer repeats to a caller who was refused before authentication, and sent no `Authorization`. */
-export function repeatedSession(
-  sent: Pick<SentCredentials, 'method' | 'url' | 'headers' | 'takesBareCookie'>,
-  baseUrl: string,
-): string | undefined {
+export function repeatedSession(sent: Sent, baseUrl: string): string | undefined {
   try {
     const presented = presentedSession(sent, baseUrl)
     return presented !== undefined && isSessionId(presented) ? presented : undefined
@@ -89,13 +86,7 @@ export function principalName(principal: Principal | undefined): string | null {
   }
 }
 
-interface Sent {
-  readonly method: string
-  readonly url: string
-  readonly headers: Pick<Headers, 'get'>
-  /** Whether the cookie also counts without `Origin` and `Sec-Fetch-Site`. Every browser sends one of them. */
-  readonly takesBareCookie?: boolean | undefined
-}
+type Sent = Pick<SentCredentials, 'method' | 'url' | 'headers' | 'takesBareCookie'>
 
 /** Whether a page of a different origin sent a request. */
 export function isForeign({ url, headers }: Omit<Sent, 'method'>, baseUrl: string): boolean {

@@ -4,7 +4,7 @@ import type { Problem, ProblemCode } from '../base/problem.js'
 /** An answer whose status, headers or body a handler sets. `T` is the type of its JSON value. */
 export class Reply<T = never> {
   readonly status: number | undefined
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>> = {}
   /** The JSON body. Ignored if `body` is given. */
   readonly value: T | undefined
   readonly body: string | OwnBytes | ReadableStream<Uint8Array> | null | undefined
@@ -13,20 +13,8 @@ export class Reply<T = never> {
   /** Writes the JSON of a value that is too long for one string. `show` leaves out what the caller may not see. */
   readonly text: ((show: (part: unknown) => unknown) => AsyncIterator<string>) | undefined
 
-  constructor(parts: {
-    status?: number
-    headers?: Record<string, string>
-    value?: T
-    body?: string | OwnBytes | ReadableStream<Uint8Array> | null
-    session?: string | null
-    text?: Reply['text']
-  }) {
-    this.status = parts.status
-    this.headers = parts.headers ?? {}
-    this.value = parts.value
-    this.body = parts.body
-    this.session = parts.session
-    this.text = parts.text
+  constructor(parts: Partial<Reply<T>>) {
+    Object.assign(this, parts)
   }
 }
 

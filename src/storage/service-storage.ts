@@ -18,15 +18,14 @@ export const storageOver = (storage: Storage, parts: Parts): Storage => new Over
 
 /** A class, because each request makes some, and an object with functions of its own takes several times as long. */
 export class OverStorage implements Storage {
-  readonly #storage: Storage
-  readonly #parts: Parts
   declare readonly presence?: Presence
   declare readonly countCommits?: () => Promise<number>
   declare readonly fork?: () => Promise<Storage>
 
-  constructor(storage: Storage, parts: Parts) {
-    this.#storage = storage
-    this.#parts = parts
+  constructor(
+    protected readonly storage: Storage,
+    private readonly parts: Parts,
+  ) {
     const presence = parts.presence ?? storage.presence
     if (presence) this.presence = presence
     const { countCommits, fork } = storage
@@ -35,39 +34,39 @@ export class OverStorage implements Storage {
   }
 
   get name(): string {
-    return this.#storage.name
+    return this.storage.name
   }
 
   get exclusive(): boolean {
-    return this.#storage.exclusive
+    return this.storage.exclusive
   }
 
   get isShared(): boolean {
-    return this.#storage.isShared ?? false
+    return this.storage.isShared ?? false
   }
 
   get fault(): StorageUnavailable | undefined {
-    return this.#storage.fault
+    return this.storage.fault
   }
 
   read<T>(body: (tx: Reader) => Promise<T>): Promise<T> {
-    return this.#parts.read ? this.#parts.read(body) : this.#storage.read(body)
+    return this.parts.read ? this.parts.read(body) : this.storage.read(body)
   }
 
   write<T>(body: (tx: Writer) => Promise<T>): Promise<T> {
-    return this.#parts.write ? this.#parts.write(body) : this.#storage.write(body)
+    return this.parts.write ? this.parts.write(body) : this.storage.write(body)
   }
 
   export(): Promise<State> {
-    return this.#parts.export ? this.#parts.export() : this.#storage.export()
+    return this.parts.export ? this.parts.export() : this.storage.export()
   }
 
   import(state: State, options?: ImportOptions): Promise<void> {
-    return this.#parts.import ? this.#parts.import(state, options) : this.#storage.import(state, options)
+    return this.parts.import ? this.parts.import(state, options) : this.storage.import(state, options)
   }
 
   close(): Promise<void> {
-    return this.#parts.close ? this.#parts.close() : this.#storage.close()
+    return this.parts.close ? this.parts.close() : this.storage.close()
   }
 }
 
@@ -118,26 +117,24 @@ export const serviceStorage = (storage: Storage, options: ServiceStorageOptions)
   new CommittingStorage(storage, options)
 
 class CommittingStorage extends OverStorage implements ServiceStorage {
-  readonly #storage: Storage
-  readonly #options: ServiceStorageOptions
-
-  constructor(storage: Storage, options: ServiceStorageOptions) {
+  constructor(
+    storage: Storage,
+    private readonly options: ServiceStorageOptions,
+  ) {
     super(storage, options.parts ?? {})
-    this.#storage = storage
-    this.#options = options
   }
 
   override get fault(): StorageUnavailable | undefined {
-    return this.#storage.fault ?? this.#options.fault?.()
+    return this.storage.fault ?? this.options.fault?.()
   }
 
   override async read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
     let runs = 0
     let last: ReadTransaction | undefined
     try {
-      return await this.#storage.read((tx) => {
+      return await this.storage.read((tx) => {
         runs++
-        last = new ReadTransaction(tx, this.#options.keys())
+        last = new ReadTransaction(tx, this.options.keys())
         return body(last)
       })
     } finally {
@@ -146,16 +143,16 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
   }
 
   override write<T>(body: (tx: Transaction) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    const around = this.#options.around?.()
+    const around = this.options.around?.()
     return around ? around((each) => this.#commit(each, observer), body, observer) : this.#commit(body, observer)
   }
 
   async #commit<T>(body: (tx: Transaction) => Promise<T>, observer: StorageObserver | undefined): Promise<T> {
-    const { onCommit, keys, check } = this.#options
+    const { onCommit, keys, check } = this.options
     let last: Transaction | undefined
     let runs = 0
     try {
-      const value = await this.#storage.write(async (given) => {
+      const value = await this.storage.write(async (given) => {
         const tx = Transaction.over(given)
         last = tx
         tx.retries = runs++
@@ -191,25 +188,29 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
 
 /** The storage for one piece of work, which the observer follows. */
 export class ObservedStorage extends OverStorage implements ServiceStorage {
-  readonly #storage: ServiceStorage
-  readonly #observer: StorageObserver
+  declare protected readonly storage: ServiceStorage
 
-  constructor(storage: ServiceStorage, observer: StorageObserver) {
+  constructor(
+    storage: ServiceStorage,
+    private readonly observer: StorageObserver,
+  ) {
     super(storage, {})
-    this.#storage = storage
-    this.#observer = observer
   }
 
   override read<T>(body: (tx: Reader) => Promise<T>, other?: StorageObserver): Promise<T> {
-    return this.#storage.read(body, other ? bothObservers(this.#observer, other) : this.#observer)
+    return this.storage.read(body, this.#with(other))
   }
 
   override write<T>(body: (tx: Transaction) => Promise<T>, other?: StorageObserver): Promise<T> {
-    return this.#storage.write(body, other ? bothObservers(this.#observer, other) : this.#observer)
+    return this.storage.write(body, this.#with(other))
   }
 
   override import(state: State, options?: ImportOptions, other?: StorageObserver): Promise<void> {
-    return this.#storage.import(state, options, other ? bothObservers(this.#observer, other) : this.#observer)
+    return this.storage.import(state, options, this.#with(other))
+  }
+
+  #with(other: StorageObserver | undefined): StorageObserver {
+    return other ? bothObservers(this.observer, other) : this.observer
   }
 }
 

@@ -312,19 +312,16 @@ interface Opened {
 
 /** Opens and encrypts the fields that collections declare as `sealed`, in one transaction. */
 class Sealer {
-  readonly #keys: Keyring
   readonly #opened = new Map<string, Opened>()
 
-  constructor(keys: Keyring) {
-    this.#keys = keys
-  }
+  constructor(readonly keys: Keyring) {}
 
   /** Shows a stored row whole. A migration, which has no key, may have left one unencrypted. */
   async open<R extends Row>(from: AnyCollection, row: R): Promise<R> {
     const { sealed, ...clear }: R & SealedRow = row
     if (sealed === undefined) return row
     const context = contextOf(from, row.id)
-    const opened = await this.#keys.open(sealed, context)
+    const opened = await this.keys.open(sealed, context)
     const fields = opened === undefined ? (from.sealed ?? {}) : JSON.parse(opened)
     this.#opened.set(context, { sealed, fields })
     // The sealed fields were taken from a row of this collection.
@@ -341,7 +338,7 @@ class Sealer {
     // A message is written several times, and its text stays.
     const isSame =
       opened && Object.keys(collection.sealed ?? {}).every((field) => opened.fields[field] === secret[field])
-    const sealed = isSame ? opened.sealed : await this.#keys.seal(JSON.stringify(secret), context)
+    const sealed = isSame ? opened.sealed : await this.keys.seal(JSON.stringify(secret), context)
     const stored: SealedRow = { id: row.id, ...clear, sealed }
     return stored
   }

@@ -166,21 +166,19 @@ export class DataFile implements Adapter<Snapshot> {
 
 /** The bytes of a data file, piece by piece. Rows that nobody has read are copied as they are. */
 class SnapshotPieces {
-  readonly #snapshot: Snapshot
-  readonly #long: LongFields | undefined
   readonly #whole = new ChecksumOfLines()
   readonly #blocks: Block[] = []
   /** Lines that wait to be written. */
   #lines = ''
   #hasRowBlocks = false
 
-  constructor(snapshot: Snapshot, long: LongFields | undefined) {
-    this.#snapshot = snapshot
-    this.#long = long
-  }
+  constructor(
+    readonly snapshot: Snapshot,
+    readonly long: LongFields | undefined,
+  ) {}
 
   *pieces(): Generator<Buffer> {
-    const { rows, unread = {}, journals: _, ...head } = this.#snapshot
+    const { rows, unread = {}, journals: _, ...head } = this.snapshot
     this.#add(objectLine({ farthing: NAME, ...head }))
     let count = 0
     for (const [collection, list] of Object.entries(rows)) {
@@ -205,7 +203,7 @@ class SnapshotPieces {
     fields: readonly string[],
     count: number,
   ): Generator<Buffer> {
-    const long = this.#long
+    const { long } = this
     const isApart = (row: Row) => long !== undefined && long.lineOf(row) !== row
     let at = 0
     for (const group of groupsOf(list, { count, isApart })) {

@@ -3,13 +3,10 @@ import { type Problem, problem } from '../../base/problem.js'
 
 /** Counts the requests of a service that wait for their first transaction, in the service and in the server that reads them. */
 export class WaitingRequests {
-  /** How many may wait. */
-  readonly most: number
   #count = 0
 
-  constructor(most: number) {
-    this.most = most
-  }
+  /** `most`: how many may wait. */
+  constructor(readonly most: number) {}
 
   /** How many wait now. */
   get count(): number {

@@ -88,15 +88,17 @@ function endFailed(span: TraceSpan, error: unknown): void {
 }
 
 class TracedStorage extends OverStorage implements ServiceStorage {
+  declare protected readonly storage: ServiceStorage
+
   constructor(
-    readonly traced: ServiceStorage,
+    storage: ServiceStorage,
     readonly ports: TracedPorts,
   ) {
-    super(traced, {})
+    super(storage, {})
   }
 
   override read<T>(body: (tx: Reader) => Promise<T>, observer?: StorageObserver): Promise<T> {
-    const run = () => this.traced.read(body, observer)
+    const run = () => this.storage.read(body, observer)
     return this.ports.isEnded ? run() : this.ports.span(this.#named('storage read'), run)
   }
 
@@ -110,7 +112,7 @@ class TracedStorage extends OverStorage implements ServiceStorage {
         return body(tx)
       }
       try {
-        const value = await this.traced.write(counted, observer ? bothObservers(observer, own) : own)
+        const value = await this.storage.write(counted, observer ? bothObservers(observer, own) : own)
         this.ports.onCommit(puts)
         return value
       } finally {

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { parsedJson } from '../../base/json.js'
 import { type Inline, inline, page } from '../../http/pages/html.js'
 import { Coin } from '../../http/pages/parts.js'
 import type { Reply } from '../../http/reply.js'
@@ -140,20 +141,12 @@ const MAX_LENGTH = 2000
 
 /** Parses a page's consents: JSON of a text, `{title, text}` or an array of them, or plain text. Ignores anything else. */
 export function consentsOf(sent: string | undefined): EmbedConsent[] {
-  const asked = parse(sent)
+  const parsed = sent === undefined ? undefined : parsedJson(sent)
+  const asked = parsed === undefined ? sent : parsed
   return (Array.isArray(asked) ? asked : [asked])
     .map(consentOf)
     .filter(({ title, text }) => title !== '' || text !== '')
     .slice(0, MAX_CONSENTS)
-}
-
-function parse(sent: string | undefined): unknown {
-  if (sent === undefined) return undefined
-  try {
-    return JSON.parse(sent)
-  } catch {
-    return sent
-  }
 }
 
 function consentOf(asked: unknown): EmbedConsent {

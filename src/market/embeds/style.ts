@@ -1,3 +1,4 @@
+import { parsedJson } from '../../base/json.js'
 import { inline } from '../../http/pages/html.js'
 import { colorsOf, palette } from '../../http/pages/palette.js'
 import { isObject } from '../../storage/unknown.js'
@@ -32,13 +33,8 @@ export function styleDeclarations(style: string | undefined, theme: Theme | unde
 const MAX_VALUE = 200
 
 function parseObject(json: string | undefined): Readonly<Record<string, unknown>> {
-  if (json === undefined || json.length > 4096) return {}
-  try {
-    const value: unknown = JSON.parse(json)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = json === undefined || json.length > 4096 ? undefined : parsedJson(json)
+  return isObject(value) ? value : {}
 }
 
 const colorText = (text: string): string | undefined => {

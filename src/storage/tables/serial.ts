@@ -24,13 +24,10 @@ interface Group {
 
 /** The commits that are in the tables and not durable yet, the oldest first. If one fails, the tables drop them all. */
 class Landings {
-  readonly #tables: Tables
   #groups: Group[] = []
   #hasFailed = false
 
-  constructor(tables: Tables) {
-    this.#tables = tables
-  }
+  constructor(readonly tables: Tables) {}
 
   /** Resolves when everything in the tables is durable. Undefined if it is. */
   get durable(): Promise<void> | undefined {
@@ -65,7 +62,7 @@ class Landings {
   undoFailed(isFailing: boolean): void {
     if (this.#groups.length === 0 || !(this.#hasFailed || isFailing)) return
     for (const { replaced } of this.#groups.toReversed())
-      for (const commit of replaced.toReversed()) this.#tables.undo(commit)
+      for (const commit of replaced.toReversed()) this.tables.undo(commit)
     this.#groups = []
     this.#hasFailed = false
   }

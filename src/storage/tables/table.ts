@@ -10,7 +10,6 @@ const NODE_SIZE = 32
 
 /** The rows of one collection. Its trees are built when their index is first read, and unique keys at the first check. */
 export class Table {
-  readonly rows: Rows<Row>
   #trees = new Map<string, Tree<Row>>()
   /** The rows that are not in the array of rows, by id. Undefined until someone reads by id. */
   #named: Tree<Row> | undefined
@@ -18,9 +17,7 @@ export class Table {
   /** Whether `#unique` has every unique index of the collection. */
   #isUniqueKnown = false
 
-  constructor(rows = new Rows<Row>()) {
-    this.rows = rows
-  }
+  constructor(readonly rows = new Rows<Row>()) {}
 
   /** A table with the same rows. Nothing may be written to this one any more. */
   copy(): Table {
@@ -108,21 +105,12 @@ export class Table {
 }
 
 function* merged(left: Generator<Row>, right: IterableIterator<Row>, reverse: boolean): Generator<Row> {
-  let a = left.next()
   let b = right.next()
-  while (!a.done && !b.done) {
-    const isFirst = compareParts(a.value.id, b.value.id) < 0 !== reverse
-    yield isFirst ? a.value : b.value
-    if (isFirst) a = left.next()
-    else b = right.next()
+  for (const row of left) {
+    for (; !b.done && compareParts(b.value.id, row.id) < 0 !== reverse; b = right.next()) yield b.value
+    yield row
   }
-  if (!a.done) {
-    yield a.value
-    yield* left
-  } else if (!b.done) {
-    yield b.value
-    yield* right
-  }
+  for (; !b.done; b = right.next()) yield b.value
 }
 
 /** A place in the order of the keys, where no row needs to be. */
