@@ -54,9 +54,22 @@ describe.each(Object.entries(buyers))("farthing's own item and a buyer of %s", (
   it('is paid once, and its endpoint called once', async () => {
     const { item } = await newPaidShop(host.call, { external_endpoint: `${upstream.url}/ok` })
     const account = await newWallet(host.call, 1)
+    const before = upstream.requests.length
     const bought = await buyerOf(account)(`${host.url}/v4/catalog/items/${item.id}/call?city=Oslo`)
+    expect(upstream.requests.length).toBe(before + 1)
     expect(bought).toMatchObject({ status: 200, body: { story: 'The whole story.' } })
     expect(bought.receipt).toBeDefined()
     expect(await heldBy(host.call, account.address)).toBe(0.99)
+  })
+
+  it('is not delivered while the address holds less than the price', async () => {
+    const { item } = await newPaidShop(host.call, { external_endpoint: `${upstream.url}/ok` })
+    const account = await newWallet(host.call, 0.009)
+    const before = upstream.requests.length
+    const url = `${host.url}/v4/catalog/items/${item.id}/call?city=Oslo`
+    const refused = await buyerOf(account)(url).catch((error: Error) => ({ status: error.message }))
+    expect(refused.status).not.toBe(200)
+    expect(upstream.requests.length).toBe(before)
+    expect(await heldBy(host.call, account.address)).toBe(0.009)
   })
 })
