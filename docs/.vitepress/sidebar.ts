@@ -41,7 +41,7 @@ const guideGroups: Readonly<Record<string, readonly string[]>> = {
     'curl',
   ],
   'People and agents': ['people', 'signing-in', 'agents-over-mcp'],
-  'x402 and MPP': ['test-an-x402-shop', 'test-an-mpp-shop', 'test-an-agent-that-pays', 'break-x402'],
+  'x402 and MPP': ['test-an-x402-shop', 'test-an-mpp-shop', 'test-an-agent-that-pays', 'break-x402', 'what-clients-do'],
   'Run it': [
     'sandbox',
     'your-own-seed',
