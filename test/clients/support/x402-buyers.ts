@@ -18,8 +18,8 @@ export type Buy = (url: string) => Promise<Bought>
 const schemes = (account: PrivateKeyAccount) =>
   [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }] as never
 
-export function buyerByFetch(account: PrivateKeyAccount): Buy {
-  const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account) })
+export function buyerByFetch(account: PrivateKeyAccount, options: object = {}): Buy {
+  const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account), ...options })
   return async (url) => {
     const response = await pay(url)
     const text = await response.text()
