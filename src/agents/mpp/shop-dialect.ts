@@ -30,6 +30,8 @@ import {
 /** The protocol MPP: method `evm`, intent `charge`, paid by a signed transfer whose nonce is the challenge's hash. */
 
 const METHOD = 'evm'
+/** What a credential is refused with (RFC 9457). The members of farthing's own errors are extensions of it. */
+const PROBLEM_TYPE = 'application/problem+json'
 const INTENT = 'charge'
 
 /** The kinds of refusals of the protocol, each with its title, and what is wrong. */
@@ -108,11 +110,12 @@ export const mppDialect: PaymentDialect = {
     const [type, sentence] = transferProblems[refusal]
     return refused(type, sentence)
   },
-  async refused({ reason }, offer, service) {
+  async refused({ reason, sentence }, offer, service) {
     const challenge = challengeFor(offer, service)
     const type = Object.hasOwn(problems, reason) ? (reason as ProblemType) : 'verification-failed'
-    const fields = { type: typeUrl(type), title: problems[type], challengeId: challenge.id }
-    return { headers: { 'www-authenticate': challengeHeader(challenge) }, fields }
+    const fields = { type: typeUrl(type), title: problems[type], detail: sentence, challengeId: challenge.id }
+    const headers = { 'www-authenticate': challengeHeader(challenge), 'content-type': PROBLEM_TYPE }
+    return { headers, fields }
   },
   receipt({ transaction, paidAt, status }) {
     // What failed has no receipt.
