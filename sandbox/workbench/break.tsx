@@ -49,6 +49,26 @@ const switches: readonly Switch[] = [
     fault: { id: `x402-${x402}`, match: { operation_id: 'settleX402Payment' }, at: 'after_commit', do: { x402 } },
   })),
   {
+    title: 'An x402 offer is expensive, behind another one',
+    what: 'The first offer of a 402 is on Solana, and the next asks for 50 times the price. Does your agent look at both?',
+    fault: {
+      id: 'x402-expensive_offer',
+      match: { path: '/v4/catalog/items/*/call' },
+      at: 'after_commit',
+      do: { x402: 'expensive_offer' },
+    },
+  },
+  {
+    title: 'The second 402 of an item asks for more',
+    what: 'Each call that carries a payment first makes its item 50% dearer, for good. Does your agent sign again?',
+    fault: {
+      id: 'x402-higher-price',
+      match: { path: '/v4/catalog/items/*/call' },
+      at: 'before',
+      do: { raise_price: 50 },
+    },
+  },
+  {
     title: 'Every third request gets a 503',
     what: 'Nothing happens, and a retry helps.',
     fault: { id: 'third-503', match: { path: '/v4/*' }, at: 'before', do: { status: 503 }, every: 3 },

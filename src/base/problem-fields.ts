@@ -47,6 +47,7 @@ export const problemFields = {
   url: { ...text, description: 'Where the user answers the approval.' },
   type: { ...text, description: 'The address of the kind of problem, in MPP (RFC 9457).' },
   title: { ...text, description: 'What the kind of problem is called, in MPP.' },
+  detail: { ...text, description: 'What is wrong, in MPP.' },
   challengeId: { ...text, description: 'The id of the new challenge of MPP.' },
   x402Version: { ...integer, description: 'The version of x402 in which `accepts` offers the call: 1.' },
   accepts: {

@@ -1,44 +1,82 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createService, type Fault } from '../../src/index.js'
-import { caller } from '../support/api.js'
-import { readPage } from '../support/docs/markdown.js'
+import { type Call, caller } from '../support/api.js'
+import { hastened, hostileModes } from '../support/docs/hostile-modes.js'
+import { callItem, newPaidShop, offerIn, payHeader } from '../support/scenes/paid-calls.js'
+import { useUpstream } from '../support/scenes/upstream.js'
 import { heldBy, newWallet, paymentOf, settle } from '../support/scenes/x402.js'
 
-/** The rows of the table of hostile modes. */
-const modes = readPage('docs/guides/break-x402.md')
-  .split('\n')
-  .flatMap((line) => {
-    const [, mode, ledger, , json] = /^\| (.+?) \| (.+?) \| (.+) \| `(\{.*\})` \|$/.exec(line) ?? []
-    return mode && ledger && json ? [{ mode, ledger, fault: JSON.parse(json) as Fault }] : []
-  })
+const upstream = useUpstream()
 
-test('the table has every mode of the field x402', () => {
-  const named = new Set(modes.flatMap(({ fault }) => fault.do.x402 ?? []))
-  expect([...named].sort()).toEqual(
-    ['late', 'other_receipt', 'settlement_pending', 'settlement_pending_always', 'success_false', 'wrong_payer'].sort(),
-  )
+test('the tables have every mode of the field x402', () => {
+  const named = new Set(hostileModes.flatMap(({ fault }) => fault.do.x402 ?? []))
+  expect([...named].sort()).toEqual([
+    ...['expensive_offer', 'late', 'other_receipt', 'settlement_pending', 'settlement_pending_always'],
+    ...['success_false', 'wrong_payer'],
+  ])
 })
 
-test.each(modes)('$mode: the control arms it, and the ledger does what the table says', async ({ ledger, fault }) => {
+async function opened(fault: Fault) {
   const service = createService({ sandbox: true })
   const fetch = (request: Request) => service.fetch(request)
   const call = caller({ url: service.baseUrl, fetch })
-  try {
-    const body = fault.do.delay_ms ? { ...fault, do: { delay_ms: 1 } } : fault
-    expect((await call('POST', '/_sandbox/faults', { body })).status).toBe(201)
-    const account = await newWallet(call)
-    const payment = await paymentOf(account)
-    const path = fault.match.operation_id === 'verifyX402Payment' ? '/x402/verify' : '/x402/settle'
-    const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(payment) }
-    for (let tries = 0; tries < 2; tries++)
-      await service.fetch(new Request(service.baseUrl + path, sent)).catch(() => undefined)
-    expect((await service.sandbox?.faults.list())?.[0]?.fired).toBeGreaterThan(0)
-    expect(await heldBy(call, account.address)).toBe(ledger.startsWith('nothing') ? 1 : 0.99)
-    await call('DELETE', '/_sandbox/faults')
-    // What it did not settle then, it settles now.
-    await settle(call, payment)
-    expect(await heldBy(call, account.address)).toBe(0.99)
-  } finally {
-    await service.close()
+  const arm = async () => expect((await call('POST', '/_sandbox/faults', { body: hastened(fault) })).status).toBe(201)
+  const fired = async () => (await service.sandbox?.faults.list())?.[0]?.fired
+  return { service, call, arm, fired, account: await newWallet(call) }
+}
+
+const left = (ledger: string): number => (ledger.startsWith('nothing') ? 1 : 0.99)
+
+describe('a hostile facilitator', () => {
+  const modes = hostileModes.filter(({ isShop }) => !isShop)
+
+  test.each(modes)('$mode: the control arms it, and the ledger does what the table says', async ({ ledger, fault }) => {
+    const { service, call, arm, fired, account } = await opened(fault)
+    try {
+      await arm()
+      const payment = await paymentOf(account)
+      const path = fault.match.operation_id === 'verifyX402Payment' ? '/x402/verify' : '/x402/settle'
+      const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(payment) }
+      for (let tries = 0; tries < 2; tries++)
+        await service.fetch(new Request(service.baseUrl + path, sent)).catch(() => undefined)
+      expect(await fired()).toBeGreaterThan(0)
+      expect(await heldBy(call, account.address)).toBe(left(ledger))
+      await call('DELETE', '/_sandbox/faults')
+      // What it did not settle then, it settles now.
+      await settle(call, payment)
+      expect(await heldBy(call, account.address)).toBe(0.99)
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe('a hostile shop', () => {
+  const modes = hostileModes.filter(({ isShop }) => isShop)
+
+  /** Signs what the shop offers on this network, and pays twice with it. */
+  async function buy(call: Call, item: { id: number }, account: Awaited<ReturnType<typeof newWallet>>) {
+    const offer = offerIn(await callItem(call, item))
+    const accepted = offer.accepts.find(({ network }: { network: string }) => network.startsWith('eip155:'))
+    const header = await payHeader(account, { ...offer, accepted })
+    const first = await callItem(call, item, header).catch(() => undefined)
+    await callItem(call, item, header)
+    return first
   }
+
+  test.each(modes)('$mode: the control arms it, and the ledger does what the table says', async ({ ledger, fault }) => {
+    const { service, call, arm, fired, account } = await opened(fault)
+    try {
+      const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+      const before = upstream.requests.length
+      await arm()
+      const first = await buy(call, item, account)
+      expect(await fired()).toBeGreaterThan(0)
+      expect(await heldBy(call, account.address)).toBe(left(ledger))
+      expect(upstream.requests.length - before).toBe(ledger.startsWith('nothing') ? 0 : 1)
+      if (fault.do.raise_price) expect(offerIn(first as never).accepted.amount).toBe('15000')
+    } finally {
+      await service.close()
+    }
+  })
 })

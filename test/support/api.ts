@@ -113,7 +113,9 @@ function holdToTable(method: string, path: string, answer: Answer, { runtime, ev
   }
   if (route.isJsonRpc && [400, 406].includes(answer.status) && answer.body?.jsonrpc === '2.0') return
   if (answer.status >= 400) {
-    holds(answer.headers.get('content-type'), 'application/json', () => `${method} ${path} is refused in JSON`)
+    const type = answer.headers.get('content-type')
+    const isProblem = type === 'application/problem+json' && answer.headers.has('www-authenticate')
+    if (!isProblem) holds(type, 'application/json', () => `${method} ${path} is refused in JSON`)
     const { code, status, error } = answer.body
     holds(status, answer.status, () => `${method} ${path} repeats its status`)
     holds(typeof error, 'string', () => `${method} ${path} says what is wrong`)

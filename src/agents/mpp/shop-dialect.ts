@@ -13,6 +13,9 @@ import {
   problemOf,
 } from './charge.js'
 
+/** What a credential is refused with (RFC 9457). The members of farthing's own errors are extensions of it. */
+const PROBLEM_TYPE = 'application/problem+json'
+
 /** MPP over HTTP: the authentication scheme `Payment`. */
 export const mppDialect: PaymentDialect = {
   name: 'MPP',
@@ -24,7 +27,8 @@ export const mppDialect: PaymentDialect = {
   wordsOf: mppWordsOf,
   async refused(refusal, offer, service) {
     const challenge = challengeFor(boundOffer(offer), service)
-    return { headers: { 'www-authenticate': challengeHeader(challenge) }, fields: problemOf(refusal, challenge) }
+    const headers = { 'www-authenticate': challengeHeader(challenge), 'content-type': PROBLEM_TYPE }
+    return { headers, fields: problemOf(refusal, challenge) }
   },
   receipt(payment) {
     const receipt = chargeReceipt(payment)

@@ -65,6 +65,8 @@ export function refusals(route: Route, name: string, schemas: Schemas, least: Ev
         ...refusalHeaders(route, status, ofStatus),
         content: {
           'application/json': { schema: shaped(status) },
+          // A credential of MPP is refused with it (RFC 9457).
+          ...(ofStatus.includes('payment_required') && { 'application/problem+json': { schema } }),
           ...(route.relays && { '*/*': { schema: {} } }),
           ...(hasPage(route) && { 'text/html': { schema: { type: 'string' } } }),
         },

@@ -54,7 +54,12 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
     }
     const x402 = own?.do.x402 || this.some(({ do: { x402 } }) => x402 !== undefined) ? await x402Answers() : undefined
     const earlier = await x402?.earlierReceipt(request)
-    let answer = await request.run()
+    let answer = await request.run().catch(async (error: unknown) => {
+      const worse = x402?.withExpensiveOffer(error)
+      const fault = worse && (await take('after_commit', ({ do: { x402: mode } }) => mode === 'expensive_offer'))
+      if (fault) request.note(fault.id, { isLost: false })
+      throw fault ? worse : error
+    })
     const after = await take(
       'after_commit',
       ({ do: { x402: mode } }) => !mode || !!x402?.changesReceipt(mode, answer, earlier),

@@ -5,7 +5,7 @@ const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as cons
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
 const x402Modes = [
   ...(['success_false', 'settlement_pending', 'settlement_pending_always'] as const),
-  ...(['wrong_payer', 'other_receipt', 'late'] as const),
+  ...(['wrong_payer', 'other_receipt', 'late', 'expensive_offer'] as const),
 ] as const satisfies readonly X402Mode[]
 const count = z.int().check(z.minimum(1))
 const LONGEST_DELAY_MS = 3_600_000

@@ -16,6 +16,8 @@ import { sandboxOf } from '../onion/context.js'
 import type { FaultyAnswer, FaultyRequest, X402Mode } from '../onion/fault.js'
 import { keepClock } from '../settings/settings.js'
 
+export { withExpensiveOffer } from './expensive-offer.js'
+
 /** What a settlement says of the transfer: in the body of the facilitator, or in a header of what was paid for. */
 interface Receipt {
   readonly success: boolean
@@ -45,9 +47,9 @@ export async function earlierReceipt({ operationId, fields, service }: FaultyReq
   return { success: true, transaction: transactionHash(earlier), network, payer, amount: earlier.amount }
 }
 
-/** Whether this mode changes what an answer says. It leaves refusals alone. */
+/** Whether this mode changes what an answer says, and not what a refusal offers. */
 export function changesReceipt(mode: X402Mode, answer: FaultyAnswer, earlier: Receipt | undefined): boolean {
-  const placed = placedReceipt(answer)
+  const placed = mode === 'expensive_offer' ? undefined : placedReceipt(answer)
   if (!placed) return false
   const isPending = mode === 'settlement_pending' || mode === 'settlement_pending_always'
   return isPending ? placed.isBody && (placed.receipt.success || earlier !== undefined) : placed.receipt.success
@@ -61,7 +63,7 @@ export async function hostileAnswer(
 ): Promise<FaultyAnswer> {
   const placed = placedReceipt(answer)
   const { service } = request
-  if (!placed || !service) return answer
+  if (!placed || !service || mode === 'expensive_offer') return answer
   if (mode === 'late') {
     await passValidBefore(request.fields, service)
     return answer
@@ -73,7 +75,7 @@ export async function hostileAnswer(
 const NOBODY = '0x000000000000000000000000000000000000dEaD'
 
 async function hostileReceipt(
-  mode: Exclude<X402Mode, 'late'>,
+  mode: Exclude<X402Mode, 'late' | 'expensive_offer'>,
   receipt: Receipt,
   { storage }: Pick<ServiceContext, 'storage'>,
 ): Promise<object> {

@@ -84,7 +84,7 @@ export class SandboxRequests implements AroundRequests {
         principal: () => nameOfCaller(incoming, () => request.findCaller()),
         run,
         fields: request.body,
-        ...{ paysFor: method === 'POST' ? PAYMENT.exec(path)?.[1] : undefined, service: this.#service },
+        ...{ paysFor: paidBy(incoming), service: this.#service },
         note(faultId, { isLost }) {
           last = faultId
           if (!isLost) return
@@ -108,8 +108,23 @@ export class SandboxRequests implements AroundRequests {
   }
 }
 
+/** What a request pays for. An item's call pays for it if it carries a payment. */
+function paidBy({ method, path, headers }: Pick<Incoming, 'method' | 'path' | 'headers'>): string | number | undefined {
+  const [, hash] = (method === 'POST' && PAYMENT.exec(path)) || []
+  if (hash !== undefined) return hash
+  const [, item] = ITEM_CALL.exec(path) ?? []
+  return item !== undefined && carriesPayment(headers) ? Number(item) : undefined
+}
+
 /** The path of a payment for a commodity. */
 const PAYMENT = /\/payment\/([^/]+)$/
+/** The path of a call of a catalog item. */
+const ITEM_CALL = /\/catalog\/items\/(\d{1,15})\/call$/
+
+const carriesPayment = (headers: Incoming['headers']): boolean =>
+  headers.has('payment-signature') ||
+  headers.has('x-payment') ||
+  /(^|,)\s*Payment\s/i.test(headers.get('authorization') ?? '')
 
 /** Null if the credentials are refused: the handler says so. */
 async function nameOfCaller(incoming: Incoming, findCaller: () => Promise<Caller>): Promise<string | null> {

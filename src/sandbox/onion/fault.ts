@@ -12,7 +12,7 @@ export type FaultPort = 'storage' | 'mail' | 'push' | 'card' | 'upstream' | 'web
 /** `before`: it happens instead of the handler or the call. `after_commit`: it has happened. `mid_body`: as the answer leaves. */
 export type FaultPoint = 'before' | 'after_commit' | 'mid_body'
 
-/** What a settlement of x402 answers, in place of what happened. */
+/** What an answer of x402 says, in place of what happened, or of what is due. */
 export type X402Mode =
   | 'success_false'
   | 'settlement_pending'
@@ -20,6 +20,7 @@ export type X402Mode =
   | 'wrong_payer'
   | 'other_receipt'
   | 'late'
+  | 'expensive_offer'
 
 /** What a fault does. It has exactly one field, but `body` may come with `status`. */
 export interface FaultAction {
@@ -36,9 +37,9 @@ export interface FaultAction {
   readonly truncate?: number | undefined
   /** Sends this many bytes of the body a second. */
   readonly drip?: number | undefined
-  /** Raises the price of the commodity that the request pays for by this many percent, before it is paid. It stays so. */
+  /** Raises the price of what the request pays for by this many percent, before it is paid. It stays so. */
   readonly raise_price?: number | undefined
-  /** Lets a payment by x402 settle, and answers something else than what happened. */
+  /** Lets a payment by x402 settle, and answers something else than what happened. `expensive_offer` changes a 402. */
   readonly x402?: X402Mode | undefined
   /** The code with which a call of a port fails, such as `ENOSPC`. */
   readonly error?: string | undefined
@@ -115,8 +116,8 @@ export interface FaultyRequest {
   principal(): Promise<string | null>
   /** Does what it asks. May be called twice. */
   run(): Promise<FaultyAnswer>
-  /** The hash of the commodity that it pays for. Undefined if it pays for none. */
-  readonly paysFor: string | undefined
+  /** The hash of the commodity, or the id of the catalog item, that it pays for. Undefined if it pays for none. */
+  readonly paysFor: string | number | undefined
   /** The fields of its body, as they were sent. */
   readonly fields: Readonly<Record<string, unknown>>
   /** The service that it reaches. */

@@ -22,8 +22,8 @@ export const requestWith = (body?: object) =>
 const schemes = (account: PrivateKeyAccount) =>
   [{ network: 'eip155:84532', client: new ExactEvmScheme(account) }] as never
 
-export function buyerByFetch(account: PrivateKeyAccount): Buy {
-  const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account) })
+export function buyerByFetch(account: PrivateKeyAccount, options: object = {}): Buy {
+  const pay = wrapFetchWithPaymentFromConfig(fetch, { schemes: schemes(account), ...options })
   return async (url, body) => {
     const response = await pay(url, requestWith(body))
     const text = await response.text()

@@ -46,6 +46,8 @@ contract('callCatalogItemByGet', (start) => {
     const refused = await callItem(call, item, { authorization: header() })
     expect(refused.status).toBe(402)
     expect(refused.body).toMatchObject({ reason, type: `https://paymentauth.org/problems/${reason}` })
+    expect(refused.headers.get('content-type')).toBe('application/problem+json')
+    expect(refused.body).toMatchObject({ status: 402, title: expect.any(String), detail: expect.any(String) })
     expect(challengeIn(refused).id).toBe(refused.body.challengeId)
   })
 

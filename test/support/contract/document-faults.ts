@@ -71,7 +71,7 @@ function bodyFaults(
 ): string[] {
   const media = content[type] ?? content['*/*']
   if (!media) return [`${id} does not list the media type ${type} of ${status}`]
-  if (type !== 'application/json') return []
+  if (type !== 'application/json' && type !== 'application/problem+json') return []
   const faults = (media.schema.anyOf ?? [media.schema]).map((each) => schemaFaults({ id, body, status }, each, parts))
   return faults.some(({ length }) => length === 0) ? [] : faults.flat()
 }

@@ -25,6 +25,6 @@ export function requestOf(
 
 /** What a caller sees of a response with this text. */
 export function answerOf({ status, headers }: Response, text: string): Answer {
-  const isJson = headers.get('content-type')?.startsWith('application/json')
+  const isJson = /^application\/(problem\+)?json/.test(headers.get('content-type') ?? '')
   return { status, headers, text, body: isJson && text ? JSON.parse(text) : undefined }
 }

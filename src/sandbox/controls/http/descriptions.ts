@@ -254,9 +254,8 @@ export const faultTexts: TextsOf<typeof faultRoutes> = {
       duplicate: 'Does the same once more, and answers with the second answer.',
       truncate: 'Sends this many bytes of the body, then closes the connection.',
       drip: 'Sends this many bytes of the body a second.',
-      raise_price:
-        'Raises the price of the commodity that a payment is for by this many percent, before it. The price stays.',
-      x402: 'Lets a payment by x402 settle, and answers something else than what happened. The guide "Hostile payments" has the modes.',
+      raise_price: 'Raises the price of what a payment is for by this many percent, before it. The price stays.',
+      x402: 'Lets a payment by x402 settle, and answers something else than what happened, or changes what a 402 offers. The guide "Hostile payments" has the modes.',
       error: 'The code with which a call of a port fails, such as `ENOSPC` for the storage.',
     },
   },
