@@ -23,7 +23,7 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
   const paying = new Set([...payingOperations(run), ...payingOperations(baseline)])
   const wanted = countWanted(baseline)
   const groups: { keys: Set<string>; calls: RehearsedCall[] }[] = []
-  for (const shown of run.calls.filter(({ operation }) => paying.has(operation))) {
+  for (const shown of run.calls.filter((call) => paying.has(call.operation) && !asksForPrice(call))) {
     const call = { ...shown, payer: shown.payer ?? onlyPayer(shown, [...run.calls, ...baseline.calls]) }
     const keys = new Set([placeOf(call), ...call.identifiers])
     const joined = groups.filter((group) => [...keys].some((key) => group.keys.has(key)))
@@ -49,6 +49,9 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
     return { item, payer, operation, calls, payments, wanted: count, sureness: surenessOf(calls, count) }
   })
 }
+
+/** A call without a payment, which gets the offers of a 402, is no try to pay. */
+const asksForPrice = ({ status, identifiers }: RehearsedCall): boolean => status === 402 && identifiers.length === 0
 
 /** An application that wants the same thing several times is hard to tell from one that pays for it twice. */
 function surenessOf(calls: readonly RehearsedCall[], wanted: number): Sureness {
