@@ -1,4 +1,4 @@
-import { type Intent, intentsOf, type Sureness } from './intents.js'
+import { type Intent, intentsOf, isOfSignature, type Sureness } from './intents.js'
 import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
 
 /** What went wrong. */
@@ -90,8 +90,6 @@ function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
   })
   return isSignedAnew ? 'signs_while_pending' : 'new_key_each_try'
 }
-
-const isOfSignature = (identifier: string): boolean => /^(?:eip3009|mpp):/.test(identifier)
 
 const sharesAny = (call: RehearsedCall, identifiers: readonly string[]): boolean =>
   call.identifiers.some((each) => identifiers.includes(each))

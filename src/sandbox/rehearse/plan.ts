@@ -21,6 +21,8 @@ export interface PlannedFault {
   readonly kind: RehearsedFault
   readonly operation: string
   readonly nth: number
+  /** How many calls before it are refused without faults. Absent if none is. */
+  readonly refusedBefore?: number
 }
 
 /** The faults of one run. Empty: a run without faults. */
@@ -34,8 +36,7 @@ const ofChanges: readonly RehearsedFault[] = ['error_after', 'slow', 'token_expi
 const ofReads: readonly RehearsedFault[] = ['lost_before', 'error_before', 'token_expired', 'slow']
 
 interface FaultableCall {
-  readonly operation: string
-  readonly nth: number
+  readonly place: Omit<PlannedFault, 'kind'>
   readonly pays: boolean
   readonly isRead: boolean
   readonly isRefused: boolean
@@ -46,21 +47,24 @@ interface FaultableCall {
 
 /** The calls of the run without faults to which one can happen: those that pay first. */
 function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
-  const counts = new Map<string, number>()
+  const [counts, refusals] = [new Map<string, number>(), new Map<string, number>()]
   const found = calls.map(({ id, operation, method, outcome, isSigned, identifiers }) => {
     const nth = (counts.get(operation) ?? 0) + 1
     counts.set(operation, nth)
     const pays = payments.some(({ call }) => call === id)
     const isRefused = outcome === 'refused'
+    const refusedBefore = refusals.get(operation) ?? 0
+    if (isRefused) refusals.set(operation, refusedBefore + 1)
     const hasPrice = operation === 'createPayment'
     const isIdentified = identifiers.length > 0
-    return { operation, nth, pays, isRead: method === 'GET' && !pays, isRefused, hasPrice, isSigned, isIdentified }
+    const place = { operation, nth, ...(refusedBefore > 0 && { refusedBefore }) }
+    return { place, pays, isRead: method === 'GET' && !pays, isRefused, hasPrice, isSigned, isIdentified }
   })
   return [...found.filter(({ pays }) => pays), ...found.filter(({ pays }) => !pays)]
 }
 
 function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
-  const { operation, pays, isRead, isRefused, hasPrice, isSigned, isIdentified } = call
+  const { place, pays, isRead, isRefused, hasPrice, isSigned, isIdentified } = call
   const kinds =
     isRead || isRefused ? ofReads : [...(pays ? ofPayments : (['lost_after', 'error_before'] as const)), ...ofChanges]
   const possible = kinds.filter(
@@ -68,7 +72,7 @@ function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
       (kind !== 'price_changed' || hasPrice) &&
       (kind !== 'token_expired' || isSigned) &&
       (kind !== 'pending' || isIdentified) &&
-      (kind !== 'refused' || operation === SETTLE) &&
+      (kind !== 'refused' || place.operation === SETTLE) &&
       (!isRefused || isBefore(kind)),
   )
   return withRestart && pays ? [...possible, 'restart'] : possible
@@ -76,9 +80,7 @@ function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
 
 /** Every call with every fault that it can meet, those of payments first. */
 export const singlePlans = (baseline: RunRecord, { restart = false } = {}): FaultPlan[] =>
-  faultableCalls(baseline).flatMap((call) =>
-    faultsOf(call, restart).map((kind) => [{ kind, operation: call.operation, nth: call.nth }]),
-  )
+  faultableCalls(baseline).flatMap((call) => faultsOf(call, restart).map((kind) => [{ kind, ...call.place }]))
 
 /** Pairs of single faults in an order that the seed draws: first those whose two kinds no pair before has had. */
 export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPlan[] {
@@ -156,11 +158,17 @@ export function faultsFor(plan: FaultPlan, { slowMs }: { readonly slowMs: number
     match: { operation_id: planned.operation },
     at: faults[planned.kind].at,
     do: actionOf(planned, slowMs),
-    every: Math.max(1, planned.nth - plan.slice(0, at).filter((earlier) => hides(earlier, planned)).length),
+    every: Math.max(
+      1,
+      planned.nth - plan.slice(0, at).filter((earlier) => hides(earlier, planned)).length - uncounted(planned),
+    ),
     // Who asks again about a settlement that was pending gets its receipt, even where a nonce settles only once.
     times: isPendingSettlement(planned) ? 2 : 1,
   }))
 }
+
+/** A refusal is no commit, so the engine counts none for what happens after one. */
+const uncounted = ({ kind, refusedBefore = 0 }: PlannedFault): number => (isBefore(kind) ? 0 : refusedBefore)
 
 /** Whether the engine does not count the call of an earlier fault for a later one: one fault happens at a point. */
 const hides = (earlier: PlannedFault, later: PlannedFault): boolean =>

@@ -158,10 +158,12 @@ function itemOf({ path, request }: Entry): string {
   return sent.length === 0 ? place : `${place} ${JSON.stringify(Object.fromEntries(sent.sort(byName)))}`
 }
 
-/** What a shop has settled: for which resource, and to whom. */
+/** What a shop has settled: for which resource, and to whom. The shop may stand at another port in each run. */
 function settledItem({ paymentPayload, paymentRequirements }: Json) {
   const due = paymentRequirements as Json | undefined
-  return [(paymentPayload as Json | null)?.resource ?? due?.resource ?? null, due?.payTo ?? null]
+  const resource = (paymentPayload as Json | null)?.resource ?? due?.resource
+  const url = String((resource as Json | null)?.url ?? resource ?? '')
+  return [url.replace(/^https?:\/\/[^/]+/, ''), due?.payTo ?? null]
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
