@@ -4,6 +4,7 @@ import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { HARD_TO_GUESS, LONGEST_KEY } from '../../http/idempotency/idempotency.js'
 import { IDENTIFYING, isSecretName } from './marked-names.js'
+import { shownMarks } from './sent-payment.js'
 
 /** What a form with files holds. No operation takes one, so whoever sends it gets an error, and looks into the journal. */
 const IN_PART = /^(?!--|content-)[^\r\n]+/gim
@@ -168,16 +169,18 @@ const isSpace = (char: number): boolean => char === 32 || (char >= 9 && char <= 
 const SECRET_HEADER = /(?:password|signature|credential|assertion|jwt|authorization|cookie)s?$|^x-payment$/
 
 /**
- * The value of a header without secrets. The scheme of `Authorization` stays. A key that is hard to guess leads a guest to
+ * The value of a header without secrets. The scheme of `Authorization` stays, and so does what tells payments apart. A key that is hard to guess leads a guest to
  * their session, so its digest stands for it: equal keys are seen to be equal.
  */
 export function redactHeader(name: string, value: string): string {
   if (name === 'idempotency-key') return isSecretKey(value) ? HIDDEN_KEY + digest(value).slice(0, 32) : redact(value)
   const word = name.replace(/^.*-/, '')
   if (!IDENTIFYING.has(name) && !SECRET_HEADER.test(name) && !isSecretName(word, value)) return redact(value)
+  if (name === 'payment-signature' || name === 'x-payment') return HIDDEN + shownMarks(value)
   if (name !== 'authorization') return HIDDEN
-  const [, scheme] = /^(\w+) /.exec(value) ?? []
-  return scheme ? `${scheme} ${HIDDEN}` : HIDDEN
+  const [, scheme, credential = ''] = /^(\w+) +([^\s,]*)/.exec(value) ?? []
+  if (!scheme) return HIDDEN
+  return `${scheme} ${HIDDEN}${scheme.toLowerCase() === 'payment' ? shownMarks(credential) : ''}`
 }
 
 /** A longer one is refused. */

@@ -23,7 +23,7 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
   const paying = new Set([...payingOperations(run), ...payingOperations(baseline)])
   const wanted = countWanted(baseline)
   const groups: { keys: Set<string>; calls: RehearsedCall[] }[] = []
-  for (const shown of run.calls.filter(({ operation }) => paying.has(operation))) {
+  for (const shown of run.calls.filter((call) => paying.has(call.operation) && !asksForPrice(call))) {
     const call = { ...shown, payer: shown.payer ?? onlyPayer(shown, [...run.calls, ...baseline.calls]) }
     const keys = new Set([placeOf(call), ...call.identifiers])
     const joined = groups.filter((group) => [...keys].some((key) => group.keys.has(key)))
@@ -40,7 +40,8 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
     for (const key of keys) first.keys.add(key)
     first.calls.push(call)
   }
-  return groups.map(({ calls }) => {
+  return groups.map((group) => {
+    const calls = withoutProbes(group.calls, run)
     const [{ item, payer, operation }] = calls as [RehearsedCall]
     const ids = new Set(calls.map(({ id }) => id))
     const payments = run.payments.filter(({ call }) => call !== undefined && ids.has(call))
@@ -49,6 +50,18 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
     return { item, payer, operation, calls, payments, wanted: count, sureness: surenessOf(calls, count) }
   })
 }
+
+/** A call without a payment, which gets the offers of a 402, is no try to pay. */
+const asksForPrice = ({ status, identifiers }: RehearsedCall): boolean => status === 402 && identifiers.length === 0
+
+/** Where payments are signed, a call that carries none asked for the price, whatever became of it. */
+function withoutProbes(calls: readonly RehearsedCall[], { payments }: RunRecord): readonly RehearsedCall[] {
+  if (!calls.some(({ identifiers }) => identifiers.some(isOfSignature))) return calls
+  return calls.filter(({ id, identifiers }) => identifiers.length > 0 || payments.some(({ call }) => call === id))
+}
+
+/** Whether an identifier comes with a signature, which stands for a payment by itself. */
+export const isOfSignature = (identifier: string): boolean => /^(?:eip3009|mpp):/.test(identifier)
 
 /** An application that wants the same thing several times is hard to tell from one that pays for it twice. */
 function surenessOf(calls: readonly RehearsedCall[], wanted: number): Sureness {

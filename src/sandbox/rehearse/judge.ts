@@ -1,5 +1,5 @@
 import { holdsToken } from '../journal/redact.js'
-import { type Intent, intentsOf, type Sureness } from './intents.js'
+import { type Intent, intentsOf, isOfSignature, type Sureness } from './intents.js'
 import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
 
 /** What went wrong. */
@@ -54,6 +54,9 @@ export function judgeRun(run: RunRecord, baseline: RunRecord): Verdict[] {
   )
 }
 
+/** Whether a verdict has worse consequences than another one. */
+export const isWorse = (one: Verdict, other: Verdict): boolean => order.indexOf(one.name) < order.indexOf(other.name)
+
 const order: readonly VerdictName[] = [
   ...(['paid_twice', 'charged_more', 'paid_undelivered', 'delivered_unpaid', 'left_pending'] as const),
   ...(['kept_used_key', 'gave_up', 'leaked_secret'] as const),
@@ -80,8 +83,17 @@ function paidTwice({ calls, payments, wanted }: Intent): Judged | undefined {
 
 function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
   if (calls.some(({ identifiers }) => identifiers.length === 0)) return 'sends_no_key'
-  return calls.some(({ outcome }) => outcome === 'pending') ? 'signs_while_pending' : 'new_key_each_try'
+  const isSignedAnew = calls.some(({ outcome, identifiers }, at) => {
+    const next = calls[at + 1]
+    return (
+      outcome === 'pending' && next !== undefined && identifiers.some(isOfSignature) && !sharesAny(next, identifiers)
+    )
+  })
+  return isSignedAnew ? 'signs_while_pending' : 'new_key_each_try'
 }
+
+const sharesAny = (call: RehearsedCall, identifiers: readonly string[]): boolean =>
+  call.identifiers.some((each) => identifiers.includes(each))
 
 /** A payer who says which price they saw is never charged another one, so only the others can be. */
 function chargedMore({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
@@ -110,9 +122,10 @@ function pricesBefore(calls: readonly RehearsedCall[], call: RehearsedCall): num
 }
 
 /** The money is gone, and the client never learned of it, or gave up before it could use what it paid for. */
-function paidUndelivered({ calls, payments }: Intent, run: RunRecord): Judged | undefined {
+function paidUndelivered(intent: Intent, run: RunRecord): Judged | undefined {
+  const { calls, payments } = intent
   const paid = charged(payments).filter(({ status }) => status === 'posted')
-  if (paid.length === 0) return undefined
+  if (paid.length === 0 || leftPending(intent, run)) return undefined
   const isSeen = paid.some(({ id }) => run.calls.some(({ shownPayments }) => shownPayments.includes(id)))
   const isDone = calls.some(({ outcome, contradicts }) => outcome === 'done' && !contradicts)
   const isCutShort = !run.ended.isOk && run.calls.at(-1)?.outcome === 'unknown'
@@ -123,24 +136,30 @@ function paidUndelivered({ calls, payments }: Intent, run: RunRecord): Judged | 
 function lossHabit(calls: readonly RehearsedCall[]): ClientHabit {
   const shared = calls[0]?.identifiers.some((each) => calls.every(({ identifiers }) => identifiers.includes(each)))
   if (!shared) return tryHabit(calls)
-  return calls.at(-1)?.outcome === 'unknown' ? 'gives_up' : 'loses_the_answer'
+  const last = calls.at(-1)?.outcome
+  return last === 'unknown' || last === 'pending' ? 'gives_up' : 'loses_the_answer'
 }
 
+/** The last that the client knows of a payment is that it is pending. */
 function leftPending({ calls, payments }: Intent, run: RunRecord): Judged | undefined {
-  const pending = payments.find(({ status }) => status === 'pending' || status === 'held')
+  const known = charged(payments).map(({ id }) => id)
   const first = calls.find(({ outcome }) => outcome === 'pending')
-  if (!pending || !first) return undefined
+  if (known.length === 0 || !first) return undefined
   const later = run.calls.slice(run.calls.findIndex(({ id }) => id === first.id) + 1)
   const isPolled = later.some(
-    (call) => calls.some(({ id }) => id === call.id) || call.shownPayments.includes(pending.id),
+    (call) => calls.some(({ id }) => id === call.id) || call.shownPayments.some((id) => known.includes(id)),
   )
   return isPolled ? undefined : { name: 'left_pending', habit: 'never_polls' }
 }
 
-/** A final refusal ends a key: many services repeat the refusal for ever. A 401 comes before a service looks at keys. */
+/**
+ * A final refusal ends a key: many services repeat the refusal for ever. A 401 comes before a service looks at keys. A
+ * signed payment may be sent again, because no service keeps its refusals.
+ */
 function keptUsedKey({ calls }: Intent): Judged | undefined {
   const isKept = calls.some(({ isKeySpent, identifiers }, at) => {
-    const earlier = calls.slice(0, at).filter((call) => call.identifiers.some((each) => identifiers.includes(each)))
+    const keys = identifiers.filter((each) => !isOfSignature(each))
+    const earlier = calls.slice(0, at).filter((call) => sharesAny(call, keys))
     return isKeySpent || earlier.some(({ outcome, status }) => outcome === 'refused' && status !== 401)
   })
   return isKept ? { name: 'kept_used_key', habit: 'keeps_key_after_refusal' } : undefined

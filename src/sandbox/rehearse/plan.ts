@@ -13,53 +13,66 @@ export type RehearsedFault =
   | 'price_changed'
   | 'token_expired'
   | 'restart'
+  | 'pending'
+  | 'refused'
 
 /** A fault at the nth call of an operation, counted from 1. */
 export interface PlannedFault {
   readonly kind: RehearsedFault
   readonly operation: string
   readonly nth: number
+  /** How many calls before it are refused without faults. Absent if none is. */
+  readonly refusedBefore?: number
 }
 
 /** The faults of one run. Empty: a run without faults. */
 export type FaultPlan = readonly PlannedFault[]
 
 /** Retries with a key are safe after each of these. */
-const ofPayments: readonly RehearsedFault[] = ['lost_after', 'error_before', 'price_changed', 'twice', 'lost_before']
+const ofPayments: readonly RehearsedFault[] = [
+  ...(['lost_after', 'error_before', 'price_changed', 'twice', 'lost_before', 'pending', 'refused'] as const),
+]
 const ofChanges: readonly RehearsedFault[] = ['error_after', 'slow', 'token_expired']
 const ofReads: readonly RehearsedFault[] = ['lost_before', 'error_before', 'token_expired', 'slow']
 
 interface FaultableCall {
-  readonly operation: string
-  readonly nth: number
+  readonly place: Omit<PlannedFault, 'kind'>
   readonly pays: boolean
   readonly isRead: boolean
   readonly isRefused: boolean
   readonly hasPrice: boolean
   readonly isSigned: boolean
+  readonly isIdentified: boolean
 }
 
 /** The calls of the run without faults to which one can happen: those that pay first. */
 function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
-  const counts = new Map<string, number>()
-  const found = calls.map(({ id, operation, method, outcome, isSigned }) => {
+  const [counts, refusals] = [new Map<string, number>(), new Map<string, number>()]
+  const found = calls.map(({ id, operation, method, outcome, isSigned, identifiers }) => {
     const nth = (counts.get(operation) ?? 0) + 1
     counts.set(operation, nth)
     const pays = payments.some(({ call }) => call === id)
     const isRefused = outcome === 'refused'
+    const refusedBefore = refusals.get(operation) ?? 0
+    if (isRefused) refusals.set(operation, refusedBefore + 1)
     const hasPrice = operation === 'createPayment'
-    return { operation, nth, pays, isRead: method === 'GET', isRefused, hasPrice, isSigned }
+    const isIdentified = identifiers.length > 0
+    const place = { operation, nth, ...(refusedBefore > 0 && { refusedBefore }) }
+    return { place, pays, isRead: method === 'GET' && !pays, isRefused, hasPrice, isSigned, isIdentified }
   })
   return [...found.filter(({ pays }) => pays), ...found.filter(({ pays }) => !pays)]
 }
 
 function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
-  const { pays, isRead, isRefused, hasPrice, isSigned } = call
-  const kinds = isRead || isRefused ? ofReads : [...(pays ? ofPayments : ofPayments.slice(0, 2)), ...ofChanges]
+  const { place, pays, isRead, isRefused, hasPrice, isSigned, isIdentified } = call
+  const kinds =
+    isRead || isRefused ? ofReads : [...(pays ? ofPayments : (['lost_after', 'error_before'] as const)), ...ofChanges]
   const possible = kinds.filter(
     (kind) =>
       (kind !== 'price_changed' || hasPrice) &&
       (kind !== 'token_expired' || isSigned) &&
+      (kind !== 'pending' || isIdentified) &&
+      (kind !== 'refused' || place.operation === SETTLE) &&
       (!isRefused || isBefore(kind)),
   )
   return withRestart && pays ? [...possible, 'restart'] : possible
@@ -67,14 +80,14 @@ function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
 
 /** Every call with every fault that it can meet, those of payments first. */
 export const singlePlans = (baseline: RunRecord, { restart = false } = {}): FaultPlan[] =>
-  faultableCalls(baseline).flatMap((call) =>
-    faultsOf(call, restart).map((kind) => [{ kind, operation: call.operation, nth: call.nth }]),
-  )
+  faultableCalls(baseline).flatMap((call) => faultsOf(call, restart).map((kind) => [{ kind, ...call.place }]))
 
 /** Pairs of single faults in an order that the seed draws: first those whose two kinds no pair before has had. */
 export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPlan[] {
   const faults = singles.flat().filter(({ kind }) => kind !== 'restart')
-  const pairs = faults.flatMap((first) => faults.map((second): FaultPlan => [first, followedBy(first, second)]))
+  const pairs = faults.flatMap((first) =>
+    faults.filter((second) => !belies(second, first)).map((second): FaultPlan => [first, followedBy(first, second)]),
+  )
   const shuffled = pairs
     .map((pair, at) => ({ pair, rank: drawn(seed, at + 1) }))
     .sort((one, other) => one.rank - other.rank)
@@ -87,6 +100,10 @@ export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPla
   const fresh = shuffled.filter(isNew)
   return [...fresh, ...shuffled.filter((pair) => !fresh.includes(pair))]
 }
+
+/** A refusal after a payment would be a lie, and no fault of the client. */
+const belies = (second: PlannedFault, first: PlannedFault): boolean =>
+  second.kind === 'refused' && second.operation === first.operation
 
 /** A second fault of the same call happens to the call that repeats it. */
 const followedBy = (first: PlannedFault, second: PlannedFault): PlannedFault =>
@@ -111,6 +128,27 @@ const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
     do: { status: 401, body: { code: 'token_invalid', error: 'The access token has expired.' } },
   },
   restart: { at: 'after_commit', do: { drop: true } },
+  pending: {
+    at: 'after_commit',
+    do: { status: 409, body: { code: 'idempotency_in_progress', error: 'A call with this key is still running.' } },
+  },
+  refused: {
+    at: 'before',
+    do: {
+      status: 200,
+      body: { success: false, errorReason: 'unexpected_settle_error', transaction: '', network: 'eip155:84532' },
+    },
+  },
+}
+
+/** Its answers say in their bodies whether it worked. */
+const SETTLE = 'settleX402Payment'
+
+const isPendingSettlement = ({ kind, operation }: PlannedFault): boolean => kind === 'pending' && operation === SETTLE
+
+function actionOf(planned: PlannedFault, slowMs: number): Fault['do'] {
+  if (isPendingSettlement(planned)) return { x402: 'settlement_pending' }
+  return planned.kind === 'slow' ? { delay_ms: slowMs } : faults[planned.kind].do
 }
 
 /** The faults to arm for a plan. */
@@ -119,11 +157,18 @@ export function faultsFor(plan: FaultPlan, { slowMs }: { readonly slowMs: number
     id: `rehearse_${at + 1}_${planned.kind}`,
     match: { operation_id: planned.operation },
     at: faults[planned.kind].at,
-    do: planned.kind === 'slow' ? { delay_ms: slowMs } : faults[planned.kind].do,
-    every: Math.max(1, planned.nth - plan.slice(0, at).filter((earlier) => hides(earlier, planned)).length),
-    times: 1,
+    do: actionOf(planned, slowMs),
+    every: Math.max(
+      1,
+      planned.nth - plan.slice(0, at).filter((earlier) => hides(earlier, planned)).length - uncounted(planned),
+    ),
+    // Who asks again about a settlement that was pending gets its receipt, even where a nonce settles only once.
+    times: isPendingSettlement(planned) ? 2 : 1,
   }))
 }
+
+/** A refusal is no commit, so the engine counts none for what happens after one. */
+const uncounted = ({ kind, refusedBefore = 0 }: PlannedFault): number => (isBefore(kind) ? 0 : refusedBefore)
 
 /** Whether the engine does not count the call of an earlier fault for a later one: one fault happens at a point. */
 const hides = (earlier: PlannedFault, later: PlannedFault): boolean =>

@@ -1,4 +1,5 @@
 import type { Sandbox } from '../controls/sandbox.js'
+import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-payment.js'
 import type { Entry } from '../onion/entry.js'
 import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
 
@@ -45,10 +46,10 @@ export async function recordRun(
   const asPayment = (kind: 'payment' | 'transfer') => (row: ShownRow) => {
     const call = callOf(row, `${kind}:${row.id}`)
     const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : 'posted'
-    const payer = String(row.payer_owner ?? row.sender_owner)
+    const payer = (call && payerOf(call)) ?? String(row.payer_owner ?? row.sender_owner)
     return {
       ...{ id: `${kind}:${row.id}`, call: call?.id, item: call ? itemOf(call) : String(row.hash ?? row.descriptor) },
-      ...{ payer: call?.principal ?? payer, amount: String(row.amount), status },
+      ...{ payer, amount: String(row.amount), status },
     }
   }
   const { accounts, users } = await sandbox.credentials()
@@ -102,42 +103,67 @@ function deliveryOf({ request }: Entry): RehearsedDelivery {
 }
 
 function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
-  const { id, operation_id, method, path, principal, status, code, request, response, fault } = entry
+  const { id, operation_id, method, path, status, code, request, response, fault } = entry
   const sent = objectOf(request.body)
   const answer = objectOf(response.body)
-  const key = request.headers['idempotency-key']
   const isReplay = response.headers['idempotent-replayed'] !== undefined
   const isLate = hasFailed && fault?.endsWith('_slow')
   const isRefused = status !== null && status >= 400 && status < 500
   return {
-    ...{ id, operation: operation_id ?? '', method, path, item: itemOf(entry), payer: principal, status, code, fault },
-    identifiers: key === undefined ? [] : [`key:${key}`],
+    ...{ id, operation: operation_id ?? '', method, path, item: itemOf(entry), payer: payerOf(entry), status },
+    ...{ code, fault, identifiers: identifiersOf(entry) },
     isSigned: /^Bearer /.test(request.headers.authorization ?? '') || request.headers['x-session-id'] !== undefined,
     statesPrice: sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined,
     shownPrices: isRefused ? {} : pricesIn(answer),
     shownPayments: isRefused ? [] : paymentsIn(answer),
     outcome: isLate ? 'unknown' : outcomeOf(entry, answer),
-    isKeySpent: code === 'idempotency_mismatch' || (isReplay && isRefused),
+    isKeySpent: SPENT.has(code) || (isReplay && isRefused),
     contradicts: status !== null && status < 300 && answer?.success === false,
   }
 }
 
-/** A refusal for now asks to be tried again. */
-const passing: ReadonlySet<string | undefined> = new Set(['idempotency_in_progress', 'storage_unavailable'])
+const SPENT: ReadonlySet<string | undefined> = new Set(['idempotency_mismatch', 'payment_identifier_mismatch'])
+
+function identifiersOf({ request }: Entry): string[] {
+  const { payer: _, ...marks } = marksOf(request)
+  const named = Object.entries({ key: request.headers['idempotency-key'], ...marks })
+  return named.flatMap(([name, value]) => (value === undefined ? [] : [`${name}:${value}`]))
+}
+
+/** What signs for a payment pays, whoever brings it. */
+const payerOf = ({ request, principal }: Entry): string | null => marksOf(request).payer ?? principal
+
+function marksOf({ headers, body }: Entry['request']): PaymentMarks {
+  const ofBody = objectOf(body)
+  if (ofBody?.paymentPayload !== undefined) return marksOfPayment(ofBody)
+  const { authorization = '', 'payment-signature': signed, 'x-payment': signedV1 } = headers
+  return readMarks(signed ?? signedV1 ?? (/^payment /i.test(authorization) ? authorization : ''))
+}
 
 function outcomeOf({ status, code }: Entry, answer: Json | undefined): CallOutcome {
-  if (status === null || status >= 500 || status === 429 || passing.has(code)) return 'unknown'
+  if (code === 'idempotency_in_progress' || answer?.errorReason === 'settlement_pending') return 'pending'
+  if (status === null || status >= 500 || status === 429 || code === 'storage_unavailable') return 'unknown'
   if (status >= 400 || answer?.success === false) return 'refused'
   return status < 300 && (answer?.status === 'pending' || answer?.status === 'held') ? 'pending' : 'done'
 }
 
 const withoutPrice = new Set(['cost', 'price', 'dq', 'persona_delegate', 'public_secret', 'nonce', 'timestamp'])
 
-/** What a call is about: its path and body, without the price that its caller saw. */
+/** What a call is about: its path and body, without the price that its caller saw, and without its signature. */
 function itemOf({ path, request }: Entry): string {
-  const sent = Object.entries(objectOf(request.body) ?? {}).filter(([name]) => !withoutPrice.has(name))
-  const place = path.replace(/[?#].*/, '')
+  const body = objectOf(request.body) ?? {}
+  const place = path.replace(/#.*/, '')
+  if (body.paymentPayload !== undefined) return `${place} ${JSON.stringify(settledItem(body))}`
+  const sent = Object.entries(body).filter(([name]) => !withoutPrice.has(name))
   return sent.length === 0 ? place : `${place} ${JSON.stringify(Object.fromEntries(sent.sort(byName)))}`
+}
+
+/** What a shop has settled: for which resource, and to whom. The shop may stand at another port in each run. */
+function settledItem({ paymentPayload, paymentRequirements }: Json) {
+  const due = paymentRequirements as Json | undefined
+  const resource = (paymentPayload as Json | null)?.resource ?? due?.resource
+  const url = String((resource as Json | null)?.url ?? resource ?? '')
+  return [url.replace(/^https?:\/\/[^/]+/, ''), due?.payTo ?? null]
 }
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)

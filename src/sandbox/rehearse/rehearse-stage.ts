@@ -1,4 +1,4 @@
-import { type ClientHabit, judgeRun, type Verdict, type VerdictName } from './judge.js'
+import { type ClientHabit, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
 import { type FaultPlan, keyOfPlan, pairPlans, singlePlans } from './plan.js'
 import type { RunRecord } from './record.js'
 import { shrinkPlan } from './shrink.js'
@@ -108,6 +108,14 @@ class Rehearsing {
     return this.#runs.size >= runs || (now?.() ?? 0) - this.#began >= ms
   }
 
+  /** What comes of a habit later, and is not as bad, tells nothing new. */
+  #hasWorse(verdict: Verdict): boolean {
+    const same = [...this.#found.values()].filter(
+      ({ habit, operation }) => habit === verdict.habit && operation === verdict.operation,
+    )
+    return same.some((each) => isWorse(each, verdict))
+  }
+
   async #run(plan: FaultPlan): Promise<RunRecord> {
     const known = this.#runs.get(keyOfPlan(plan))
     if (known) return known
@@ -122,7 +130,7 @@ class Rehearsing {
     const baseline = this.#baseline ?? run
     for (const verdict of judgeRun(run, baseline)) {
       const key = `${verdict.name} ${verdict.habit} ${verdict.operation}`
-      if (this.#found.has(key)) continue
+      if (this.#found.has(key) || this.#hasWorse(verdict)) continue
       const shows = async (smaller: FaultPlan) => {
         const isKnown = this.#runs.has(keyOfPlan(smaller))
         if (!isKnown && this.#isOver()) return false

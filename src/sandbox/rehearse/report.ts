@@ -29,7 +29,7 @@ const titles: Readonly<Record<VerdictName, string>> = {
 
 const habits: Readonly<Record<ClientHabit, string>> = {
   sends_no_key: 'the client tries again without an Idempotency-Key',
-  new_key_each_try: 'the client takes a new key for each try',
+  new_key_each_try: 'the client takes a new key, or signs anew, for each try',
   signs_while_pending: 'the client signs again while a payment is pending',
   pays_before_price: 'the client pays before it reads the price',
   ignores_changed_price: 'the client pays without the price that it showed',
@@ -52,6 +52,8 @@ const after: Readonly<Record<RehearsedFault, string>> = {
   price_changed: 'meets a raised price',
   token_expired: 'meets an expired token',
   restart: 'works, and the application is stopped and started again',
+  pending: 'works, and is answered as pending',
+  refused: 'is refused with a status of 200',
 }
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`

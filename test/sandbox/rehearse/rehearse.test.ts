@@ -1,12 +1,19 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
 import { type Application, buggy, correct, newsService, SLOW_MS } from './shop.js'
 
 async function rehearsed(application: Application) {
   const news = await newsService()
   onTestFinished(() => news.service.close())
   return rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 60 })
+}
+
+async function rehearsedShop(application: SettlingApplication) {
+  const shop = await settlingShop()
+  onTestFinished(() => shop.service.close())
+  return rehearse(shop.service, application(shop), { slowMs: SLOW_MS, runs: 60 })
 }
 
 /** The bug, and the verdict and habit that name it. */
@@ -27,6 +34,29 @@ describe('finds and names within 60 runs', () => {
     expect(findings.map((each) => [each.name, each.habit])).toContainEqual([verdict, habit])
     const other = findings.filter((each) => each.habit !== habit)
     expect(other.map((each) => [each.name, each.habit, each.plan])).toEqual([])
+  })
+})
+
+const namedOfShops: Readonly<Record<string, readonly [string, string, string]>> = {
+  'trusts 200 with `success: false`': ['delivered_unpaid', 'trusts_the_status', 'refused'],
+  'never polls': ['left_pending', 'never_polls', 'pending'],
+  'signs a new nonce while one is pending': ['paid_twice', 'signs_while_pending', 'pending'],
+}
+
+describe('finds and names within 60 runs, for a shop that settles', () => {
+  test.each(Object.entries(namedOfShops))('%s', async (name, [verdict, habit, kind]) => {
+    const { findings, runs } = await rehearsedShop(buggyShops[name] as SettlingApplication)
+    expect(runs).toBeLessThanOrEqual(60)
+    expect(findings.map((each) => [each.name, each.habit, each.plan.map((fault) => fault.kind)])).toEqual([
+      [verdict, habit, [kind]],
+    ])
+  })
+})
+
+describe('has no false alarm for a shop that', () => {
+  test.each(Object.entries(correctShops))('%s', async (_, application) => {
+    const { findings } = await rehearsedShop(application)
+    expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
   })
 })
 

@@ -52,17 +52,20 @@ export async function plainClient(fork: Service) {
   }
 }
 
-/** Tries three times, as often as it takes to get an answer that is final. A 401 passes: the token is renewed. */
+/** Tries until an answer is final. A 401 passes, because the token is renewed, and so does a call that is in progress. */
 export async function retried(send: () => Promise<Response>, times = 4): Promise<Response> {
   for (let left = times; ; left--) {
     const answer = await send().catch((error: unknown) => {
       if (left === 1) throw error
       return undefined
     })
-    if (answer && answer.status !== 503 && answer.status !== 401) return answer
+    if (answer && answer.status !== 503 && answer.status !== 401 && !(await isInProgress(answer))) return answer
     if (left === 1) throw new Error(`It failed ${times} times.`)
   }
 }
+
+const isInProgress = async (answer: Response): Promise<boolean> =>
+  answer.status === 409 && (await answer.clone().json()).code === 'idempotency_in_progress'
 
 export async function paid(answer: Response): Promise<string> {
   if (answer.status !== 202) throw new Error(`refused: ${answer.status}`)
@@ -107,7 +110,8 @@ export const buggy: Readonly<Record<string, Application>> = {
       const cost = await shop.price(article)
       const key = newKey()
       const pay = () => shop.pay(article, { cost, key })
-      return paid(await pay().catch(pay))
+      const first = await pay().catch(pay)
+      return paid((await isInProgress(first)) ? await pay() : first)
     },
   'pays before it reads the price':
     ({ article }) =>

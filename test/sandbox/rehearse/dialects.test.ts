@@ -1,0 +1,65 @@
+import { createService } from 'farthing'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { caller } from '../../support/api.js'
+import { newPaidShop } from '../../support/scenes/paid-calls.js'
+import { useUpstream } from '../../support/scenes/upstream.js'
+import { newWallet } from '../../support/scenes/x402.js'
+import { type BuyingApplication, honoBuyers, itemBuyers } from './item-buyers.js'
+import { SLOW_MS } from './shop.js'
+
+const upstream = useUpstream()
+
+async function rehearsed(application: BuyingApplication, runs: number) {
+  const service = createService({ sandbox: true, x402Settle: 'idempotent' })
+  onTestFinished(() => service.close())
+  const call = caller({ url: 'http://localhost', fetch: service.fetch })
+  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+  const account = await newWallet(call, 5)
+  const path = `/v4/catalog/items/${item.id}/call?city=Oslo`
+  const { findings } = await rehearse(service, application({ account, path }), { slowMs: SLOW_MS, runs })
+  return findings.map(({ name, habit, plan }) => [name, habit, plan.map(({ kind }) => kind).join(' ')])
+}
+
+/** Neither tries again by itself. */
+const gaveUp = [
+  ['paid_undelivered', 'gives_up', 'lost_after'],
+  ['left_pending', 'never_polls', 'pending'],
+]
+/** Each call of theirs signs anew. */
+const signedAnew = [
+  ['paid_twice', 'new_key_each_try', 'lost_after'],
+  ['paid_twice', 'signs_while_pending', 'pending'],
+]
+const atItem: Readonly<Record<keyof typeof itemBuyers, readonly (readonly string[])[]>> = {
+  '@x402/fetch once': gaveUp,
+  '@x402/fetch, tried again': signedAnew,
+  '@x402/fetch with an identifier, tried again': [],
+  'mppx once': gaveUp,
+  'mppx, tried again': signedAnew,
+  'mppx with one credential, tried again': [],
+}
+
+describe("before farthing's own item", () => {
+  test.each(Object.entries(atItem))('%s', async (name, expected) => {
+    expect(await rehearsed(itemBuyers[name as keyof typeof itemBuyers], 60)).toEqual(expected)
+  })
+})
+
+const atHono: Readonly<Record<keyof typeof honoBuyers, readonly (readonly string[])[]>> = {
+  '@x402/fetch once': [['paid_undelivered', 'gives_up', 'lost_after']],
+  '@x402/fetch, tried again': [['paid_twice', 'new_key_each_try', 'lost_after']],
+  'mppx once': [['paid_undelivered', 'gives_up', 'lost_after']],
+  'mppx, tried again': [['paid_twice', 'new_key_each_try', 'lost_after']],
+}
+
+describe('before a shop of @x402/hono', () => {
+  beforeEach(() => {
+    // It reports each failure of its facilitator.
+    for (const name of ['error', 'warn'] as const) vi.spyOn(console, name).mockImplementation(() => {})
+  })
+
+  test.each(Object.entries(atHono))('%s', async (name, expected) => {
+    expect(await rehearsed(honoBuyers[name as keyof typeof honoBuyers], 20)).toEqual(expected)
+  })
+})
