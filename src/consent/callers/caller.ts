@@ -1,4 +1,4 @@
-import { type Problem, problem } from '../../base/problem.js'
+import { problem } from '../../base/problem.js'
 import { type Caller, isSessionId, presentedSession, type SentCredentials, wrongCaller } from '../../http/caller.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { Auth, PagePrincipal, Principal } from '../../http/route.js'
@@ -28,15 +28,14 @@ interface Presented extends Context {
 
 /**
  * Finds the caller of a route by the first credential in this order: `Authorization`, `X-Session-ID`, `public_secret`,
- * session cookie. The cookie comes last because a browser adds it by itself. `Authorization: Payment` is no credential of a
- * caller, but pays in the request itself, where a route sells to callers without credentials.
+ * session cookie. The cookie comes last because a browser adds it by itself.
  */
 export function authenticate(tx: Reader, auth: readonly Auth[], sent: SentCredentials, context: Context) {
   const authorization = authorizationOf(sent)
   const { clock, random, keys, baseUrl } = context
   const asked: Presented = { tx, auth, sent, authorization, clock, random, keys, baseUrl }
   if (sent.mayPay && authorization !== null && schemeAndCredentials(authorization).scheme === 'payment')
-    return Promise.resolve(unknownPayer(asked))
+    return Promise.resolve(withoutCredentials(asked))
   const isDecided = !auth.includes('none') && !auth.includes('client') && !auth.includes('guest')
   // Most calls come with a token.
   return authorization !== null && isDecided ? authenticateToken(asked, authorization) : authenticateAny(asked)
@@ -56,18 +55,18 @@ async function authenticateAny(asked: Presented): Promise<Caller> {
   if (isEmbed && sent.headers.get('x-session-id') === null) return authenticateEmbed(tx, sent.publicSecret)
   const sessionId = auth.includes('session') ? presentedSession(sent, asked.baseUrl) : undefined
   if (sessionId !== undefined) return authenticateSession(asked, sessionId)
-  if (sent.mayPay) return unknownPayer(asked)
-  throw credentialsMissing(asked)
+  return withoutCredentials(asked)
 }
 
-const credentialsMissing = (asked: Presented): Problem =>
-  problem('authorization_missing', { detail: `Send ${describeCredentials(asked.auth)}.`, ...challenge(asked) })
-
-/** A caller without credentials who may pay in the request itself. */
-const unknownPayer = (asked: Presented): Caller => ({
-  principal: { kind: 'none', refusal: credentialsMissing(asked) },
-  session: undefined,
-})
+/** Refuses, unless the caller may pay in the request itself. */
+function withoutCredentials(asked: Presented): Caller {
+  const refusal = problem('authorization_missing', {
+    detail: `Send ${describeCredentials(asked.auth)}.`,
+    ...challenge(asked),
+  })
+  if (!asked.sent.mayPay) throw refusal
+  return { principal: { kind: 'none', refusal }, session: undefined }
+}
 
 const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 

@@ -191,7 +191,7 @@ const replayed = (outcome: RenderedAnswer): RenderedAnswer => ({
  * guess.
  */
 export function callerKey(call: Call, route: Route, key: string): string | undefined {
-  // A payment in the request has its own names, and its refusals must not be kept.
+  // Payments have names of their own.
   if (call.principal.kind === 'none' && route.sell) return undefined
   const presented = route.presented?.(call)
   if (presented !== undefined) return JSON.stringify(['presented', ...presented])

@@ -87,7 +87,8 @@ export async function handleOnce(run: KeyedRun, handler: NonNullable<Route['hand
     return answer
   }
   try {
-    const outcome = render(endpoint, await handler({ ...call, storeAnswer }, watched.service), incoming)
+    const act = (call.principal.kind === 'none' && endpoint.route.sell) || handler
+    const outcome = render(endpoint, await act({ ...call, storeAnswer }, watched.service), incoming)
     if (watched.hasChanged) incoming.isWithheld = false
     if (claim && isStored) service.ongoing.delete(claim.claim)
     else if (claim) await endCall(claim, watched.hasChanged ? toStore(outcome, call, run) : undefined, service)

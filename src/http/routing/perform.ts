@@ -50,17 +50,13 @@ async function handle(run: RequestRun): Promise<RenderedAnswer> {
   }
   if (run.key !== null) checkKey(run.key)
   try {
-    return await (route.handle ? handleOnce(run, handlerOf(route.handle, route.sell)) : writeOnce(run))
+    return await (route.handle ? handleOnce(run, route.handle) : writeOnce(run))
   } catch (error) {
     if (!(error instanceof Problem) || !run.principal) throw error
     // After the call, so that nothing of this counts as a change by the call or is stored under its key.
     throw await service.rules.completeRefusal(error, run.principal, run.recorded)
   }
 }
-
-/** Callers without credentials pay in the request itself, where a route sells to them. */
-const handlerOf = (handle: NonNullable<Route['handle']>, sell: Route['sell']): typeof handle =>
-  sell ? (call, service) => (call.principal.kind === 'none' ? sell(call, service) : handle(call, service)) : handle
 
 /** A request on its way through its route. A class, because functions of its own would cost each request more. */
 class RequestRun implements KeyedRun, DecodedRequest {

@@ -80,18 +80,40 @@ const itemCall: Act = {
       draws.oneIn(2)
         ? world.call('GET', `${path}?city=Oslo`, { headers })
         : world.call('POST', path, { headers, body: { city: 'Oslo' } })
-    const unpaid = await call()
-    if (unpaid.status !== 402) return
-    const nonce = hexOf(draws.bytes(32))
-    const isNamed = draws.oneIn(2)
-    const extensions = isNamed ? { 'payment-identifier': { info: { required: false, id: `pay_${nonce}` } } } : {}
-    const headers = await payHeader(account, offerIn(unpaid), { nonce, extensions })
-    const rivals = draws.oneIn(2) ? [headers, headers, headers] : [headers]
-    const answers = await Promise.all(rivals.map(call))
-    answers.push(await call(headers))
-    for (const [n, { status, headers }] of answers.entries())
-      if (status === 200) world.records.use(`call ${nonce}`, isNamed ? `${headers.get('x-payment-id')}` : `answer ${n}`)
+    await buy(world, draws, { call, account })
   },
+}
+
+/** The same for what the paywall calls. */
+const paywallCall: Act = {
+  weight: 3,
+  async run(world, draws) {
+    const { hostname: destination } = draws.pick(world.cast.sellers)
+    const serviceUrl = `https://api.example.test/story/${draws.pick(['ok', 'ok', 'broken', 'torn', 'gone'])}`
+    const body = { amount: draws.between(1, 2) / 100, destination, ...(draws.oneIn(3) ? {} : { serviceUrl }) }
+    const account = await newPayer(world, draws)
+    const call = (headers: Record<string, string> = {}) => world.call('POST', '/v4/paywall', { headers, body })
+    await buy(world, draws, { call, account })
+  },
+}
+
+interface Buying {
+  readonly account: PrivateKeyAccount
+  call(headers?: Record<string, string>): ReturnType<World['call']>
+}
+
+async function buy(world: World, draws: Draws, { call, account }: Buying): Promise<void> {
+  const unpaid = await call()
+  if (unpaid.status !== 402) return
+  const nonce = hexOf(draws.bytes(32))
+  const isNamed = draws.oneIn(2)
+  const extensions = isNamed ? { 'payment-identifier': { info: { required: false, id: `pay_${nonce}` } } } : {}
+  const headers = await payHeader(account, offerIn(unpaid), { nonce, extensions })
+  const rivals = draws.oneIn(2) ? [headers, headers, headers] : [headers]
+  const answers = await Promise.all(rivals.map(call))
+  answers.push(await call(headers))
+  for (const [n, { status, headers }] of answers.entries())
+    if (status === 200) world.records.use(`call ${nonce}`, isNamed ? `${headers.get('x-payment-id')}` : `answer ${n}`)
 }
 
 export const x402Acts = {
@@ -99,4 +121,5 @@ export const x402Acts = {
   'an authorization is settled': authorization,
   'a named payment is settled': named,
   'an item is called for a payment': itemCall,
+  'the paywall is called for a payment': paywallCall,
 }
