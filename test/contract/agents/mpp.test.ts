@@ -13,7 +13,9 @@ const upstream = useUpstream()
 const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 
 contract('callCatalogItemByGet', (start) => {
-  it('sells a call by MPP, with a challenge, a credential and a receipt', { tags: 'everywhere' }, async () => {
+  it('sells a call by MPP, with a challenge, a credential and a receipt', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call } = await start()
     const { item } = await newPaidShop(call, at('ok'))
     const account = await newWallet(call, 1)

@@ -27,7 +27,7 @@ const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 
 contract('callCatalogItemByGet', (start) => {
   it('GET /v4/catalog/items/{id}/call offers the call, and delivers it once it is paid', {
-    tags: 'everywhere',
+    tags: ['everywhere', 'pages'],
   }, async () => {
     const { call } = await start()
     const { item } = await newPaidShop(call, at('ok'))

@@ -106,7 +106,7 @@ contract('verifyX402Payment', (start) => {
 })
 
 contract('settleX402Payment', (start) => {
-  it('POST /x402/settle moves the signed amount, once', { tags: 'everywhere' }, async () => {
+  it('POST /x402/settle moves the signed amount, once', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const account = await newWallet(call, 1)
     const payment = await paymentOf(account)

@@ -3,7 +3,12 @@ import type { Fault } from '../../../src/index.js'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { expectSoundLedger, setClock } from '../../support/scenes/market.js'
+import { challengeIn, payByMpp } from '../../support/scenes/mpp.js'
+import { callItem, newPaidShop, offerIn, payHeader, payHeaderV1 } from '../../support/scenes/paid-calls.js'
+import { useUpstream } from '../../support/scenes/upstream.js'
 import { heldBy, newWallet, paymentOf, paymentV1Of, SHOP, settle, verify } from '../../support/scenes/x402.js'
+
+const upstream = useUpstream()
 
 const SETTLE = { operation_id: 'settleX402Payment' }
 const NOW = Date.UTC(2031, 4, 1, 12)
@@ -164,5 +169,65 @@ contract('A hostile facilitator', (start) => {
     await arm(call, { match: SETTLE, at: 'after_commit', do: { delay_ms: 1 }, times: 1 })
     expect((await settle(call, payment)).body.success).toBe(true)
     expect(await moved(call, account.address)).toEqual([0.97, 0.03])
+  })
+})
+
+contract('A hostile shop', (start) => {
+  const at = () => ({ external_endpoint: `${upstream.url}/ok` })
+  const CALL = { path: '/v4/catalog/items/*/call' }
+
+  it('asks for more once a payment comes, which the new price pays', { tags: 'everywhere' }, async () => {
+    const { call } = await start()
+    const { item } = await newPaidShop(call, at())
+    await arm(call, { match: CALL, at: 'before', do: { raise_price: 50 }, times: 2 })
+    const account = await newWallet(call)
+    const offer = offerIn(await callItem(call, item))
+    // Nobody has paid yet, so that the price stands.
+    expect(offerIn(await callItem(call, item)).accepted.amount).toBe('10000')
+    const second = await callItem(call, item, await payHeader(account, offer))
+    expect(second.body).toMatchObject({ accepts: [{ maxAmountRequired: '15000' }] })
+    expect(offerIn(second).accepted.amount).toBe('15000')
+    const third = await callItem(call, item, await payByMpp(call, account, item))
+    expect(challengeIn(third).request.amount).toBe('22500')
+    const paid = await callItem(call, item, await payHeaderV1(account, third))
+    expect(paid.status, paid.text).toBe(200)
+    expect(await heldBy(call, account.address)).toBe(0.9775)
+    await expectSoundLedger(call)
+  })
+
+  it('raises no price for the key of another scheme, for another operation, or by GET of a payment', async () => {
+    const { call } = await start()
+    const { item } = await newPaidShop(call, at())
+    await arm(call, { match: {}, at: 'before', do: { raise_price: 50 } })
+    await callItem(call, item, { authorization: 'Bearer Payment' })
+    await call('GET', `/v4/catalog/items/${item.id}`, { headers: { 'x-payment': 'e30=' } })
+    expect(offerIn(await callItem(call, item)).accepted.amount).toBe('10000')
+  })
+
+  it('puts an expensive offer behind one that the client cannot pay', { tags: 'everywhere' }, async () => {
+    const { call } = await start()
+    const { item } = await newPaidShop(call, at())
+    const account = await newWallet(call)
+    const honest = await callItem(call, item)
+    await arm(call, { match: CALL, at: 'after_commit', do: { x402: 'expensive_offer' } })
+    const unpaid = await callItem(call, item)
+    const { accepts } = offerIn(unpaid)
+    expect(accepts).toMatchObject([
+      { network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1', amount: '10000' },
+      { network: 'eip155:84532', amount: '500000', payTo: offerIn(honest).accepted.payTo },
+    ])
+    expect(unpaid.body.accepts).toMatchObject([
+      { network: 'solana-devnet', maxAmountRequired: '10000' },
+      { network: 'base-sepolia', maxAmountRequired: '500000' },
+    ])
+    expect(challengeIn(unpaid).request.amount).toBe('10000')
+    expect({ ...unpaid.body, accepts: [] }).toEqual({ ...honest.body, accepts: [] })
+    const dear = { ...offerIn(unpaid), accepted: accepts[1] }
+    expect((await callItem(call, item, await payHeader(account, dear))).status).toBe(402)
+    expect(await heldBy(call, account.address)).toBe(1)
+    // What is paid, and what is no offer, stays as it is.
+    expect((await callItem(call, item, await payHeader(account, offerIn(honest)))).status).toBe(200)
+    expect((await callItem(call, { id: 999 })).status).toBe(404)
+    expect((await call('GET', '/_sandbox/faults')).body.faults[0].fired).toBe(2)
   })
 })
