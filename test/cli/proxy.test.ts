@@ -248,8 +248,8 @@ describe('proxy', () => {
       sent.write('first')
       onTestFinished(() => void sent.destroy())
     })
-    const [piece] = (await answer[Symbol.asyncIterator]().next()).value ? ['first'] : []
-    expect(piece).toBe('first')
+    const { value } = await answer[Symbol.asyncIterator]().next()
+    expect(String(value)).toBe('first')
     await proxy.stop()
   })
 
