@@ -140,7 +140,7 @@ describe('rehearse --to', () => {
     await writeFile(inDirectory('charge.mjs'), change(script.replace("'stripe'", `'${stripePackage}'`)))
     return run(
       [
-        ...['rehearse', '--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe', '--budget', '10'],
+        ...['rehearse', '--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe', '--budget', '8'],
         ...['--slow', '30', '--', process.execPath, inDirectory('charge.mjs')],
       ],
       { env: { STRIPE_API_KEY: stripe.options.apiKey } },
@@ -159,7 +159,7 @@ describe('rehearse --to', () => {
     const { code, stdout } = await rehearsedScript((script) =>
       script.replaceAll(', newKey()', '').replace(', maxNetworkRetries: 0', ''),
     )
-    expect(stdout).toMatch(/^No fault of the client in 10 runs of \d+ plans\.\n$/)
+    expect(stdout).toMatch(/^No fault of the client in 8 runs of \d+ plans\.\n$/)
     expect(code).toBe(0)
   })
 
