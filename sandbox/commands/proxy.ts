@@ -33,10 +33,13 @@ export async function proxyCommand(flags: ProxyFlags): Promise<void> {
   if (flags.json) printLine(JSON.stringify({ url: proxy.url, to, pid: process.pid }))
   else printLine(`${proxy.url} before ${to}`)
   await stopped
-  const run = await proxy.end({ ended: { isOk: true, result: undefined }, output: '' })
+  const run = await proxy.end({ ended: { isOk: true, result: undefined }, output: '' }, { withinMs: STOP_MS })
   await proxy.close()
   report(judgeRun(run, nothing), { plan, run, json: flags.json ?? false })
 }
+
+/** How long a stopped proxy waits for calls that are under way. */
+const STOP_MS = 500
 
 /** Nothing tells how often its callers want to pay: one payment for each intention is enough. */
 const nothing: RunRecord = {

@@ -62,7 +62,7 @@ const Profile = z.strictObject({
   /** Answers that say that a key was used for something else. */
   spent: z.optional(z.array(z.strictObject({ field: Pointer, is: words }))),
   ...described,
-  calls: z.record(Word, Call),
+  calls: z.record(z.string().check(z.regex(/^\w[\w.-]*$/)), Call),
 })
 
 export type ProxyProfile = z.output<typeof Profile>
@@ -140,15 +140,12 @@ const builtIn: Readonly<Record<string, ProxyProfile>> = {
   },
 }
 
-/** Without a profile: each changing request with a key may pay, and nothing tells that it did. */
-export const builtInProfiles: readonly string[] = Object.keys(builtIn)
-
 /** The profile with this name, or of this file. Throws `Refusal`. */
 export async function loadProfile(named: string): Promise<ProxyProfile> {
   const known = Object.hasOwn(builtIn, named) ? builtIn[named] : undefined
   if (known) return known
   if (!/[./\\]/.test(named))
-    throw new Refusal(`--profile must be ${builtInProfiles.join(', ')} or a file, not ${JSON.stringify(named)}`)
+    throw new Refusal(`--profile must be ${Object.keys(builtIn).join(', ')} or a file, not ${JSON.stringify(named)}`)
   const document = await parseDocument(named, await readText(named))
   const fault = describeFault(Profile, document)
   if (fault !== undefined) throw new Refusal(`${named}: ${fault}`)

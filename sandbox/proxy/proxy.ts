@@ -77,11 +77,14 @@ export class PaymentProxy {
     this.#record = new ProxyRecord(this.options.profile, this.options.keepMessages ?? false)
   }
 
-  /** What went through since the run began, with the calls that are still under way. */
-  async end(run: { readonly ended: RunEnd; readonly output: string }): Promise<RunRecord> {
+  /** What went through since the run began, with the calls that end in time. */
+  async end(
+    run: { readonly ended: RunEnd; readonly output: string },
+    { withinMs = LAST_CALLS_MS } = {},
+  ): Promise<RunRecord> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, LAST_CALLS_MS)
+      timer = setTimeout(resolve, withinMs)
     })
     await Promise.race([Promise.all(this.#underWay), late])
     clearTimeout(timer)

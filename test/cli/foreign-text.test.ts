@@ -96,6 +96,10 @@ const har = JSON.stringify({
   },
 })
 
+/** Pays once, and prints what others wrote. */
+const FACILITATED = `fetch(process.env.FACILITATOR_URL + '/x402/settle', { method: 'POST', body: ${JSON.stringify(json)} })
+  .then(() => { throw new Error(${JSON.stringify(HOSTILE)}) })`
+
 /** Command lines of each command that meet texts of others. Those that serve, or run another program, are tested apart. */
 const lines: Readonly<Record<string, (given: Started) => Promise<readonly (readonly string[])[]>>> = {
   export: async ({ file }) => [
@@ -175,6 +179,15 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
     ['rehearse', '--budget', HOSTILE, '--', HOSTILE],
     ['rehearse', '--as', HOSTILE, '--', HOSTILE],
     ['rehearse', '--', process.execPath, '-e', `throw ${JSON.stringify(HOSTILE)}`, HOSTILE],
+  ],
+  proxy: async (given) => [
+    ['proxy', '--to', HOSTILE, '--profile', 'stripe'],
+    ['proxy', '--to', given.url, '--profile', HOSTILE],
+    ['proxy', '--to', given.url, '--profile', `./${HOSTILE}`],
+    ['proxy', '--to', given.url, '--profile', await written(given, 'profile.json', json)],
+    ['proxy', '--to', given.url, '--profile', 'stripe', '--fault', HOSTILE],
+    ['proxy', '--to', given.url, '--profile', 'stripe', '--host', HOSTILE],
+    ['rehearse', '--to', given.url, '--profile', 'x402', '--', process.execPath, '-e', FACILITATED],
   ],
   completion: async () => [
     ['completion', 'bash'],

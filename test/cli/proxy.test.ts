@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadProfile } from '../../sandbox/proxy/profile.js'
 import { cli } from '../support/cli.js'
+import { blockTestedBy, readPage } from '../support/docs/markdown.js'
 import { startStripe } from '../support/stripe/stripe-fake.js'
 
 const farthing = cli()
@@ -130,23 +132,42 @@ describe('rehearse --to', () => {
     expect(stdout + stderr).not.toContain(SECRETS.header)
   })
 
-  test('passes the unmodified stripe package', async () => {
+  /** Rehearses the script of the guide, changed. */
+  async function rehearsedScript(change: (script: string) => string) {
     const stripe = await startStripe()
     onTestFinished(() => stripe.close())
-    await writeFile(
-      inDirectory('charge.mjs'),
-      `import Stripe from '${stripePackage}'
-const { hostname: host, port } = new URL(process.env.STRIPE_API_BASE)
-const stripe = new Stripe('${stripe.options.apiKey}', { host, port, protocol: 'http' })
-const { id } = await stripe.paymentIntents.create({ amount: 2000, currency: 'eur', payment_method: 'pm_card_visa' })
-console.log((await stripe.paymentIntents.confirm(id)).status)`,
+    const script = blockTestedBy('test/cli/proxy.test.ts', 'docs/guides/rehearse.md', "from 'stripe'")
+    await writeFile(inDirectory('charge.mjs'), change(script.replace("'stripe'", `'${stripePackage}'`)))
+    return run(
+      [
+        ...['rehearse', '--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe', '--budget', '8'],
+        ...['--slow', '30', '--', process.execPath, inDirectory('charge.mjs')],
+      ],
+      { env: { STRIPE_API_KEY: stripe.options.apiKey } },
     )
-    const { code, stdout, stderr } = await run([
-      ...['rehearse', '--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe', '--budget', '6'],
-      ...['--slow', '30', '--', process.execPath, inDirectory('charge.mjs')],
-    ])
-    expect(stdout + stderr).toMatch(/^No fault of the client in 6 runs of \d+ plans\.\n$/)
+  }
+
+  test('finds that the script of the guide pays twice', async () => {
+    const { code, stdout } = await rehearsedScript((script) => script)
+    const [shown = ''] = /^paid twice\n.*\n/.exec(stdout) ?? []
+    expect(readPage('docs/guides/rehearse.md')).toContain(`\n${shown}\`\`\``)
+    expect(shown).not.toBe('')
+    expect(code).toBe(1)
+  })
+
+  test('passes it with the keys that the unmodified package makes', async () => {
+    const { code, stdout } = await rehearsedScript((script) =>
+      script.replaceAll(', newKey()', '').replace(', maxNetworkRetries: 0', ''),
+    )
+    expect(stdout).toMatch(/^No fault of the client in 8 runs of \d+ plans\.\n$/)
     expect(code).toBe(0)
+  })
+
+  test('takes the profile of the guide', async () => {
+    const example = blockTestedBy('test/cli/proxy.test.ts', 'docs/guides/rehearse.md', 'payOrder')
+    await writeFile(inDirectory('order.json'), example)
+    const { calls } = await loadProfile(inDirectory('order.json'))
+    expect(Object.keys(calls)).toEqual(['payOrder'])
   })
 
   test.each([
@@ -248,8 +269,8 @@ describe('proxy', () => {
       sent.write('first')
       onTestFinished(() => void sent.destroy())
     })
-    const [piece] = (await answer[Symbol.asyncIterator]().next()).value ? ['first'] : []
-    expect(piece).toBe('first')
+    const { value } = await answer[Symbol.asyncIterator]().next()
+    expect(String(value)).toBe('first')
     await proxy.stop()
   })
 
