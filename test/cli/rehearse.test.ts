@@ -14,7 +14,8 @@ const { FARTHING_URL: url, FARTHING_USER_CLIENT_ID: id, FARTHING_USER_CLIENT_SEC
 const retried = async (send) => {
   for (let left = 4; left > 0; left--) {
     const answer = await send().catch(() => undefined)
-    if (answer && answer.status !== 503 && answer.status !== 401) return answer
+    const isRunning = answer?.status === 409 && (await answer.clone().json()).code === 'idempotency_in_progress'
+    if (answer && answer.status !== 503 && answer.status !== 401 && !isRunning) return answer
   }
   throw new Error('it failed')
 }
@@ -78,8 +79,23 @@ describe('rehearse', () => {
     expect(shown.stdout).toContain('--random-seed 7')
   })
 
+  test('ends after the minutes of its budget', async () => {
+    const { code, stdout } = await run([
+      'rehearse',
+      '--budget',
+      '1m',
+      '--slow',
+      '50',
+      ...(await script(`'idempotency-key': 'a'`)),
+    ])
+    expect(stdout).toMatch(/^No fault of the client in \d+ runs of \d+ plans\.\n$/)
+    expect(code).toBe(0)
+  }, 120_000)
+
   test.each([
     [['--budget', 'soon', '--', 'true'], '--budget must be a number of runs'],
+    [['--budget', '5h', '--', 'true'], '--budget must be a number of runs'],
+    [['--budget', '0', '--', 'true'], '--budget must be a number of runs'],
     [['--random-seed', 'x', '--', 'true'], '--random-seed must be a whole number'],
     [['--as', 'jest', '--', 'true'], "'--as <format>' argument 'jest' is invalid"],
     [['--', process.execPath, '-e', 'process.exit(3)'], 'It fails without faults: exit code 3'],

@@ -122,10 +122,10 @@ function pricesBefore(calls: readonly RehearsedCall[], call: RehearsedCall): num
 }
 
 /** The money is gone, and the client never learned of it, or gave up before it could use what it paid for. */
-function paidUndelivered(intent: Intent, run: RunRecord): Judged | undefined {
+function paidUndelivered(intent: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
   const { calls, payments } = intent
   const paid = charged(payments).filter(({ status }) => status === 'posted')
-  if (paid.length === 0 || leftPending(intent, run)) return undefined
+  if (paid.length === 0 || leftPending(intent, run) || endsAsUsual(run, baseline)) return undefined
   const isSeen = paid.some(({ id }) => run.calls.some(({ shownPayments }) => shownPayments.includes(id)))
   const isDone = calls.some(({ outcome, contradicts }) => outcome === 'done' && !contradicts)
   const isCutShort = !run.ended.isOk && run.calls.at(-1)?.outcome === 'unknown'
@@ -166,19 +166,24 @@ function keptUsedKey({ calls }: Intent): Judged | undefined {
 }
 
 /** A call with a key changes nothing twice, so it can always be repeated. */
-function gaveUp({ calls, payments }: Intent, { ended }: RunRecord): Judged | undefined {
+function gaveUp({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
+  const { ended } = run
   const last = calls.at(-1)
-  if (last?.outcome !== 'unknown' || last.identifiers.length === 0) return undefined
+  if (last?.outcome !== 'unknown' || last.identifiers.length === 0 || endsAsUsual(run, baseline)) return undefined
   if (calls.some(({ outcome }) => outcome === 'done') || (ended.isOk && payments.length > 0)) return undefined
   return { name: 'gave_up', habit: 'gives_up' }
+}
+
+/** Whether the application says the same at its end as without faults, so that it has delivered. */
+function endsAsUsual({ ended: { isOk, result } }: RunRecord, baseline: RunRecord): boolean {
+  return isOk && result !== undefined && result !== '' && result === baseline.ended.result
 }
 
 /** The application says that it delivered, or ends as if it had, and was paid less often than without faults. */
 function deliveredUnpaid(intents: readonly Intent[], run: RunRecord, baseline: RunRecord): Verdict[] {
   const [paid, usual] = [charged(run.payments).length, charged(baseline.payments).length]
   const says = run.deliveries.length > paid && baseline.deliveries.length <= usual
-  const { isOk, result } = run.ended
-  const looksSo = isOk && result !== undefined && result !== '' && result === baseline.ended.result && paid < usual
+  const looksSo = endsAsUsual(run, baseline) && paid < usual
   if (!says && !looksSo) return []
   const intent = intents.find(({ payments, wanted }) => charged(payments).length < wanted) ?? intents[0]
   const trusts = intent?.calls.some(({ contradicts }) => contradicts)

@@ -1,0 +1,50 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { useUpstream } from '../../support/scenes/upstream.js'
+import { type Client, openMarket } from './fixtures/clients.js'
+import { rightClients } from './fixtures/right-clients.js'
+import { wrongClients } from './fixtures/wrong-clients.js'
+
+const upstream = useUpstream()
+
+async function rehearsed(buy: Client) {
+  const { service, market } = await openMarket(`${upstream.url}/ok`)
+  onTestFinished(() => service.close())
+  const run = { slowMs: 300, runs: 60 }
+  const { findings } = await rehearse(service, (fork, tools) => buy(fork, market, tools), run)
+  return findings.map(({ name, habit, plan }) => `${name} ${habit}: ${plan.map(({ kind }) => kind).join(' ')}`)
+}
+
+const named: Readonly<Record<string, readonly string[]>> = {
+  'a gateway class whose retried closure makes the key': ['paid_twice new_key_each_try: lost_after'],
+  'axios with an interceptor that repeats whatever failed': ['paid_twice sends_no_key: lost_after'],
+  'a queue whose key names the attempt': ['paid_twice new_key_each_try: lost_after'],
+  'steps of a generator that delivers before it looks': [
+    'delivered_unpaid delivers_anyway: error_before',
+    'left_pending never_polls: pending',
+  ],
+  'a wrapper with a deadline and no second try': [
+    'paid_undelivered gives_up: lost_after',
+    'left_pending never_polls: pending',
+  ],
+  'a button that pays whatever it costs': ['charged_more pays_before_price: price_changed'],
+  'a logger that prints the request that failed': ['leaked_secret logs_secrets: lost_after'],
+  'an order whose key is its article, whatever the price': ['kept_used_key keeps_key_after_refusal: price_changed'],
+  'an agent that signs again after each failure': [
+    'paid_twice new_key_each_try: lost_after',
+    'paid_twice signs_while_pending: pending',
+  ],
+  'a cart that takes a running payment for a paid one': ['left_pending never_polls: pending'],
+}
+
+describe('names what is wrong with', () => {
+  test.each(Object.keys(wrongClients))('%s', async (name) => {
+    expect(await rehearsed(wrongClients[name] as Client)).toEqual(named[name])
+  })
+})
+
+describe('finds nothing wrong with', () => {
+  test.each(Object.entries(rightClients))('%s', async (_, buy) => {
+    expect(await rehearsed(buy)).toEqual([])
+  })
+})
