@@ -96,9 +96,9 @@ export function mppWordsOf(refusal: CallRefusal): RefusedInDialect {
 }
 
 /** What an answer says about a refusal, with the challenge that offers the call again (RFC 9457). */
-export function problemOf({ reason }: Pick<RefusedInDialect, 'reason'>, { id: challengeId }: Challenge) {
+export function problemOf({ reason, sentence: detail }: RefusedInDialect, { id: challengeId }: Challenge) {
   const type = Object.hasOwn(problems, reason) ? (reason as ProblemType) : 'verification-failed'
-  return { type: `https://paymentauth.org/problems/${type}`, title: problems[type], challengeId }
+  return { type: `https://paymentauth.org/problems/${type}`, title: problems[type], detail, challengeId }
 }
 
 /** The receipt. Undefined if what was paid for failed. */
