@@ -34,8 +34,7 @@ export function authenticate(tx: Reader, auth: readonly Auth[], sent: SentCreden
   const authorization = authorizationOf(sent)
   const { clock, random, keys, baseUrl } = context
   const asked: Presented = { tx, auth, sent, authorization, clock, random, keys, baseUrl }
-  if (sent.mayPay && authorization !== null && schemeAndCredentials(authorization).scheme === 'payment')
-    return Promise.resolve(withoutCredentials(asked))
+  if (sent.mayPay && /^payment(\s|$)/i.test(authorization ?? '')) return Promise.resolve(withoutCredentials(asked))
   const isDecided = !auth.includes('none') && !auth.includes('client') && !auth.includes('guest')
   // Most calls come with a token.
   return authorization !== null && isDecided ? authenticateToken(asked, authorization) : authenticateAny(asked)
