@@ -105,7 +105,20 @@ describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
 test('a client that declares the extension org.x402/payment is asked to pay, and not for a free tool', async () => {
   const declared = { extensions: { 'org.x402/payment': {} } }
   const callTool = await newX402Shop('2026-07-28')
-  expect((await callTool({}, OSLO, declared)).structuredContent.x402Version).toBe(2)
+  const unpaid = await callTool({}, OSLO, declared)
+  expect(unpaid).toMatchObject({
+    resultType: 'payment_required',
+    paymentRequired: { x402Version: 2, resource: { url: 'mcp://tool/paid_weather' }, accepts: [{ amount: '10000' }] },
+  })
+  expect(unpaid).not.toHaveProperty('structuredContent')
+  const account = await newWallet(shop.call, 1)
+  const payment = await paying(account, { structuredContent: unpaid.paymentRequired })
+  const paid = await callTool(payment, OSLO, declared)
+  expect(paid).toMatchObject({ resultType: 'complete', structuredContent: { status: 'paid' } })
+  expect(paid._meta['x402/payment-response']).toMatchObject({ success: true, payer: account.address })
+  const again = await callTool(payment, OSLO, declared)
+  expect(again.paymentRequired.error).toContain('invalid_exact_evm_nonce_already_used')
+  expect(again).toMatchObject({ resultType: 'payment_required', paymentRequired: { accepts: [{ amount: '10000' }] } })
   await shop.service.close()
   const callFree = await newX402Shop('2026-07-28', { price: 0 })
   expect((await callFree({}, OSLO, declared)).structuredContent).toMatchObject({ status: 'paid', amount: 0 })

@@ -7,12 +7,13 @@ import type { Arguments } from '../../market/catalog/schema.js'
 import { OutcomeUnknown, type Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 import { readApproval, requestApproval, type SentWish, wishOf, withOffer, withUrl } from '../agents/request.js'
+import { leadsToUrls, opensUrls, payingClientOf } from './declared.js'
 import type { Sdk } from './offer.js'
 import { plainLine, toolResultOf } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
+import type { SaleAnswer } from './tools/tool-dialect.js'
 import { toolNamed } from './tools/tools.js'
 import type { McpVisit } from './tools/visit.js'
-import { X402_PAYMENT, type X402Client } from './tools/x402.js'
 
 export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, context: sdk.ServerContext) {
   const name = String(params.name)
@@ -26,9 +27,9 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
   try {
     const approval = await answeredApproval(loaded, visit, { name, args }, context)
     if (typeof approval === 'object') return approval
-    const x402 = approval === undefined ? x402ClientOf(loaded, context) : undefined
-    const sold = x402 && (await attempt(found, visit, async () => found.sell?.(args, visit, x402)))
-    if (sold) return sold
+    const client = approval === undefined ? await payingClientOf(loaded, visit, context) : undefined
+    const sold = client && (await attempt(found, visit, async () => found.sell?.(args, visit, client)))
+    if (sold) return answerOf(loaded, sold)
     return toolResultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -38,6 +39,11 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
     // The problem `approval_required` contains the fields to request.
     return ask(loaded, visit, { name, args }, error.fields.approval as never).catch(refusedAgain)
   }
+}
+
+function answerOf({ ProtocolError }: Sdk, sold: SaleAnswer): sdk.CallToolResult {
+  if ('result' in sold) return sold.result
+  throw new ProtocolError(sold.error.code, sold.error.message, sold.error.data)
 }
 
 /**
@@ -121,21 +127,6 @@ export async function openState(visit: McpVisit, state: string): Promise<AskStat
 const sealState = (visit: McpVisit, state: AskState): Promise<string> =>
   visit.service.keys.seal(JSON.stringify(state), sealedFor(visit))
 
-/** Whether the client opens URLs for its user. Clients declare it with each request from protocol version 2026-07-28 on. */
-export function leadsToUrls({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): boolean {
-  return isObject(mcpReq.envelope) && declaresUrls(mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY])
-}
-
-/** Whether the client pays by x402: it says so in the `_meta` of the call, or by the extension that it declares. */
-function x402ClientOf({ CLIENT_CAPABILITIES_META_KEY }: Sdk, { mcpReq }: sdk.ServerContext): X402Client | undefined {
-  const meta: Json = { ...mcpReq._meta }
-  const capabilities = isObject(mcpReq.envelope) ? mcpReq.envelope[CLIENT_CAPABILITIES_META_KEY] : undefined
-  const extensions = isObject(capabilities) ? capabilities.extensions : undefined
-  const declares = isObject(extensions) && extensions['org.x402/payment'] !== undefined
-  if (!declares && !Object.keys(meta).some((name) => name.startsWith('x402/'))) return undefined
-  return { payment: meta[X402_PAYMENT] }
-}
-
 const messageFor = (summary: string): string => `${plainLine(summary)}: this needs your approval.`
 
 /** Makes a client of 2025-11-25 open the approval's URL, where its user approves, and call again. */
@@ -209,31 +200,4 @@ export async function isDecided({ agent, service, isAuthenticated }: McpVisit, i
     stop()
     signal.removeEventListener('abort', end)
   }
-}
-
-/**
- * What a client of protocol version 2025-11-25 declared in `initialize`. The server stores nothing between messages, so
- * the client keeps it, encrypted for its user and app, as its `Mcp-Session-Id`.
- */
-
-/** For clients that open URLs for their user. Others need no session. */
-const OPENS_URLS = 'opens urls'
-const sealedIn = ({ agent }: Pick<McpVisit, 'agent'>): string => `mcp session:${agent.user_id}:${agent.client_id}`
-
-/** Whether declared capabilities say that the client opens URLs for its user. */
-export const declaresUrls = (capabilities: unknown): boolean =>
-  fieldOf(fieldOf(capabilities, 'elicitation'), 'url') !== undefined
-
-const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
-
-/** Returns the `Mcp-Session-Id` for a client, or undefined if it needs none. `params`: of `initialize`. */
-export async function sessionFor({ agent, service }: McpVisit, params: unknown): Promise<string | undefined> {
-  if (!declaresUrls(fieldOf(params, 'capabilities'))) return undefined
-  return service.keys.seal(OPENS_URLS, sealedIn({ agent }))
-}
-
-/** Whether the visitor's session belongs to this user and app, and to a client that opens URLs for its user. */
-export async function opensUrls({ agent, service, sessionId }: McpVisit): Promise<boolean> {
-  if (sessionId === null) return false
-  return (await service.keys.open(sessionId, sealedIn({ agent }))) === OPENS_URLS
 }

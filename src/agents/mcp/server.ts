@@ -3,10 +3,12 @@ import { VERSION } from '../../base/version.js'
 import { issuerOf, scopesSupported } from '../../consent/oidc/issuer.js'
 import type { ServiceContext } from '../../http/context.js'
 import { isObject } from '../../storage/unknown.js'
-import { callTool, openState, sessionFor } from './calls.js'
+import { callTool, openState } from './calls.js'
 import { watchChanges } from './changes.js'
+import { sessionFor } from './declared.js'
 import type { McpOffer, Sdk } from './offer.js'
 import { listResources, readResource, resourceTemplates } from './resources.js'
+import { MPP_CAPABILITY, X402_EXTENSION } from './tools/paying-client.js'
 import { plainAnswer } from './tools/plain.js'
 import type { Json } from './tools/tool.js'
 import { offeredTools } from './tools/tools.js'
@@ -24,10 +26,15 @@ export function offerTo(visit: McpVisit): (sdk: Sdk) => McpOffer {
   return (sdk) => ({
     info: { name: 'farthing', title: 'farthing', version: VERSION },
     instructions: INSTRUCTIONS,
-    capabilities: (era) =>
-      era === 'legacy'
-        ? { tools: {}, resources: {}, prompts: {}, logging: {} }
-        : { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true }, prompts: {}, logging: {} },
+    capabilities: (era) => ({
+      ...{ prompts: {}, logging: {}, experimental: MPP_CAPABILITY },
+      ...(era === 'legacy'
+        ? { tools: {}, resources: {} }
+        : {
+            ...{ tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } },
+            extensions: { [X402_EXTENSION]: {} },
+          }),
+    }),
     handlers: {
       'tools/list': ({ cursor }) => storage.read(async (tx) => toolPage(sdk, await offeredTools(tx, visit), cursor)),
       'tools/call': (params, context) => callTool(sdk, visit, params, context),

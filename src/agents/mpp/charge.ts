@@ -22,11 +22,6 @@ export interface BoundOffer extends CallOffer {
   readonly digest: string | undefined
 }
 
-/** A payment of a challenge. */
-export interface SentCharge extends SentTransfer {
-  readonly challengeId: string
-}
-
 /** The kinds of refusals of the protocol, each with its title, and what is wrong. */
 const problems = {
   'payment-required': 'Payment Required',
@@ -138,7 +133,7 @@ function isFor({ opaque = '' }: Pick<Challenge, 'opaque'>, { subject }: BoundOff
 }
 
 /** The payment in a credential, or why it is none. */
-export function chargeIn(value: unknown, offer: BoundOffer, service: ServiceContext): SentCharge | RefusedInDialect {
+export function chargeIn(value: unknown, offer: BoundOffer, service: ServiceContext): SentTransfer | RefusedInDialect {
   const { success, data } = Credential.safeParse(value)
   return success
     ? transferOf(data, offer, service)
@@ -149,7 +144,7 @@ function transferOf(
   { challenge, payload, source }: Credential,
   offer: BoundOffer,
   { keys, clock, ...service }: ServiceContext,
-): SentCharge | RefusedInDialect {
+): SentTransfer | RefusedInDialect {
   const from = sentAddress(payload.from)
   const says = (type: ProblemType, sentence: string) => ({ ...refused(type, sentence), payer: from })
   // A retry of what is paid gets the content again, whenever it comes.
@@ -170,7 +165,6 @@ function transferOf(
   const { token, payTo, amount } = offer
   return {
     late,
-    challengeId: challenge.id,
     transfer: {
       authorization,
       signature: payload.signature as Hex,

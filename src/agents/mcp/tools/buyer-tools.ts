@@ -16,6 +16,7 @@ import { createTransfer } from '../../../payments/transfers/create-transfer.js'
 import type { Reader } from '../../../storage/storage.js'
 import { offerAccountChoice } from '../../agents/account-choice.js'
 import { requestApproval, wishKinds, wishOf } from '../../agents/request.js'
+import { sellCall } from './sale.js'
 import {
   amount,
   approvalId,
@@ -161,6 +162,11 @@ const catalogTools = [
       const approvalId = await givenApproval(call, approval_id)
       const order = { itemId, args, party: agent, approvalId, seen: { price, dq } }
       return createPurchase({ ...order, within, hops, admit: countSales(call) }, service)
+    },
+    async sell({ catalog_item_id: itemId, arguments: args = {}, price, dq, approval_id }, visit, client) {
+      // With an approval, its user's wallet pays.
+      if (approval_id !== undefined) return undefined
+      return sellCall({ name: 'agent_checkout', itemId, args, seen: { price, dq } }, client, visit)
     },
   }),
   tool({

@@ -10,9 +10,9 @@ import { formatAmount, toUnits } from '../../../money/ledger/amount.js'
 import type { Reader } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
 import { plainLine, plainSchema, withoutPriceLookalikes } from './plain.js'
-import { annotationsOf, answersOf, type Json, type Tool } from './tool.js'
+import { sellCall } from './sale.js'
+import { annotationsOf, type Json, soldAnswersOf, type Tool } from './tool.js'
 import { countSales, givenApproval } from './visit.js'
-import { paymentRequiredSchema, sellByX402 } from './x402.js'
 
 const isFeatured = ({ active, featured, archived }: CatalogItemRow): boolean => active && featured && !archived
 
@@ -33,8 +33,7 @@ export async function featuredTool(tx: Reader, accountId: number, name: string):
   return row && isFeatured(row) ? itemTool(tx, row) : undefined
 }
 
-const { anyOf: answers, ...objects } = answersOf(ReceiptShape)
-const outputSchema: Json = { ...objects, anyOf: [answers, paymentRequiredSchema].flat() }
+const outputSchema = soldAnswersOf(ReceiptShape)
 
 async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
   const { id, price, dq, seller, description } = await showItem(tx, row)
@@ -60,7 +59,7 @@ async function itemTool(tx: Reader, row: CatalogItemRow): Promise<Tool> {
       const { [approval]: named, [quote]: seen, ...args } = given
       // With an approval, its user's wallet pays.
       if (approvalIn(approval, named) !== undefined) return undefined
-      return sellByX402({ name: row.tool_name, itemId: id, args, seen: seenIn(quote, seen) }, client, visit)
+      return sellCall({ name: row.tool_name, itemId: id, args, seen: seenIn(quote, seen) ?? {} }, client, visit)
     },
   }
 }

@@ -1,13 +1,13 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
 import { once } from '../../../base/memo.js'
 import { Problem, problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { type Arguments, checkArguments } from '../../../market/catalog/schema.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
 import { isObject } from '../../../storage/unknown.js'
+import type { PayingClient } from './paying-client.js'
 import { withSingleTypes } from './plain.js'
+import type { SaleAnswer } from './tool-dialect.js'
 import type { McpVisit } from './visit.js'
-import type { X402Client } from './x402.js'
 
 export type Json = Record<string, unknown>
 
@@ -38,8 +38,8 @@ export interface Tool {
   readonly _meta?: Json
   /** Returns the structured content. Throws a `Problem` for a refusal. */
   call(args: Arguments, call: ToolCall): Promise<object>
-  /** Sells the call to a client that pays by x402. Absent, or undefined: it is called as usual. */
-  sell?(args: Arguments, visit: McpVisit, client: X402Client): Promise<CallToolResult | undefined>
+  /** Sells the call to a client that pays in it. Absent, or undefined: it is called as usual. */
+  sell?(args: Arguments, visit: McpVisit, client: PayingClient): Promise<SaleAnswer | undefined>
 }
 
 /** How a tool acts: in one transaction that reads or writes, or by itself. */
@@ -53,11 +53,17 @@ export function tool<I extends z.ZodMiniObject>(
     readonly input: I
     readonly output: z.ZodMiniType
     readonly hints?: Hints
+    readonly sell?: (args: z.output<I>, visit: McpVisit, client: PayingClient) => Promise<SaleAnswer | undefined>
   } & Act<z.output<I>>,
 ): Tool {
-  const { input, output, read, write, call, hints = { reads: read !== undefined }, ...words } = definition
+  const { input, output, read, write, call, sell, hints = { reads: read !== undefined }, ...words } = definition
   // Created on first use, so that a service starts without them.
-  const schemas = { input: once(() => jsonSchema(input)), output: once(() => answersOf(output)) }
+  const schemas = {
+    input: once(() => jsonSchema(input)),
+    output: once(() => (sell ? soldAnswersOf(output) : answersOf(output))),
+  }
+  // Arguments that match the JSON Schema match the schema that it was made from.
+  const checkedArgs = (given: Arguments) => checked(schemas.input(), given) as z.output<I>
   return {
     ...words,
     get inputSchema() {
@@ -68,12 +74,12 @@ export function tool<I extends z.ZodMiniObject>(
     },
     annotations: annotationsOf(words.title, hints),
     async call(given, at) {
-      // Arguments that match the JSON Schema match the schema that it was made from.
-      const args = checked(schemas.input(), given) as z.output<I>
+      const args = checkedArgs(given)
       const { storage } = at.service
       if (read) return storage.read((tx) => read(tx, args, at))
       return write ? storage.write((tx) => write(tx, args, at)) : call(args, at)
     },
+    ...(sell && { sell: async (given, visit, client) => sell(checkedArgs(given), visit, client) }),
   }
 }
 
@@ -87,6 +93,19 @@ export const annotationsOf = (title: string, { reads, spends, repeats, reachesOu
 
 /** Adds refusals to an output schema, because clients check them too. */
 export const answersOf = (output: z.ZodMiniType): Json => ({ type: 'object', anyOf: [jsonSchema(output), refused] })
+
+/** Adds what a call costs too, for tools that clients pay for in the call. */
+export const soldAnswersOf = (output: z.ZodMiniType): Json => ({
+  type: 'object',
+  anyOf: [jsonSchema(output), refused, paymentRequired],
+})
+
+const paymentRequired: Json = {
+  type: 'object',
+  description: 'What the call costs by x402: the result has isError.',
+  properties: { x402Version: { type: 'integer' }, error: { type: 'string' }, accepts: { type: 'array' } },
+  required: ['x402Version', 'accepts'],
+}
 
 const refused: Json = {
   type: 'object',
