@@ -159,7 +159,7 @@ function addProxy(root: Command): void {
       'Pass requests on to one service, make them fail as you say, and print each. When it is stopped, it says whether its ' +
         'callers paid twice. It keeps none of the headers and bodies.',
     )
-    .requiredOption('--to <url>', 'the service')
+    .requiredOption('--to <url>', 'address of the service; nothing is sent elsewhere')
     .requiredOption('--profile <name>', PROFILE)
     .option('-p, --port <number>', 'port to listen on (default: a free one)')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1, for this machine only)')
