@@ -82,13 +82,12 @@ async function write(file: string, text: string): Promise<void> {
   }
 }
 
-/** `60`: runs. `5m`: minutes. */
+/** `60`: runs. `5m`: minutes. `30s`: seconds. */
 function readBudget(budget: string | undefined): { runs: number; ms: number | undefined } {
-  const [, count, unit] = /^([1-9]\d{0,5})(m?)$/.exec(budget ?? '60') ?? []
+  const [, count, unit] = /^([1-9]\d{0,5})([ms]?)$/.exec(budget ?? '60') ?? []
   if (count === undefined) throw new Refusal('--budget must be a number of runs, such as 60, or of minutes, such as 5m')
-  return unit === 'm'
-    ? { runs: Number.POSITIVE_INFINITY, ms: Number(count) * 60_000 }
-    : { runs: Number(count), ms: undefined }
+  if (!unit) return { runs: Number(count), ms: undefined }
+  return { runs: Number.POSITIVE_INFINITY, ms: Number(count) * (unit === 'm' ? 60_000 : 1000) }
 }
 
 const STATE = 'before-each-run'

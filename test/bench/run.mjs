@@ -1,4 +1,4 @@
-// `npm run bench [-- background|binder|cost|http|commit|disk|forks|hot-row|import|journal|overload|postgres|search|services|size|slices|start|x402] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
+// `npm run bench [-- background|binder|cost|http|commit|disk|forks|hot-row|import|journal|overload|postgres|rehearse|search|services|size|slices|start|x402] [--rounds N] [--seconds N]`: ratios, side by side with their rivals in one run.
 import { parseArgs } from 'node:util'
 import { backgroundFigures } from './background.mjs'
 import { binderFigures } from './binder.mjs'
@@ -12,6 +12,7 @@ import { importFigures } from './import.mjs'
 import { journalFigures } from './journal.mjs'
 import { overloadFigures } from './overload.mjs'
 import { postgresFigures } from './postgres.mjs'
+import { rehearseFigures } from './rehearse.mjs'
 import { servicesFigures } from './services.mjs'
 import { sizeFigures } from './size.mjs'
 import { searchFigures, slicesFigures } from './slices.mjs'
@@ -31,6 +32,7 @@ const parts = {
   journal: journalFigures,
   overload: overloadFigures,
   postgres: postgresFigures,
+  rehearse: rehearseFigures,
   services: servicesFigures,
   search: searchFigures,
   size: sizeFigures,

@@ -1,9 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { cli } from '../support/cli.js'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const farthing = cli()
 const { run } = farthing
 const inDirectory = (file: string) => join(farthing.directory, file)
@@ -79,18 +82,39 @@ describe('rehearse', () => {
     expect(shown.stdout).toContain('--random-seed 7')
   })
 
-  test('ends after the minutes of its budget', async () => {
-    const { code, stdout } = await run([
-      'rehearse',
-      '--budget',
-      '1m',
-      '--slow',
-      '50',
-      ...(await script(`'idempotency-key': 'a'`)),
-    ])
-    expect(stdout).toMatch(/^No fault of the client in \d+ runs of \d+ plans\.\n$/)
+  test('ends when the time of its budget is over, and shows no progress where nobody watches', async () => {
+    const options = ['rehearse', '--budget', '3s', '--slow', '50']
+    const { code, stdout, stderr } = await run([...options, ...(await script(`'idempotency-key': 'a'`))])
+    const [, runs, plans] = /^No fault of the client in (\d+) runs of (\d+) plans\.\n$/.exec(stdout) ?? []
+    expect(Number(runs)).toBeLessThan(Number(plans))
+    expect(stderr).toBe('')
     expect(code).toBe(0)
-  }, 120_000)
+  })
+
+  test('writes a test that fails until the command is fixed', async () => {
+    const options = ['--budget', '4', '--slow', '50']
+    const written = await run(['rehearse', ...options, '--as', 'vitest', ...(await script(''))])
+    await mkdir(inDirectory('node_modules/.bin'), { recursive: true })
+    await symlink(join(root, 'dist/cli/farthing.js'), inDirectory('node_modules/.bin/farthing'))
+    await symlink(join(root, 'node_modules/vitest'), inDirectory('node_modules/vitest'))
+    await writeFile(inDirectory('pays-once.test.mjs'), written.stdout)
+    // The inner run is no worker of this one.
+    const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...env } = process.env
+    const vitest = () =>
+      spawnSync(
+        process.execPath,
+        [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', farthing.directory, '--config', 'none.mjs'],
+        { encoding: 'utf8', cwd: farthing.directory, env },
+      )
+    await writeFile(inDirectory('none.mjs'), 'export default {}')
+    const failed = vitest()
+    expect(failed.stdout + failed.stderr).toContain('paid_twice sends_no_key createPayment')
+    expect(failed.status).toBe(1)
+    await script(`'idempotency-key': 'a'`)
+    const passed = vitest()
+    expect(passed.stdout).toContain('1 passed')
+    expect(passed.status).toBe(0)
+  }, 60_000)
 
   test.each([
     [['--budget', 'soon', '--', 'true'], '--budget must be a number of runs'],
