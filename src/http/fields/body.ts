@@ -68,7 +68,6 @@ const JSON_TYPE = 'application/json'
 
 /** As much of a body is read before its caller is known: looking for them first would cost each small call a read. */
 const SMALL = 16_384
-
 type UntilCut = <P>(part: Promise<P>) => Promise<P>
 
 /** Reads a body, or undefined if it is larger than the limit. Counts the bytes, because Content-Length may be wrong. */
