@@ -43,7 +43,6 @@ export function relayed({ status, contentType, body = null, headers }: RelayedAn
 
 /** An upstream answer is not a page of the service: in a browser it gets no origin and runs no script. */
 const sandboxed = { 'content-security-policy': "sandbox; default-src 'none'" }
-
 const hasNoBody = (status: number): boolean => [204, 205, 304].includes(status)
 
 /** An answer that streams chunks of text. */

@@ -1,5 +1,5 @@
 import { assertKeys, isRow, keyOf } from './key.js'
-import { ROW_DEPTH } from './state.js'
+import { ROW_DEPTH, whyUnstorable } from './state.js'
 import type { AnyCollection, Key, Row, State } from './storage.js'
 import { messageOf } from './unknown.js'
 
@@ -136,23 +136,8 @@ export function valueFault(row: Row): string | undefined {
   for (const [field, value] of Object.entries(row)) {
     if (typeof value === 'number' && Math.abs(value) > LARGEST && !(field === 'until' && value === NEVER))
       return `its ${field} is too large a number`
-    const what = partFault(value, 1)
+    const what = whyUnstorable(value, ROW_DEPTH)
     if (what !== undefined) return `its ${field} ${what}`
   }
   return undefined
 }
-
-function partFault(value: unknown, depth: number): string | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'holds a number that is too large'
-  if (typeof value === 'string') return textFault(value)
-  if (typeof value !== 'object' || value === null) return undefined
-  if (depth === ROW_DEPTH) return `is nested deeper than ${ROW_DEPTH} levels`
-  for (const [name, part] of Object.entries(value)) {
-    const what = textFault(name) ?? partFault(part, depth + 1)
-    if (what !== undefined) return what
-  }
-  return undefined
-}
-
-const textFault = (text: string): string | undefined =>
-  text.isWellFormed() && !text.includes('\0') ? undefined : 'holds U+0000 or half of a surrogate pair'

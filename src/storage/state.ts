@@ -51,6 +51,20 @@ export function areCounters(counters: unknown): counters is State['counters'] {
   }
 }
 
+/** What no storage keeps as it is in a value that nests `most` levels deep at most. Undefined if all of it can be stored. */
+export function whyUnstorable(value: unknown, most: number, depth = 1): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'holds a number that is too large'
+  if (typeof value === 'string')
+    return value.isWellFormed() && !value.includes('\0') ? undefined : 'holds U+0000 or half of a surrogate pair'
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth === most) return `is nested deeper than ${most} levels`
+  for (const [name, part] of Object.entries(value)) {
+    const what = whyUnstorable(name, most) ?? whyUnstorable(part, most, depth + 1)
+    if (what !== undefined) return what
+  }
+  return undefined
+}
+
 function assertRows(name: string, list: readonly unknown[]): void {
   const ids = new Set<unknown>()
   for (const [at, row] of list.entries()) {

@@ -193,7 +193,6 @@ interface CollectionOptions<R extends Row, I extends string> extends Omit<Collec
   readonly refs?: { readonly [Field in FieldOf<R>]?: string | null }
 }
 
-/** A field of any of the rows of a union. */
 type FieldOf<R> = R extends unknown ? keyof R & string : never
 
 /**

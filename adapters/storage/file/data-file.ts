@@ -26,7 +26,6 @@ export interface Snapshot extends State, Partial<Pick<PartlyRead, 'unread'>> {
 }
 
 type Head = Omit<Snapshot, 'rows' | 'unread' | 'journals'>
-
 const NAME = 'data'
 export const BLANK: Snapshot = { schema: 0, store: '', commit: 0, counters: {}, rows: {}, journals: [] }
 

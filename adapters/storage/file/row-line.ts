@@ -87,7 +87,6 @@ export function* partsOf(bytes: Buffer, fields: readonly string[], wanted: Reado
   }
 }
 
-/** Where a value of a list of JSON ends. */
 function endOfValue(bytes: Buffer, start: number): number {
   let depth = 0
   for (let at = start; at < bytes.length; at++) {

@@ -143,7 +143,6 @@ async function approve(tx: Writer, visit: ApprovalVisit, seen: FilledApproval, s
 
 const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided instanceof Problem ? decided : new Next())
 
-/** How long a code counts as a second factor. */
 const CODE_COUNTS_FOR = 5 * 60_000
 
 /** Without a device, the second factor would be a mailed link, and a code that was just mailed already proves as much. */

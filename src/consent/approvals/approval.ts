@@ -9,9 +9,7 @@ import { getOrNotFound, newestFirst } from '../../storage/page.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { currentGrant } from '../oidc/token.js'
 
-/** How long a user has to answer. */
 const PENDING_FOR = 15 * 60_000
-/** How long after that the agent can spend it. */
 const SPENDABLE_FOR = 60 * 60_000
 /** How many approvals a connection may have pending. More would wear the user down. */
 const MAX_PENDING = 20

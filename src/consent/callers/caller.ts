@@ -69,7 +69,6 @@ function withoutCredentials(asked: Presented): Caller {
 
 const NO_CALLER: Caller = { principal: { kind: 'none' }, session: undefined }
 
-/** The kinds of callers that have tokens. */
 const TOKENS: readonly Auth[] = ['account', 'user', 'agent']
 
 /** Authenticates a caller of a public route. A valid token of a kind that the route does not list counts as no caller. */
@@ -88,7 +87,6 @@ function requireScope(principal: Principal, asked: Presented): void {
   throw problem('insufficient_scope', { detail, ...challenge(asked, 'insufficient_scope') })
 }
 
-/** The credentials that a route accepts, for an error message. */
 function describeCredentials(auth: readonly Auth[]): string {
   const ways = []
   if (auth.some(usesToken)) ways.push(auth.every((kind) => kind === 'agent') ? AGENT_TOKEN : 'a Bearer access token')
@@ -188,7 +186,6 @@ const TOKEN_SOURCES = {
   agent: 'App tokens come from POST /v4/oidc/token.',
 }
 
-/** Says where the callers of a route get an access token. */
 function tokenSource(auth: readonly Auth[]): string {
   const kinds = (['account', 'user', 'agent'] as const).filter((kind) => auth.includes(kind))
   return kinds.map((kind) => TOKEN_SOURCES[kind]).join(' ') || `Send ${describeCredentials(auth)}.`

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { component, IdPath, lineOf, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, lineOf, listing, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
@@ -69,11 +69,8 @@ export const notificationRoutes = defineRoutes('notifications', {
   listRegistrations: route({
     ...users,
     summary: "List the user's devices, newest first. Devices that nobody has confirmed have `active: false`.",
-    method: 'GET',
     path: '/notifications/registrations',
-    query: PageQuery,
-    result: pageOf('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
-    errors: ['cursor_invalid'],
+    ...listing('registrations', z.object({ ...Registration.shape, active: z.optional(z.literal(false)) })),
     read: (tx, { query, principal }) => listRegistrations(tx, principal.id, query),
   }),
   deleteRegistration: route({

@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, listing, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
 import type { Reader } from '../../storage/storage.js'
@@ -224,10 +224,8 @@ export const oidcRoutes = defineRoutes('oidc', {
   listConnections: route({
     ...own,
     summary: 'List the apps that the user connected, newest first.',
-    method: 'GET',
     path: '/connections',
-    query: PageQuery,
-    result: pageOf(
+    ...listing(
       'connections',
       component('Connection', {
         id: z.Id,
@@ -240,7 +238,6 @@ export const oidcRoutes = defineRoutes('oidc', {
         updated_at: UnixSeconds,
       }),
     ),
-    errors: ['cursor_invalid'],
     read: (tx, { principal, query }) => listConnections(tx, principal.id, query),
   }),
   deleteConnection: route({

@@ -5,8 +5,7 @@ import {
   ContentHash,
   component,
   IdPath,
-  PageQuery,
-  pageOf,
+  listing,
   UnixSeconds,
   z,
 } from '../../http/fields/schema.js'
@@ -156,10 +155,8 @@ export const secondFactorRoutes = defineRoutes('second factor', {
     ...authorizationRoute,
     summary:
       'List the payments that paywalls asked the user to authorize, newest first. An approval may stand for later payments: then `expires_at` is when it ends.',
-    method: 'GET',
     auth: ['user'],
-    query: PageQuery,
-    result: pageOf(
+    ...listing(
       'authorizations',
       component('Authorization', {
         id: z.Id,
@@ -176,7 +173,6 @@ export const secondFactorRoutes = defineRoutes('second factor', {
         ),
       }),
     ),
-    errors: ['cursor_invalid'],
     wholeList: 'authorizations',
     read: (tx, { query, principal }, { clock }) => listAuthorizations(tx, principal.id, { ...query, at: clock.now() }),
   }),

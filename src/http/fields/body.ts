@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 import { Problem, problem } from '../../base/problem.js'
-import { parseState, ROW_DEPTH } from '../../storage/state.js'
+import { parseState, ROW_DEPTH, whyUnstorable } from '../../storage/state.js'
 import { StorageUnavailable } from '../../storage/storage.js'
 import { checkShape, fieldRefused } from './field.js'
 import type { HeldBody } from './intake.js'
@@ -68,7 +68,6 @@ const JSON_TYPE = 'application/json'
 
 /** As much of a body is read before its caller is known: looking for them first would cost each small call a read. */
 const SMALL = 16_384
-
 type UntilCut = <P>(part: Promise<P>) => Promise<P>
 
 /** Reads a body, or undefined if it is larger than the limit. Counts the bytes, because Content-Length may be wrong. */
@@ -184,21 +183,9 @@ const DEPTH = 32
 const SNAPSHOT_DEPTH = ROW_DEPTH + 3
 
 /** Refuses values that some storages cannot store, and deep nesting. Throws `field_invalid`. */
-function refuseUnstorable(value: unknown, field: string, most: number, depth = 1): void {
-  if (typeof value === 'string') refuseText(value, field)
-  else if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw fieldRefused(field, 'holds a number that is too large')
-  } else if (typeof value === 'object' && value !== null) {
-    if (depth === most) throw fieldRefused(field, `is nested deeper than ${most} levels`)
-    for (const [name, part] of Object.entries(value)) {
-      refuseText(name, field)
-      refuseUnstorable(part, field, most, depth + 1)
-    }
-  }
-}
-
-function refuseText(text: string, field: string): void {
-  if (!text.isWellFormed() || text.includes('\0')) throw fieldRefused(field, 'holds U+0000 or half of a surrogate pair')
+function refuseUnstorable(value: unknown, field: string, most = DEPTH): void {
+  const what = whyUnstorable(value, most)
+  if (what !== undefined) throw fieldRefused(field, what)
 }
 
 const formFields = (text: string): Fields => textFields(new URLSearchParams(text))
@@ -266,7 +253,7 @@ export function checkTexts(schema: z.ZodMiniObject, texts: Readonly<Record<strin
   for (const name in schema.shape) {
     const text = texts[name]
     if (text === undefined) continue
-    refuseText(text, name)
+    refuseUnstorable(text, name)
     typed[name] = readAs(schema.shape[name], text)
   }
   return checkShape(schema, typed)
@@ -276,7 +263,7 @@ const takesOthers = (schema: z.ZodMiniObject): boolean => schema._zod.def.catcha
 
 function readTextValue(name: string, { text, isRepeated }: TextValue, schema: z.core.$ZodType | undefined): unknown {
   if (isRepeated) throw fieldRefused(name, 'is given more than once')
-  refuseText(text, name)
+  refuseUnstorable(text, name)
   return readAs(schema, text)
 }
 

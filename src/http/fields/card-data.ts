@@ -15,7 +15,6 @@ export const hideCardNumbers = (text: string, mask: string): string =>
 
 /** Groups of digits, separated only by spaces and hyphens. A group in a word, such as `pm_1`, does not count. */
 const ROWS = /(?<![\p{L}_\d])\d+(?![\p{L}_\d])(?:[\s-]+\d+(?![\p{L}_\d]))*/gu
-
 const SHORTEST = 13
 const LONGEST_CARD_NUMBER = 19
 

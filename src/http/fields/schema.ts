@@ -278,6 +278,10 @@ export const pageOf = <P extends string, S extends z.ZodMiniType>(plural: P, ite
     next: z.ZodMiniNullable<z.ZodMiniInt>
   })
 
+/** What all routes have in common that list rows in pages. */
+export const listing = <P extends string, S extends z.ZodMiniType>(plural: P, item: S) =>
+  ({ method: 'GET', query: PageQuery, result: pageOf(plural, item), errors: ['cursor_invalid'] }) as const
+
 export { component, strictComponent, z }
 
 const userSecret = <S extends z.ZodMiniType>(name: string, client_secret: S) =>

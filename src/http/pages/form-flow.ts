@@ -100,7 +100,6 @@ export interface FormFlow<P, F, S extends ShownStep, A extends string> {
 }
 
 type Parameters = Readonly<Record<string, string>>
-
 type PageCall<P, B = unknown> = Call<P, { readonly step?: string | undefined }, B, 'guest'>
 type AnswerCall<P, F, A> = PageCall<P, F & { readonly answer: A; readonly email?: string | undefined }>
 

@@ -1,15 +1,5 @@
 import { designed } from '../../http/fields/graded.js'
-import {
-  ContentHash,
-  component,
-  Email,
-  IdPath,
-  PageQuery,
-  pageOf,
-  UnixSeconds,
-  UserShape,
-  z,
-} from '../../http/fields/schema.js'
+import { ContentHash, component, Email, IdPath, listing, UnixSeconds, UserShape, z } from '../../http/fields/schema.js'
 import { noContent, reply } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import {
@@ -95,10 +85,8 @@ export const sessionRoutes = defineRoutes('sessions', {
   listSessions: route({
     ...users,
     summary: "List the user's signed-in sessions, newest first. `current` marks the caller's own.",
-    method: 'GET',
     path: '/sessions',
-    query: PageQuery,
-    result: pageOf(
+    ...listing(
       'sessions',
       component('SignedInSession', {
         id: z.Id,
@@ -108,7 +96,6 @@ export const sessionRoutes = defineRoutes('sessions', {
         expires_at: UnixSeconds,
       }),
     ),
-    errors: ['cursor_invalid'],
     read: (tx, { query, principal, session }, { clock }) =>
       listSessions(tx, { ...query, userId: principal.id, sessionId: session?.id, at: clock.now() }),
   }),

@@ -142,7 +142,6 @@ export type TokenPair = { access_token: string; expires_at: number; refresh_toke
 
 /** Valid token pairs of one client, so that revoking it ends few. One more ends the oldest refreshed one, or else the oldest. */
 const MOST_PAIRS = 50
-
 type TokenContext = Pick<ServiceContext, 'keys' | 'random'>
 
 /** The client's last token pair, if its access token has five minutes left. Otherwise a new one. */

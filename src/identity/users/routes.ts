@@ -1,13 +1,4 @@
-import {
-  Email,
-  KnownSecretsShape,
-  PageQuery,
-  pageOf,
-  SecretsShape,
-  UserShape,
-  userShape,
-  z,
-} from '../../http/fields/schema.js'
+import { Email, KnownSecretsShape, listing, SecretsShape, UserShape, userShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { createUser, listUsers, readOwnUser, readUserByEmail, readUserWithoutSecrets, showNewUser } from './user.js'
 
@@ -54,13 +45,10 @@ export const userRoutes = defineRoutes('users', {
   listUsers: route({
     summary: 'List the users that the account created, newest first, without secrets.',
     evidence: 'named',
-    method: 'GET',
     path: '/users',
     versions: ['v2'],
     auth: ['account'],
-    query: PageQuery,
-    result: pageOf('users', UserShape),
-    errors: ['cursor_invalid'],
+    ...listing('users', UserShape),
     wholeList: 'users',
     read: (tx, { query, principal }) => listUsers(tx, principal.id, query),
   }),

@@ -209,7 +209,6 @@ export const showSecrets = (rows: readonly ClientRow[], context: Pick<ServiceCon
 
 /** How many events of mails from before the first proof a user gets. */
 const MOST_SHOWN = 20
-
 const addressOf = (email: string): EventOwner => `address:${digest(normalEmail(email))}`
 
 /** Who sees what happens to a mail: the user who has proven the address, or else whoever proves it later. */

@@ -139,7 +139,6 @@ export async function claimDue(
   return { claimed: claiming.claimed, unreadable: claiming.unreadable, after }
 }
 
-/** What one transaction claims of a lane. */
 class Claiming {
   readonly claimed: OutboxRow[] = []
   readonly unreadable: OutboxRow[] = []

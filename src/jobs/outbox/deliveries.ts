@@ -290,7 +290,6 @@ interface Begun {
   readonly turns: readonly (readonly [lane: Lane['name'], turn: string])[]
 }
 
-/** What one transaction may claim. */
 interface Claims {
   readonly room: readonly Room[]
   /** The claims of the tries that it records. */

@@ -59,7 +59,6 @@ export class Shares {
 
 /** How long a try may take before its owner counts as slow at that host, in ms. */
 const SLOW_MS = 5000
-/** How many slow ones are remembered. */
 const MOST_SLOW = 10_000
 
 /** Who was slow when it was tried last. */
@@ -125,7 +124,6 @@ async function callNext(tx: Writer, queue: string, at: number): Promise<void> {
   if (next) tx.put(outbox, dueAgain(next, at))
 }
 
-/** How many owners and hosts one transaction looks at that wait for a place. */
 const MOST_LOOKED_AT = 16
 const ALL = 'turn:'
 const prefixOf = (lane: string): string => `${ALL}${lane} `
@@ -174,7 +172,6 @@ async function firstAfter(tx: Reader, prefix: string, turn: string): Promise<Out
   return row?.queued_in?.startsWith(prefix) ? row : undefined
 }
 
-/** How many messages one transaction makes due again. */
 const CALLED_AT_ONCE = 200
 
 /** Makes messages due again that wait for a place of their owner's, as they were before. Returns whether there may be more. */

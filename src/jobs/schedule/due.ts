@@ -22,7 +22,6 @@ const LONGEST_WAIT_MS = 6 * 3_600_000
 /** How long work waits that has failed so many times, without jitter. Later waits are of six hours. */
 export const waitAfter = (waits: readonly number[], failures: number): number => waits[failures - 1] ?? LONGEST_WAIT_MS
 
-/** How many rows one transaction dates anew. */
 const REDATED_AT_ONCE = 200
 
 /** Dates work anew that was set before the clock was moved back: it waits as long from now as it was to wait then. */

@@ -7,7 +7,6 @@ import { matchesPattern } from '../events/event-types.js'
 import { postDelivery, webhooksOf } from './webhook.js'
 import { PROGRESS, type WebhookRow, webhookProgress } from './webhook-row.js'
 
-/** How many events one transaction hands out. */
 const EVENTS_PER_TRANSACTION = 100
 type HandingOut = Pick<ServiceContext, 'storage' | 'clock' | 'random' | 'recorder'>
 
@@ -24,7 +23,6 @@ export async function handOutEvents(service: HandingOut): Promise<boolean> {
   return mayBeMore
 }
 
-/** What one transaction handed out. */
 interface HandedOut {
   readonly posted: readonly { readonly eventId: number; readonly id: number }[]
   readonly mayBeMore: boolean

@@ -1,4 +1,4 @@
-import { component, IdPath, PageQuery, pageOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, listing, UnixSeconds, z } from '../../http/fields/schema.js'
 import { noContent } from '../../http/reply.js'
 import { defineRoutes, route } from '../../http/route.js'
 import { signatureKinds } from './signature.js'
@@ -73,11 +73,8 @@ export const webhookRoutes = defineRoutes('webhooks', {
   listWebhooks: route({
     ...webhookRoute,
     summary: "List the account's webhooks, newest first.",
-    method: 'GET',
     path: '/webhooks',
-    query: PageQuery,
-    result: pageOf('webhooks', Webhook),
-    errors: ['cursor_invalid'],
+    ...listing('webhooks', Webhook),
     read: (tx, { query, principal }, { clock }) =>
       webhook.listWebhooks(tx, { ...query, accountId: principal.id, at: clock.now() }),
   }),
@@ -154,11 +151,9 @@ export const webhookRoutes = defineRoutes('webhooks', {
   listWebhookDeliveries: route({
     ...webhookRoute,
     summary: 'List the deliveries of a webhook with their tries, newest first.',
-    method: 'GET',
     path: '/webhooks/:id/deliveries',
     params: IdPath,
-    query: PageQuery,
-    result: pageOf('deliveries', WebhookDelivery),
+    ...listing('deliveries', WebhookDelivery),
     errors: ['not_found', 'cursor_invalid'],
     read: (tx, { params, query, principal }) =>
       webhook.listWebhookDeliveries(tx, params.id, { ...query, accountId: principal.id }),

@@ -24,7 +24,6 @@ const HOUR = 60 * MINUTE
 const WAITS = [5000, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, ...Array(4).fill(12 * HOUR)]
 /** How long a receiver may take to answer. */
 const DEADLINE_MS = 15_000
-/** How many tries a delivery lists. */
 const MOST_TRIES = 50
 
 /** Tells the owners of a webhook that it is disabled, in the transaction that disables it. */
@@ -35,7 +34,6 @@ export type OnDisabled = (
 ) => Promise<void>
 
 type Delivering = { readonly webhook: WebhookRow; readonly delivery: WebhookDeliveryRow }
-
 type Handler = DeliveryHandler<WebhookMessageRow, WebhookTry | 'ended'>
 
 /** Delivers events to webhooks, signed. A failure is a result like others, so that each try is listed. */

@@ -61,7 +61,6 @@ interface WebhookFields {
 }
 
 type Acting = { readonly accountId: number; readonly at: number }
-
 type NewWebhook = WebhookFields & Pick<WebhookRow, 'url' | 'events'> & Signing & Acting
 type Signing = { readonly signature?: SignatureKind | undefined }
 type Making = UpstreamPolicy & Pick<ServiceContext, 'random'>

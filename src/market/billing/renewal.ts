@@ -94,9 +94,7 @@ export const retryInvoice: TimerJob = async (tx, subject, service) => {
 const DAY_MS = 86_400_000
 /** Delays between failed charges: 1, 3 and 7 days after the first one, or later if the service was not running. */
 const RETRY_DELAYS_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS]
-
 const hasNoRetryLeft = ({ failures }: InvoiceRow): boolean => failures > RETRY_DELAYS_MS.length
-
 type Settling = Pick<ServiceContext, 'clock' | 'baseUrl'>
 
 export const settleInvoiceCharge: SettleCharge = async (tx, { id, result }, service) => {

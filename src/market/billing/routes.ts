@@ -2,9 +2,8 @@ import {
   Amount,
   component,
   IdPath,
-  PageQuery,
+  listing,
   PaymentMethodId,
-  pageOf,
   profileFields,
   UnixSeconds,
   z,
@@ -153,11 +152,8 @@ export const billingRoutes = defineRoutes('billing', {
   listInvoices: route({
     ...billing,
     summary: "List the account's invoices, newest first.",
-    method: 'GET',
     path: '/billing/invoices',
-    query: PageQuery,
-    result: pageOf('invoices', Invoice),
-    errors: ['cursor_invalid'],
+    ...listing('invoices', Invoice),
     read: (tx, { query, principal }) => listInvoices(tx, principal.id, query),
   }),
   readInvoicePdf: route({

@@ -176,7 +176,6 @@ interface CartOrder extends Omit<PayingCaller, 'party'> {
 }
 
 type SeenLine = z.output<typeof QuotedLines>[number]
-
 const CONCURRENT_CALLS = 4
 
 /** Holds all purchases of a cart in one transaction, or none, and then fulfils each. A paid cart is returned as it is. */
@@ -307,11 +306,9 @@ async function deliver(purchase: HeldPurchase, run: FlowRun, service: ServiceCon
 
 /** `paying`: the endpoint is being called. `partly_paid`, `reversed`: some, or all, of its purchases failed. */
 type LineStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'reversed'
-
 type CartStatus = 'open' | 'paying' | 'paid' | 'partly_paid' | 'failed'
 type ShownLine = Awaited<ReturnType<typeof showLine>>
 type ShownCart = Awaited<ReturnType<typeof showCart>>
-
 const MAX_DELIVERED = 1_048_576
 
 export async function showCart(tx: Reader, cart: CartRow, { keys }: Pick<ServiceContext, 'keys'>) {

@@ -5,7 +5,6 @@ import { requiredInputs, type SellerSchema } from './schema.js'
 
 /** `{input.NAME}` or `{secret.NAME}`. */
 const PLACEHOLDER = /\{(input|secret)\.([A-Za-z0-9_-]{1,64})\}/g
-
 type Source = 'input' | 'secret'
 const MAX_LENGTH = 2048
 

@@ -27,7 +27,6 @@ export const itemTerms = {
 }
 export const NewItem = z.object({ ...itemTerms, ...itemFields, price: Amount, external_endpoint: z.string() })
 type ItemFields = z.output<typeof NewItem>
-
 type Optional<T> = { readonly [K in keyof T]?: T[K] | undefined }
 
 export interface ItemSeller {

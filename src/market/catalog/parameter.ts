@@ -40,7 +40,6 @@ export interface ParameterInput {
 }
 
 type Encryption = Pick<ServiceContext, 'keys'>
-
 const MAX_PARAMETERS = 32
 const MAX_VALUE_BYTES = 8192
 

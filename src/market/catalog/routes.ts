@@ -5,8 +5,7 @@ import {
   IdPath,
   ItemShape,
   itemFields,
-  PageQuery,
-  pageOf,
+  listing,
   ServiceMethod,
   ServiceSchema,
   Time,
@@ -138,11 +137,8 @@ export const catalogRoutes = defineRoutes('catalog', {
   listOwnCatalogItems: route({
     summary: "List all of the account's items, newest first.",
     ...own,
-    method: 'GET',
     path: '/catalog/mine',
-    query: PageQuery,
-    result: pageOf('items', ItemShape),
-    errors: ['cursor_invalid'],
+    ...listing('items', ItemShape),
     read: (tx, { query, principal }) => listOwnCatalogItems(tx, principal.id, query),
   }),
   listDispatchParameters: route({

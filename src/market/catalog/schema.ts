@@ -112,7 +112,6 @@ const MAX_PATTERN_STEPS = 600
 
 /** Throws `field_invalid`. */
 const schemaRefused = (what: string): Problem => fieldRefused('service_schema', what)
-
 type Check = (value: unknown) => boolean
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => typeof value === 'number'
@@ -280,7 +279,6 @@ function checked(check: Check, value: unknown, at: string): unknown {
 }
 
 type CompiledSchema = Readonly<Record<string, unknown>>
-
 const APPLICATION = 6 // Steps for applying any schema to a value.
 const NOTHING = {}
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

@@ -1,5 +1,5 @@
 import type { TestPaymentMethod } from '../../base/ports.js'
-import { Problem, problem } from '../../base/problem.js'
+import { Problem, problem, problemOr } from '../../base/problem.js'
 import {
   type FilledSignIn,
   resumePageSignIn,
@@ -156,13 +156,8 @@ async function pay(
   service: ServiceContext,
 ): Promise<Next | Problem> {
   const order = { token, payer: payerOfSession(sessionId, userId), hops, source, seen: { price, dq }, method }
-  try {
-    await completeCheckout(order, service)
-    return new Next()
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
+  const paid = await problemOr(completeCheckout(order, service))
+  return paid instanceof Problem ? paid : new Next()
 }
 
 export const checkoutFlow = formFlow({

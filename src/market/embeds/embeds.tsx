@@ -210,7 +210,6 @@ interface EmbedLook {
 
 /** Any page may show an embed. The embed signs its user in by itself and uses no cookie. */
 const policy = { 'frame-ancestors': '*', 'connect-src': "'self'" }
-
 type EmbedPage = Pick<Parameters<typeof page>[0], 'title' | 'body'> & { script: Inline; look: EmbedLook }
 
 function embedPage({ title, script, look: { theme, style }, body }: EmbedPage): Reply {

@@ -121,7 +121,6 @@ function contrast(a: Color, b: Color): number {
 
 /** Returns black or white, whichever has more contrast with the colour. */
 const readableOn = (color: Color): Color => (contrast(WHITE, color) >= contrast(BLACK, color) ? WHITE : BLACK)
-
 const WHITE: Color = [255, 255, 255]
 const BLACK: Color = [0, 0, 0]
 

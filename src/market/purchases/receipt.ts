@@ -10,7 +10,6 @@ import type { Reader, Writer } from '../../storage/storage.js'
 import { type Delivered, type PurchaseRow, purchaseResponses, purchases } from './receipt-row.js'
 
 type Encryption = Pick<ServiceContext, 'keys'>
-
 const encryptionContext = (id: number): string => `purchase_responses:${id}:body`
 
 export interface ResponseToStore {

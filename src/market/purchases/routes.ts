@@ -1,5 +1,5 @@
 import { hopsIn } from '../../base/via.js'
-import { IdPath, PageQuery, pageOf, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
+import { IdPath, listing, quoteFields, ReceiptShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { createPurchase } from './fulfilment.js'
 import { listPurchases, readPurchase } from './receipt.js'
@@ -45,11 +45,8 @@ export const purchaseRoutes = defineRoutes('purchases', {
   listPurchases: route({
     summary: 'List what the caller bought or sold, newest first, without the delivered content.',
     ...listed,
-    method: 'GET',
     path: '/purchases',
-    query: PageQuery,
-    result: pageOf('purchases', ReceiptShape),
-    errors: ['cursor_invalid'],
+    ...listing('purchases', ReceiptShape),
     read: (tx, { query, principal }, service) => listPurchases(tx, principal.owner, query, service),
   }),
   readPurchase: route({

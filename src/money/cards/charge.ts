@@ -145,7 +145,6 @@ const DECLINES: RateLimit = { kind: 'card_declines', most: 10, windowMs: WINDOW,
 const GUEST_DECLINES: RateLimit = { kind: 'card_declines', most: 100, windowMs: WINDOW, code }
 /** How long a try counts as pending. */
 const PENDING_MS = 60_000
-
 const declinesOf = (subject: CardSubject): RateLimit => (subject.startsWith('guests:') ? GUEST_DECLINES : DECLINES)
 
 /** Tries without a known outcome. With the declines, or the charges that reserve supply, at most twice the limit. */

@@ -1,5 +1,5 @@
 import { designed } from '../../http/fields/graded.js'
-import { Amount, ContentHash, IdPath, LinkPath, PageQuery, pageOf, TransferShape, z } from '../../http/fields/schema.js'
+import { Amount, ContentHash, IdPath, LinkPath, listing, TransferShape, z } from '../../http/fields/schema.js'
 import { defineRoutes, ERRORS, route } from '../../http/route.js'
 import { awaitTransferApproval, createTransfer, type TransferRight } from './create-transfer.js'
 import { invitationFlow } from './invitation-page.js'
@@ -52,11 +52,8 @@ export const transferRoutes = defineRoutes('transfers', {
   listTransfers: route({
     summary: 'List the transfers that the caller sent, received or can claim, newest first.',
     ...owned,
-    method: 'GET',
     path: '/transfers',
-    query: PageQuery,
-    result: pageOf('transfers', TransferShape),
-    errors: ['cursor_invalid'],
+    ...listing('transfers', TransferShape),
     read: (tx, { query, principal }, { clock }) => listTransfers(tx, principal.owner, { ...query, at: clock.now() }),
   }),
   readTransfer: route({

@@ -238,7 +238,6 @@ const byId = (a: Row, b: Row): number => compareParts(a.id, b.id)
 
 /** What a layer holds for a key that a newer layer removed. */
 const REMOVED = Symbol('removed')
-
 type Layer<K, V> = Map<K, V | typeof REMOVED>
 
 /** A map whose copies share what they hold. Each layer replaces parts of those before, and only the newest is written. */

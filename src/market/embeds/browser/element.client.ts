@@ -178,7 +178,6 @@ interface ServiceAddress {
   readonly public_secret: string
 }
 
-/** Properties of a type of element. */
 interface ElementKind {
   /** Path between the version and the hash. */
   readonly path: string

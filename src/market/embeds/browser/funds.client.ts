@@ -13,7 +13,6 @@ interface Wallet {
 }
 
 let wallet: Wallet = { hostname: '', balance: 0n }
-
 const section = document.getElementById('funds')
 const fundButton = document.getElementById('fund')
 const topUpButton = document.getElementById('top-up')

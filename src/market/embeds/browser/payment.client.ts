@@ -24,7 +24,6 @@ const step = byId('pay-step')
 
 /** How long a successful payment waits for the page's session. */
 const SESSION_TIMEOUT_MS = 5000
-
 const showPayStep = (): void => showStep(step, goButton(step))
 
 start(

@@ -58,7 +58,6 @@ const TIMEOUT_MS = 20_000
 const base = location.pathname.replace(/\/v\d\/(\w+\/)?embed\/.*/, '')
 /** Names of stored values include the path, because several services may share an origin. */
 const storageName = (of: string): string => `farthing.${of}${base.replaceAll('/', '.')}`
-
 const storedSession = new StoredValue('localStorage', storageName('session'))
 
 /** A value that this frame keeps, by a name of its own. */
@@ -67,7 +66,6 @@ export const storedValue = (area: 'localStorage' | 'sessionStorage', name: strin
 
 /** A session before sign-in. It grants nothing. */
 let anonymous: string | undefined
-
 let running: AbortController | undefined
 
 /** Aborts the running call. It fails as `cancelled`. */

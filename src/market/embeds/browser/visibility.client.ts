@@ -11,7 +11,6 @@ const SEEN_MS = 500
 const DOUBT_MS = 1000
 /** Smallest readable size in CSS pixels, and smallest readable zoom. */
 const MIN_SIZE = { width: 200, height: 150, zoom: 0.5 }
-
 const tracksVisibility = embedder !== undefined && 'isVisible' in IntersectionObserverEntry.prototype
 
 /** `lib.dom` does not declare this property yet. */

@@ -53,7 +53,6 @@ const ExplanationShape = component('Explanation', {
 })
 
 const RequestPath = z.object({ id: z.TextId })
-
 const RangeQuery = { as: z.optional(ExportFormatShape), from: z.optional(z.string()), to: z.optional(z.string()) }
 
 const exportReply = (body: string, as: z.output<typeof ExportFormatShape>) =>

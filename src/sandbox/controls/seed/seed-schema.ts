@@ -12,7 +12,6 @@ const Hostname = z.optional(
   z.string().check(z.regex(/^(?!\d+$)[a-z0-9](?:[.-]*[a-z0-9])*$/, 'a hostname in lower case, not only digits')),
 )
 const Balance = z.optional(z.number())
-
 const WalletKey = z.optional(z.string().check(z.regex(/^0x[0-9a-fA-F]{64}$/, '0x and 64 hex digits')))
 
 const listOf = <const S extends Parameters<typeof z.strictObject>[0]>(shape: S) =>
