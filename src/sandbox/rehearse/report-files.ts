@@ -25,7 +25,7 @@ function showCell({ kind, operation, nth, state, judged }: RehearsedCell, rehear
 }
 
 const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered, plan }: RehearsalFinding) => ({
-  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan },
+  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan: [...plan] },
 })
 
 /** One test that passes, or one that fails for each finding. */
