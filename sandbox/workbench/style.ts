@@ -180,6 +180,7 @@ td.acts { flex-wrap: nowrap; }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .element { max-width: 560px; min-height: 60px; }
 table.matrix { width: auto; }
+.split section[aria-label=Findings] { margin-top: 24px; }
 .matrix thead th { text-align: center; text-transform: none; }
 .matrix thead th:first-child { text-align: left; }
 .matrix th:first-child { position: sticky; left: 0; background: var(--card); }
