@@ -141,6 +141,7 @@ function addRehearse(root: Command): void {
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--html <file>', 'write the report as a page')
     .addOption(new Option('--as <format>', 'print a test that fails until the findings are fixed').choices(['vitest']))
+  rehearse.option('--url <url>', 'show it in the workbench of this running sandbox while it runs')
   withSettings(rehearse, [...serviceSettings, 'import'], { port: 'port to listen on (default: a free one)' }).action(
     async (command: string[], flags: Flags) => {
       const { rehearseCommand } = await import('./commands/rehearse.js')

@@ -18,6 +18,8 @@ import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { Progress, printLine, printText, printToStderr } from '../terminal.js'
 import { openProxy, type ProxyFlags, readNumber } from './proxy.js'
 import { runCommand } from './rehearsed-command.js'
+import { callControls, runningService } from './running-service.js'
+import { WatchedRehearsal } from './watched-rehearsal.js'
 
 export interface RehearseFlags extends Pick<ProxyFlags, 'to' | 'profile' | 'keepMessages'> {
   readonly randomSeed?: string
@@ -28,6 +30,9 @@ export interface RehearseFlags extends Pick<ProxyFlags, 'to' | 'profile' | 'keep
   readonly html?: string
   readonly as?: 'vitest'
   readonly restart?: boolean
+  /** The sandbox whose workbench shows it. */
+  readonly url?: string
+  readonly controlToken?: string
 }
 
 /** Rehearses a command beside a sandbox of its own. Exits with 1 if there are findings. Throws `Refusal`. */
@@ -39,6 +44,7 @@ export async function rehearseCommand(
   const { runs, ms } = readBudget(flags.budget)
   const randomSeed = readNumber('--random-seed', flags.randomSeed) ?? 1
   const slowMs = readNumber('--slow', flags.slow) ?? DEFAULT_SLOW_MS
+  const watched = await watchedBy(flags, command)
   const { stage, close } = await (flags.to === undefined
     ? sandboxStage(command, settings, slowMs)
     : stageBefore(command, flags))
@@ -48,8 +54,11 @@ export async function rehearseCommand(
       ...{ runs, ms, randomSeed, restart: flags.restart, now: () => performance.now() },
       onRun: ({ runs: done, of, findings }) =>
         progress.show('rehearsing', { share: done / of, count: `run ${done} of ${of}, findings: ${findings}` }),
+      onJudged: (soFar) => watched?.show(soFar),
     })
     progress.end()
+    const unseen = await watched?.end(rehearsal)
+    if (unseen !== undefined) printToStderr(`${flags.url} did not keep the report: ${unseen}`)
     await report(rehearsal, command, flags)
     process.exitCode = rehearsal.isOk ? 0 : 1
   } catch (error) {
@@ -59,6 +68,16 @@ export async function rehearseCommand(
   } finally {
     await close()
   }
+}
+
+/** Finds the sandbox whose workbench shows the rehearsal. Throws `Refusal` if `--url` names none. */
+async function watchedBy({ url, controlToken }: RehearseFlags, command: readonly string[]) {
+  if (url === undefined) return undefined
+  const sandbox = runningService({ url, controlToken }, { fetch, environment: process.env })
+  await callControls(sandbox, () => sandbox.service.rehearsals.list())
+  const watched = new WatchedRehearsal(sandbox, command.join(' '))
+  printToStderr(`watch it at ${watched.address}`)
+  return watched
 }
 
 async function report(rehearsal: Rehearsal, command: readonly string[], flags: RehearseFlags): Promise<void> {

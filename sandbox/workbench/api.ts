@@ -5,6 +5,9 @@ import type { RowPage, ShownRow } from '../../src/sandbox/controls/rows.js'
 /** Where the service answers that this page shows: the sandbox, or one of its forks. */
 export const base = new URL(document.getElementById('app')?.dataset.service ?? './', document.baseURI)
 
+/** The same without a trailing slash, as people pass it on. */
+export const address = base.href.replace(/\/$/, '')
+
 export const urlOf = (path: string): string => new URL(path.replace(/^\//, ''), base).href
 
 /** Marks the workbench's own calls, which the live view leaves out. */

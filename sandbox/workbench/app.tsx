@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { Coin } from '../../src/http/pages/parts.js'
-import { base, call } from './api.js'
+import { address, call } from './api.js'
 import { Break } from './break.js'
 import { advance, advanceTo, fork, isAheadOfClock, reset, rewindTo, save, setMode, wordsOf } from './commands.js'
 import { Connect } from './connect.js'
@@ -10,6 +10,7 @@ import { Inbox } from './inbox.js'
 import { Live } from './live.js'
 import { isOpen, Palette } from './palette.js'
 import { Copy, Time } from './parts.js'
+import { Rehearse } from './rehearse.js'
 import { act, faults, health, ledger, linkTo, messages, money, next, said, snapshots, trouble, view } from './state.js'
 import { States } from './states.js'
 import { Try } from './try.js'
@@ -22,6 +23,7 @@ const shown: Readonly<Record<View, () => preact.JSX.Element>> = {
   states: States,
   try: Try,
   break: Break,
+  rehearse: Rehearse,
   connect: Connect,
 }
 
@@ -73,8 +75,6 @@ export function App() {
     </>
   )
 }
-
-const address = base.href.replace(/\/$/, '')
 
 const Address = () => (
   <p class="address">

@@ -179,6 +179,23 @@ td.acts { flex-wrap: nowrap; }
 .curve { display: block; width: 100%; height: 90px; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .element { max-width: 560px; min-height: 60px; }
+table.matrix { width: auto; }
+.split section[aria-label=Findings] { margin-top: 24px; }
+.matrix thead th { text-align: center; text-transform: none; }
+.matrix thead th:first-child { text-align: left; }
+.matrix th:first-child { position: sticky; left: 0; background: var(--card); }
+.matrix td { padding: 3px; text-align: center; }
+.matrix td a { display: block; min-width: 44px; padding: 5px 8px; border-radius: 6px; color: var(--muted); text-decoration: none; font-weight: 600; }
+.matrix td a:hover { outline: 1px solid var(--line); }
+.matrix .passed a { color: var(--good); }
+.matrix .failed a { color: var(--error); background: color-mix(in oklab, var(--card), var(--error) 12%); }
+.matrix td a[aria-current] { box-shadow: inset 0 0 0 2px currentColor; }
+.calls { white-space: pre; overflow-wrap: normal; }
+.found { padding: 0 14px 12px; }
+.found > * + * { margin-top: 8px; }
+.file { position: relative; overflow: hidden; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
+.file:focus-within { outline: 2px solid var(--accent); outline-offset: 2px; }
+.file input { position: absolute; inset: 0; opacity: 0; cursor: pointer; }
 .switches { padding: 0; list-style: none; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 420px), 1fr)); gap: 12px; }
 .switches li { padding: 14px 16px; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .switches .tag { margin-left: 8px; }

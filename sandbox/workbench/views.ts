@@ -6,6 +6,7 @@ export const views = {
   states: 'States',
   try: 'Try',
   break: 'Break it',
+  rehearse: 'Rehearse',
   connect: 'Connect',
 } as const
 

@@ -164,6 +164,7 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: S
   calls: new Map<string, number>(),
   seededClients: new LimitedMap<string, SeededClient>(10_000),
   snapshots: new Map<string, NamedSnapshot>(),
+  rehearsals: new Map(),
   forks: new ServedForks({ baseUrl, random }, async (url) => (await fork(url)).service),
 })
 

@@ -50,6 +50,8 @@ const refusedFaults: [object, string, string][] = [
   [{ id: 'a/b' }, 'id', 'letters, digits'],
 ]
 
+const rehearsal = { ok: true, runs: 1, plans: 1, random_seed: 1, findings: [], cells: [] }
+
 const controls: Record<string, Control> = {
   seedSandbox: {
     call: (sandbox, given) => sandbox.seed(given),
@@ -123,6 +125,15 @@ const controls: Record<string, Control> = {
       [{ mode: 'fast' }, 'mode', 'one of "real", "manual"'],
       [{ set: 'tomorrow' }, 'set', 'ISO 8601'],
       [{ set: null }, 'set', 'must be'],
+    ],
+  },
+  keepRehearsal: {
+    call: (sandbox, report) => sandbox.rehearsals.keep('mine', report),
+    accepts: [rehearsal, { ...rehearsal, command: 'npm test', running: true }],
+    refuses: [
+      [{ ...rehearsal, cell: [] }, 'cell', 'Did you mean "cells"?'],
+      [{ ...rehearsal, runs: -1 }, 'runs', 'at least 0'],
+      [{ ...rehearsal, cells: [{ kind: 'slow' }] }, 'cells.0.operation', 'is missing'],
     ],
   },
   saveNamedState: {

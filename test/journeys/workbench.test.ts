@@ -114,11 +114,42 @@ test('rows are linked, and a wallet shows both sides of its movements', async ()
   )
 })
 
+test('a rehearsal is a matrix, whose red cells open to their story by the keyboard', async () => {
+  const { service, page } = await workbench()
+  await visit(page, 'Rehearse')
+  await page.getByText(/farthing rehearse --url .* -- npm test/).waitFor()
+  const operation = 'createPayment'
+  const habit = { verdict: 'paid_twice', habit: 'sends_no_key', operation }
+  const told = { title: 'paid twice', sentence: 'The client tries again without an Idempotency-Key.' }
+  const diagram = 'client ──createPayment──> service  ✗ no answer'
+  const plan = [{ kind: 'lost_after', operation, nth: 1 }]
+  const finding = { ...habit, ...told, sureness: 'certain', calls: 2, payments: 2, delivered: 1, plan, diagram }
+  const passed = { kind: 'lost_before', operation, nth: 1, state: 'passed', diagram, stories: [] }
+  const body = {
+    ...{ command: 'npm test', running: true, ok: false, runs: 3, plans: 9, random_seed: 7 },
+    findings: [{ ...finding, repeat: '--random-seed 7' }],
+    cells: [passed, { ...passed, kind: 'lost_after', state: 'failed', stories: [{ ...habit, ...told }] }],
+  }
+  await service.call('PUT', '/_sandbox/rehearsals/first', { body: { ...body, cells: [passed], findings: [] } })
+  const cell = (name: string) => page.getByRole('link', { name: `createPayment 1, ${name}` })
+  await cell('Lost before: passed').waitFor()
+  await service.call('PUT', '/_sandbox/rehearsals/first', { body })
+  await cell('Answer lost: paid twice').waitFor()
+  await cell('Lost before: passed').focus()
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('Enter')
+  const story = page.getByRole('region', { name: 'Story' })
+  await story.getByText('The client tries again without an Idempotency-Key.').waitFor()
+  await story.getByText('npx farthing rehearse --random-seed 7 --budget 3 -- npm test').waitFor()
+  expect(page.url()).toContain('#/rehearse/first/createPayment%201/lost_after')
+  await expectAccessible(page, 'a rehearsal')
+})
+
 test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async () => {
   const { page } = await workbench({ colorScheme: 'dark' })
   await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).click()
   await expectAccessible(page, 'a request')
-  for (const view of ['Inbox', 'Data', 'States', 'Try', 'Break it', 'Connect']) {
+  for (const view of ['Inbox', 'Data', 'States', 'Try', 'Break it', 'Rehearse', 'Connect']) {
     await visit(page, view)
     // The view before may still be there, with its frames.
     await page.locator('[aria-current=page]', { hasText: view }).first().waitFor()

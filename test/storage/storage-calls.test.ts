@@ -178,7 +178,7 @@ const plainLists = [
 /** Lists that no test here fills: refunds that failed, the delegates of all twins, whose query names one twin, and codes, faults, forks, snapshots and the journal, which no storage has, and rows, which are read in slices. */
 const otherLists = [
   ...['listCheckoutRefunds', 'listDelegateMapping', 'listErrorCodes'],
-  ...['listFaults', 'listForks', 'listNamedStates', 'listRequests'],
+  ...['listFaults', 'listForks', 'listNamedStates', 'listRehearsals', 'listRequests'],
   ...['listCollections', 'listRows'],
 ]
 

@@ -22,6 +22,7 @@ import {
   type InboxQuery,
   peopleControls,
 } from './people-controls.js'
+import { type RehearsalControls, rehearsalControls } from './rehearsals/controls.js'
 import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
 import type { Seeded } from './seed/seed.js'
@@ -138,6 +139,8 @@ export interface Sandbox extends CallerControls {
   readonly testValues: TestValues
   /** Failures on purpose. */
   readonly faults: FaultControls
+  /** Reports of rehearsals, which the workbench shows. */
+  readonly rehearsals: RehearsalControls
   /** Checks every rule of the ledger. */
   ledger(): Promise<Audit>
   /**
@@ -209,6 +212,7 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       requests: { ...requests, ...replayControls(service), ...exportControls(service) },
       faults: faultControls(service),
       wallets: walletControls(service),
+      rehearsals: rehearsalControls(service),
     },
     ready,
   )

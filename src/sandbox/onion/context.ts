@@ -7,6 +7,7 @@ import { evidenceOf, type Route } from '../../http/route.js'
 import type { History } from '../../storage/history/history.js'
 import type { AnyCollection, Storage, Writer } from '../../storage/storage.js'
 import type { SchemaHistory } from '../../storage/tables/migration.js'
+import type { RehearsalReport } from '../controls/rehearsals/shapes.js'
 import type { Faults } from './fault.js'
 import type { Measurements } from './measurements.js'
 
@@ -81,6 +82,8 @@ export interface SandboxParts extends SandboxContext {
   /** Credentials from seeds that this process added, by client id. */
   readonly seededClients: LimitedMap<string, SeededClient>
   readonly snapshots: Map<string, NamedSnapshot>
+  /** By id, the oldest first. */
+  readonly rehearsals: Map<string, { readonly at: string; readonly report: RehearsalReport }>
   readonly forks: HttpForks
   /** Forks the service for one use: as it is now, or as it was in the past. Throws `StateForgotten`. */
   openFork(past?: PastMoment): Promise<OpenFork>

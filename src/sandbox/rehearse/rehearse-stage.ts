@@ -1,4 +1,6 @@
+import { required } from '../../base/required.js'
 import { type ClientHabit, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
+import { cellsOf, type JudgedPlan, type RehearsedCell } from './matrix.js'
 import { type FaultPlan, keyOfPlan, pairPlans, singlePlans } from './plan.js'
 import type { RunRecord } from './record.js'
 import { shrinkPlan } from './shrink.js'
@@ -24,6 +26,8 @@ export interface RehearsalOptions {
   readonly onRun?:
     | ((progress: { readonly runs: number; readonly of: number; readonly findings: number }) => void)
     | undefined
+  /** Called with what is known so far, each time a run is judged. */
+  readonly onJudged?: ((soFar: Rehearsal) => void) | undefined
 }
 
 /** Something that the client does wrong, and the fewest faults that show it. */
@@ -36,6 +40,8 @@ export interface RehearsalFinding extends Verdict {
 export interface Rehearsal {
   readonly isOk: boolean
   readonly findings: readonly RehearsalFinding[]
+  /** Each call with each fault that it can meet. */
+  readonly cells: readonly RehearsedCell[]
   readonly runs: number
   /** How many plans there were: more than `runs` if the budget ended it. */
   readonly plans: number
@@ -51,15 +57,17 @@ export class RehearsalRefused extends Error {
 /** Rehearses what runs on a stage. Throws `RehearsalRefused`. */
 export async function rehearseOn(stage: RehearsalStage, options: RehearsalOptions = {}): Promise<Rehearsal> {
   const rehearsing = new Rehearsing(stage, options)
-  const baseline = await rehearsing.begin()
+  await rehearsing.begin()
   await rehearsing.runAll()
-  return rehearsing.result(baseline)
+  return rehearsing.result()
 }
 
 class Rehearsing {
   readonly #runs = new Map<string, RunRecord>()
   readonly #found = new Map<string, RehearsalFinding>()
+  readonly #judged = new Map<string, JudgedPlan>()
   readonly #began: number
+  #singles: FaultPlan[] = []
   #plans: FaultPlan[] = []
   #baseline: RunRecord | undefined
 
@@ -70,17 +78,16 @@ class Rehearsing {
     this.#began = options.now?.() ?? 0
   }
 
-  async begin(): Promise<RunRecord> {
+  async begin(): Promise<void> {
     const baseline = await this.#run([])
     if (!baseline.ended.isOk)
       throw new RehearsalRefused(`It fails without faults: ${baseline.ended.failure ?? 'no reason is known'}`)
     if (baseline.payments.length === 0) throw new RehearsalRefused('It makes no call that pays.')
     this.#baseline = baseline
     const { restart = false } = this.options
-    const singles = singlePlans(baseline, { restart })
-    this.#plans = [...singles, ...pairPlans(singles, this.#randomSeed)]
+    this.#singles = singlePlans(baseline, { restart })
+    this.#plans = [...this.#singles, ...pairPlans(this.#singles, this.#randomSeed)]
     await this.#judge([], baseline)
-    return baseline
   }
 
   async runAll(): Promise<void> {
@@ -90,12 +97,13 @@ class Rehearsing {
     }
   }
 
-  result(baseline: RunRecord): Rehearsal {
+  result(): Rehearsal {
+    const baseline = required(this.#baseline, 'the run without faults')
     const findings = [...this.#found.values()]
     const randomSeed = this.#randomSeed
     return {
       ...{ isOk: findings.length === 0, findings, runs: this.#runs.size, plans: this.#plans.length + 1 },
-      ...{ randomSeed, baseline },
+      ...{ randomSeed, baseline, cells: cellsOf(this.#singles, this.#judged) },
     }
   }
 
@@ -128,7 +136,9 @@ class Rehearsing {
 
   async #judge(plan: FaultPlan, run: RunRecord): Promise<void> {
     const baseline = this.#baseline ?? run
-    for (const verdict of judgeRun(run, baseline)) {
+    const verdicts = judgeRun(run, baseline)
+    this.#judged.set(keyOfPlan(plan), { verdicts, run })
+    for (const verdict of verdicts) {
       const key = `${verdict.name} ${verdict.habit} ${verdict.operation}`
       if (this.#found.has(key) || this.#hasWorse(verdict)) continue
       const shows = async (smaller: FaultPlan) => {
@@ -141,6 +151,7 @@ class Rehearsing {
       const found = judgeRun(shown, baseline).find((each) => isSame(each, verdict)) ?? verdict
       this.#found.set(key, { ...found, plan: smallest, run: shown })
     }
+    this.options.onJudged?.(this.result())
   }
 }
 

@@ -1,17 +1,31 @@
+import type { RehearsedCell } from './matrix.js'
 import type { Rehearsal, RehearsalFinding } from './rehearse-stage.js'
-import { showFinding, showSummary } from './report.js'
+import { diagramOf, showFinding, showSummary } from './report.js'
 
 /** What a program reads. It holds no bodies, unless a proxy was asked to keep them, and no output. */
-export function rehearsalJson(rehearsal: Rehearsal): string {
+export const rehearsalJson = (rehearsal: Rehearsal): string => JSON.stringify(rehearsalReport(rehearsal))
+
+/** The same as a value, which a sandbox keeps and the workbench shows. */
+export function rehearsalReport(rehearsal: Rehearsal) {
   const { isOk, runs, plans, randomSeed, findings } = rehearsal
-  return JSON.stringify({
+  return {
     ...{ ok: isOk, runs, plans, random_seed: randomSeed },
     findings: findings.map((finding) => ({ ...factsOf(finding), ...showFinding(finding, rehearsal) })),
+    cells: rehearsal.cells.map((cell) => showCell(cell, rehearsal)),
+  }
+}
+
+function showCell({ kind, operation, nth, state, judged }: RehearsedCell, rehearsal: Rehearsal) {
+  const plan = [{ kind, operation, nth }]
+  const stories = judged?.verdicts.map((verdict) => {
+    const { title, sentence } = showFinding({ ...verdict, plan, run: judged.run }, rehearsal)
+    return { verdict: verdict.name, habit: verdict.habit, operation: verdict.operation, title, sentence }
   })
+  return { kind, operation, nth, state, diagram: judged ? diagramOf(judged.run) : '', stories: stories ?? [] }
 }
 
 const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered, plan }: RehearsalFinding) => ({
-  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan },
+  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan: [...plan] },
 })
 
 /** One test that passes, or one that fails for each finding. */

@@ -80,6 +80,11 @@ async function turnOver(call: Call): Promise<void> {
   await call('PUT', '/_sandbox/snapshot', { body: state })
   await call('POST', '/_sandbox/snapshots', { body: { name: 'kept' } })
   await call('GET', '/_sandbox/snapshots/kept')
+  await call('PUT', '/_sandbox/rehearsals/kept', {
+    body: { ok: true, runs: 1, plans: 1, random_seed: 1, findings: [], cells: [] },
+  })
+  await call('GET', '/_sandbox/rehearsals')
+  await call('GET', '/_sandbox/rehearsals/kept')
   await call('GET', '/_sandbox/credentials')
   await call('GET', '/_sandbox/rows')
   await call('GET', '/_sandbox/rows/payments?limit=5')

@@ -166,8 +166,33 @@ async function states(call: Call): Promise<void> {
   }
 }
 
+async function rehearsals(call: Call): Promise<void> {
+  const fault = { kind: 'lost_after', operation: 'createPayment', nth: 1 }
+  const habit = { verdict: 'paid_twice', habit: 'sends_no_key', operation: 'createPayment' }
+  const told = {
+    title: 'paid twice',
+    sentence:
+      '2 calls, 2 payments, 1 delivered: when call 1 of createPayment works, and its answer is lost, the client tries again without an Idempotency-Key.',
+  }
+  const diagram = 'client ──createPayment──> service  ✗ no answer  (lost after)  [posted 250]'
+  const counts = { sureness: 'certain', calls: 2, payments: 2, delivered: 1 }
+  await call('PUT', '/_sandbox/rehearsals/first', {
+    body: {
+      ...{ command: 'npm test', running: false, ok: false, runs: 4, plans: 30, random_seed: 1 },
+      findings: [{ ...habit, ...counts, plan: [fault], ...told, diagram, repeat: '--random-seed 1' }],
+      cells: [
+        { ...fault, state: 'failed', diagram, stories: [{ ...habit, ...told }] },
+        { ...fault, kind: 'slow', state: 'waiting', diagram: '', stories: [] },
+      ],
+    },
+  })
+  await call('GET', '/_sandbox/rehearsals')
+  await call('GET', '/_sandbox/rehearsals/first')
+}
+
 export async function controls(call: Call, { ada, approve }: Tour): Promise<void> {
   await fund(call, ada.hostname, 1)
+  await rehearsals(call)
   await call('POST', '/_sandbox/sign-in', { body: { email: ada.email } })
   await call('POST', `/_sandbox/devices/${ada.id}`, { body: { mode: 'manual', after_seconds: 0 } })
   await call('GET', `/_sandbox/devices/${ada.id}`)

@@ -3,11 +3,12 @@ export const controlFeature = {
   async load() {
     const { controlRoutes, metricsRoutes, peopleRoutes } = await import('./routes.js')
     const { faultRoutes, journalRoutes, replayRoutes } = await import('../journal/routes.js')
+    const { rehearsalRoutes } = await import('../rehearsals/routes.js')
     const { forkRoutes, snapshotRoutes } = await import('../snapshots/routes.js')
     // In the order of the documentation.
     return {
       ...{ metricsRoutes, faultRoutes, peopleRoutes, controlRoutes },
-      ...{ journalRoutes, snapshotRoutes, forkRoutes, replayRoutes },
+      ...{ journalRoutes, snapshotRoutes, forkRoutes, replayRoutes, rehearsalRoutes },
     }
   },
   describe: () => import('./descriptions.js'),

@@ -1,0 +1,284 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { address } from './api.js'
+import { Code, Empty, Scrolls } from './parts.js'
+import {
+  again,
+  callKey,
+  FILE,
+  followRehearsals,
+  kept,
+  openReport,
+  type Report,
+  type ReportCell,
+  report,
+  shownId,
+} from './rehearsals.js'
+import { go, linkTo, parts } from './state.js'
+
+/** A rehearsal as a matrix of calls and faults, each cell of which opens to its story. */
+export function Rehearse() {
+  useEffect(followRehearsals, [])
+  const drop = async (event: DragEvent) => {
+    event.preventDefault()
+    if (await openReport(event.dataTransfer?.files[0])) go('rehearse', FILE)
+  }
+  return (
+    <section aria-label="Rehearse" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      {report.value ? <Rehearsed report={report.value} /> : <None />}
+    </section>
+  )
+}
+
+const command = () => `npx farthing rehearse --url ${address} -- npm test`
+
+const None = () => {
+  if (kept.value === undefined) return <p class="muted">…</p>
+  const isLost = kept.value.length > 0 || (shownId.value !== undefined && shownId.value !== FILE)
+  return (
+    <Empty title={isLost ? 'This rehearsal is not here' : 'Does your client pay twice?'}>
+      <p>
+        Run your tests or your client under faults: lost answers, errors, delays, raised prices. Each run ends as a cell
+        here. A red one tells what the client did wrong.
+      </p>
+      <Code>{command()}</Code>
+      <p class="acts">
+        <Chooser />
+      </p>
+      <Choice />
+    </Empty>
+  )
+}
+
+/** Opens the report of a rehearsal that ended elsewhere. */
+const Chooser = () => (
+  <label class="quiet file">
+    Open a JSON report
+    <input
+      type="file"
+      accept=".json,application/json"
+      onChange={async ({ currentTarget }) => {
+        if (await openReport(currentTarget.files?.[0])) go('rehearse', FILE)
+        currentTarget.value = ''
+      }}
+    />
+  </label>
+)
+
+const Choice = () =>
+  (kept.value?.length ?? 0) > 0 && (
+    <label class="inline">
+      <span>Rehearsal</span>
+      <select value={shownId.value} onChange={({ currentTarget }) => go('rehearse', currentTarget.value)}>
+        {shownId.value === FILE && <option value={FILE}>from a file</option>}
+        {kept.value?.map(({ id, at, command: run }) => (
+          <option key={id} value={id}>
+            {at.slice(11, 19)} {run}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+
+function Rehearsed({ report: shown }: { report: Report }) {
+  const { running, runs, plans, findings, cells } = shown
+  const [, , call, kind] = parts.value
+  const open = cells.find((cell) => callKey(cell) === call && cell.kind === kind)
+  return (
+    <>
+      <div class="filters">
+        <h2>{shown.command ?? 'Rehearsal'}</h2>
+        {running && <span class="tag">running</span>}
+        <Choice />
+        <Chooser />
+      </div>
+      <p role="status" aria-live="off" class={findings.length > 0 ? 'bad' : 'good'}>
+        {findings.length > 0 ? `${counted(findings.length, 'finding')}` : 'No fault of the client'}
+        <span class="muted">
+          {' '}
+          in {counted(runs, 'run')} of {plans} plans
+        </span>
+      </p>
+      <div class={open ? 'split open' : 'split'}>
+        <div>
+          <Matrix shown={shown} open={open} />
+          <Findings shown={shown} />
+        </div>
+        {open && <Story shown={shown} cell={open} />}
+      </div>
+    </>
+  )
+}
+
+const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
+const faultNames: Readonly<Record<string, string>> = {
+  lost_before: 'Lost before',
+  lost_after: 'Answer lost',
+  error_before: '503 before',
+  error_after: '503 after',
+  slow: 'Slow',
+  twice: 'Twice',
+  price_changed: 'Price raised',
+  token_expired: 'Token expired',
+  restart: 'Restart',
+}
+
+const nameOfKind = (kind: string): string => faultNames[kind] ?? kind.replace(/_/g, ' ')
+
+const marks = { waiting: ['·', 'not run yet'], passed: ['✓', 'passed'], failed: ['✗', 'failed'] } as const
+
+/** Arrow keys walk through the cells. Only one of them is in the order of the key Tab. */
+function Matrix({ shown: { cells }, open }: { shown: Report; open: ReportCell | undefined }) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const calls = [...new Map(cells.map((cell) => [callKey(cell), cell])).entries()]
+  const kinds = Object.keys(faultNames).filter((kind) => cells.some((cell) => cell.kind === kind))
+  const first = open ?? cells.find(({ state }) => state === 'failed') ?? cells[0]
+  const isRepeated = (operation: string) => calls.filter(([, cell]) => cell.operation === operation).length > 1
+  return (
+    <Scrolls>
+      <table class="matrix">
+        <thead>
+          <tr>
+            <th scope="col">Call</th>
+            {kinds.map((kind) => (
+              <th key={kind} scope="col">
+                {nameOfKind(kind)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={(event) => walk(event, body.current)}>
+          {calls.map(([key, { operation, nth }]) => (
+            <tr key={key}>
+              <th scope="row">
+                {operation}
+                {isRepeated(operation) && <span class="muted"> {nth}</span>}
+              </th>
+              {kinds.map((kind) => {
+                const cell = cells.find((each) => callKey(each) === key && each.kind === kind)
+                return (
+                  <td key={kind} class={cell?.state}>
+                    {cell && <CellLink cell={cell} isOpen={cell === open} isFirst={cell === first} />}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolls>
+  )
+}
+
+const CellLink = ({ cell, isOpen, isFirst }: { cell: ReportCell; isOpen: boolean; isFirst: boolean }) => {
+  const [mark, text] = marks[cell.state]
+  const told = cell.stories.map(({ title }) => title).join(', ') || text
+  return (
+    <a
+      href={linkTo('rehearse', shownId.value ?? FILE, callKey(cell), cell.kind)}
+      tabIndex={isFirst ? 0 : -1}
+      aria-current={isOpen ? 'true' : undefined}
+      aria-label={`${callKey(cell)}, ${nameOfKind(cell.kind)}: ${told}`}
+      title={told}
+    >
+      {mark}
+    </a>
+  )
+}
+
+const steps: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+}
+
+/** Goes to the next cell in a direction that has something. */
+function walk(event: KeyboardEvent, body: HTMLTableSectionElement | null): void {
+  const step = steps[event.key]
+  const cell = (event.target as Element).closest('td')
+  if (!step || !cell || !body) return
+  event.preventDefault()
+  const [down, right] = step
+  let row = (cell.parentElement as HTMLTableRowElement).sectionRowIndex + down
+  let column = cell.cellIndex + right
+  for (let at = body.rows[row]?.cells[column]; at; at = body.rows[row]?.cells[column]) {
+    const link = at.querySelector('a')
+    if (link) return link.focus()
+    row += down
+    column += right
+  }
+}
+
+/** What happened in one run. */
+function Story({ shown, cell }: { shown: Report; cell: ReportCell }) {
+  const { operation, nth, kind, state, stories, diagram } = cell
+  const smallest = shown.findings.filter((finding) =>
+    stories.some((story) => ['verdict', 'habit', 'operation'].every((key) => isSame(story, finding, key))),
+  )
+  return (
+    <section class="detail" aria-label="Story">
+      <p class="acts">
+        <a class="quiet" href={linkTo('rehearse', shownId.value ?? FILE)}>
+          Close
+        </a>
+      </p>
+      <h2>
+        {nameOfKind(kind)}: call {nth} of {operation}
+      </h2>
+      {stories.map(({ title, sentence }) => (
+        <div key={sentence} class="why">
+          <p class="bad">
+            <strong>{title}</strong>
+          </p>
+          <p>{sentence}</p>
+        </div>
+      ))}
+      {state === 'passed' && <p class="good">The client paid as it should.</p>}
+      {state === 'waiting' && (
+        <p class="muted">{shown.running ? 'Not run yet.' : 'The budget ended before this run.'}</p>
+      )}
+      {diagram !== '' && <Diagram text={diagram} />}
+      {smallest.length > 0 && <h3>Smallest plan</h3>}
+      {smallest.map(({ plan, habit, sentence }) => (
+        <p key={`${habit} ${sentence}`}>{planText(plan)}</p>
+      ))}
+      <h3>To repeat it</h3>
+      <Code>{again(shown)}</Code>
+    </section>
+  )
+}
+
+const isSame = (one: object, other: object, key: string): boolean =>
+  (one as Record<string, unknown>)[key] === (other as Record<string, unknown>)[key]
+
+const planText = (plan: Report['findings'][number]['plan']): string =>
+  plan.length === 0
+    ? 'It happens without a fault.'
+    : plan.map(({ kind, operation, nth }) => `${nameOfKind(kind)}: call ${nth} of ${operation}`).join(', then ')
+
+const Diagram = ({ text }: { text: string }) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+  <pre class="calls" tabIndex={0}>
+    <code>{text}</code>
+  </pre>
+)
+
+/** What the client does wrong, of all runs, those with two faults too. */
+const Findings = ({ shown }: { shown: Report }) =>
+  shown.findings.length > 0 && (
+    <section aria-label="Findings">
+      <h2>Findings</h2>
+      {shown.findings.map(({ title, sentence, plan, diagram, verdict, habit, operation }) => (
+        <details key={[verdict, habit, operation].join(' ')} class="changes">
+          <summary>
+            <strong class="bad">{title}</strong> {sentence}
+          </summary>
+          <div class="found">
+            <p>Smallest plan: {planText(plan)}</p>
+            <Diagram text={diagram} />
+          </div>
+        </details>
+      ))}
+    </section>
+  )
