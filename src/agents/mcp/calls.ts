@@ -8,7 +8,7 @@ import { OutcomeUnknown, type Reader } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 import { readApproval, requestApproval, type SentWish, wishOf, withOffer, withUrl } from '../agents/request.js'
 import { leadsToUrls, opensUrls, payingClientOf } from './declared.js'
-import type { Sdk } from './offer.js'
+import { DialectError, type Sdk } from './offer.js'
 import { plainLine, toolResultOf } from './tools/plain.js'
 import type { Json, Tool } from './tools/tool.js'
 import type { SaleAnswer } from './tools/tool-dialect.js'
@@ -29,7 +29,7 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
     if (typeof approval === 'object') return approval
     const client = approval === undefined ? await payingClientOf(loaded, visit, context) : undefined
     const sold = client && (await attempt(found, visit, async () => found.sell?.(args, visit, client)))
-    if (sold) return answerOf(loaded, sold)
+    if (sold) return answerOf(sold)
     return toolResultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -41,9 +41,9 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
   }
 }
 
-function answerOf({ ProtocolError }: Sdk, sold: SaleAnswer): sdk.CallToolResult {
+function answerOf(sold: SaleAnswer): sdk.CallToolResult {
   if ('result' in sold) return sold.result
-  throw new ProtocolError(sold.error.code, sold.error.message, sold.error.data)
+  throw new DialectError(sold.error)
 }
 
 /**

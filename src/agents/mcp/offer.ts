@@ -142,9 +142,22 @@ function serverOf(loaded: Sdk, offer: McpOffer, { era, log }: { era: 'modern' | 
   return server
 }
 
+/** An error of a payment dialect. The SDK refuses its own error -32042 in the era 2026-07-28. */
+export class DialectError extends Error {
+  override name = 'DialectError'
+  readonly code: number
+  readonly data: Json
+
+  constructor({ code, message, data }: { code: number; message: string; data: Json }) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
 /** Passes refusals on. Logs a defect and hides its details. */
 function protocolError({ ProtocolError, ProtocolErrorCode }: Sdk, error: unknown, log: Log): Error {
-  if (error instanceof ProtocolError) return error
+  if (error instanceof ProtocolError || error instanceof DialectError) return error
   if (error instanceof Problem) return new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, error.body)
   log.error('an MCP request failed', error)
   return new ProtocolError(ProtocolErrorCode.InternalError, problemSentence('internal_error'))

@@ -49,17 +49,19 @@ export async function connect(
     token,
     era,
     elicit,
+    capabilities = {},
     headers = {},
   }: {
     path?: string
     token: string
     era: Era
     headers?: Record<string, string>
+    capabilities?: object
     elicit?: (params: any) => Promise<{ action: 'accept' | 'decline' }>
   },
 ): Promise<Client> {
   const client = new Client(CLIENT, {
-    capabilities: elicit ? { elicitation: { url: {} } } : {},
+    capabilities: { ...capabilities, ...(elicit && { elicitation: { url: {} } }) },
     ...(era === '2026-07-28' && { versionNegotiation: { mode: { pin: era } } }),
   })
   if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params))
