@@ -18,8 +18,8 @@ export function marksOfPayment(sent: unknown): PaymentMarks {
   const payload = at(payment, 'payload')
   const signed = at(payload, 'authorization') ?? payload
   return {
-    payer: text(at(signed, 'from'), /^0x[0-9a-f]{40}$/i),
-    eip3009: text(at(signed, 'nonce'), /^0x[0-9a-f]{64}$/i),
+    payer: matching(at(signed, 'from'), /^0x[0-9a-f]{40}$/i),
+    eip3009: matching(at(signed, 'nonce'), /^0x[0-9a-f]{64}$/i),
     'payment-identifier': hidden(at(at(at(at(payment, 'extensions'), 'payment-identifier'), 'info'), 'id')),
     mpp: hidden(at(at(payment, 'challenge'), 'id')),
   }
@@ -37,7 +37,7 @@ export const readMarks = (shown: string): PaymentMarks =>
 
 const at = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
-const text = (value: unknown, form: RegExp): string | undefined =>
+const matching = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value.toLowerCase() : undefined
 
 const hidden = (value: unknown): string | undefined =>
