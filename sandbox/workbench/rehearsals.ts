@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { KeptRehearsal } from '../../src/sandbox/controls/rehearsals/controls.js'
-import type { RehearsalReport } from '../../src/sandbox/controls/rehearsals/shapes.js'
+import type { KeptRehearsal } from '../../src/sandbox/controls/rehearsal-controls.js'
+import type { RehearsalReport } from '../../src/sandbox/onion/rehearsal-report.js'
 import { call } from './api.js'
 import { parts, tell, view } from './state.js'
 
@@ -27,9 +27,9 @@ const AGAIN_MS = 1000
 
 /** Reads again while the view is open: runs end in between. */
 export function followRehearsals(): () => void {
-  const timer = setInterval(() => document.hidden || void look(), AGAIN_MS)
+  const timer = setInterval(() => document.hidden || void readShown(), AGAIN_MS)
   const stop = effect(() => {
-    if (view.value === 'rehearse') void look(shownId.value)
+    if (view.value === 'rehearse') void readShown(shownId.value)
   })
   return () => {
     clearInterval(timer)
@@ -37,7 +37,7 @@ export function followRehearsals(): () => void {
   }
 }
 
-async function look(id = shownId.peek()): Promise<void> {
+async function readShown(id = shownId.peek()): Promise<void> {
   const list = await call('GET', '_sandbox/rehearsals')
   if (!list.ok) return
   if (JSON.stringify(kept.peek()) !== JSON.stringify(list.body.rehearsals)) kept.value = list.body.rehearsals

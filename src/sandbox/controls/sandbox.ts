@@ -22,7 +22,7 @@ import {
   type InboxQuery,
   peopleControls,
 } from './people-controls.js'
-import { type RehearsalControls, rehearsalControls } from './rehearsals/controls.js'
+import { type RehearsalControls, rehearsalControls } from './rehearsal-controls.js'
 import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
 import type { Seeded } from './seed/seed.js'

@@ -7,9 +7,9 @@ import { evidenceOf, type Route } from '../../http/route.js'
 import type { History } from '../../storage/history/history.js'
 import type { AnyCollection, Storage, Writer } from '../../storage/storage.js'
 import type { SchemaHistory } from '../../storage/tables/migration.js'
-import type { RehearsalReport } from '../controls/rehearsals/shapes.js'
 import type { Faults } from './fault.js'
 import type { Measurements } from './measurements.js'
+import type { RehearsalReport } from './rehearsal-report.js'
 
 /** Who may use a sandbox over HTTP, in addition to this machine. */
 export interface SandboxAccess {

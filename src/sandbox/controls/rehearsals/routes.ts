@@ -1,9 +1,9 @@
 import { z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
+import { RehearsalReportShape } from '../../onion/rehearsal-report.js'
+import { rehearsalControls } from '../rehearsal-controls.js'
 import { control } from '../shapes.js'
-import { rehearsalControls } from './controls.js'
-import { RehearsalReportShape } from './shapes.js'
 
 const IdPath = z.object({ id: z.string() })
 

@@ -1,9 +1,9 @@
-import { problem } from '../../../base/problem.js'
-import type { ServiceContext } from '../../../http/context.js'
-import { checkShape } from '../../../http/fields/field.js'
-import { sandboxOf } from '../../onion/context.js'
-import { wrongField } from '../shapes.js'
-import { type RehearsalReport, RehearsalReportShape } from './shapes.js'
+import { problem } from '../../base/problem.js'
+import type { ServiceContext } from '../../http/context.js'
+import { checkShape } from '../../http/fields/field.js'
+import { sandboxOf } from '../onion/context.js'
+import { type RehearsalReport, RehearsalReportShape } from '../onion/rehearsal-report.js'
+import { wrongField } from './shapes.js'
 
 /** A rehearsal in the list. */
 export interface KeptRehearsal {

@@ -1,4 +1,4 @@
-import { strictComponent, z } from '../../../http/fields/schema.js'
+import { strictComponent, z } from '../../http/fields/schema.js'
 
 const MOST_TEXT = 20_000
 const Text = z.string().check(z.maxLength(MOST_TEXT))
