@@ -12,6 +12,7 @@ import {
 } from '../../http/fields/schema.js'
 
 export { ArmedFaultShape, FaultShape } from '../faults/fault-shape.js'
+export { RehearsalReportShape } from '../onion/rehearsal-report.js'
 
 /**
  * What the controls take, over HTTP and as methods of `service.sandbox`. They are strict: a field that a control does not

@@ -1,9 +1,8 @@
 import { z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { RehearsalReportShape } from '../../onion/rehearsal-report.js'
 import { rehearsalControls } from '../rehearsal-controls.js'
-import { control } from '../shapes.js'
+import { control, RehearsalReportShape } from '../shapes.js'
 
 const IdPath = z.object({ id: z.string() })
 
