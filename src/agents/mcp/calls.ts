@@ -29,7 +29,7 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
     if (typeof approval === 'object') return approval
     const client = approval === undefined ? await payingClientOf(loaded, visit, context) : undefined
     const sold = client && (await attempt(found, visit, async () => found.sell?.(args, visit, client)))
-    if (sold) return answerOf(sold)
+    if (sold) return resultOfSale(sold)
     return toolResultOf(await called(found, args, { ...visit, approvalId: approval }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -41,7 +41,7 @@ export async function callTool(loaded: Sdk, visit: McpVisit, params: Json, conte
   }
 }
 
-function answerOf(sold: SaleAnswer): sdk.CallToolResult {
+function resultOfSale(sold: SaleAnswer): sdk.CallToolResult {
   if ('result' in sold) return sold.result
   throw new DialectError(sold.error)
 }

@@ -63,7 +63,12 @@ function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
   return [...found.filter(({ pays }) => pays), ...found.filter(({ pays }) => !pays)]
 }
 
-function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
+interface PlanOptions {
+  readonly restart?: boolean
+  readonly without?: readonly RehearsedFault[] | undefined
+}
+
+function faultsOf(call: FaultableCall, { restart = false, without = [] }: PlanOptions): RehearsedFault[] {
   const { place, pays, isRead, isRefused, hasPrice, isSigned, isIdentified } = call
   const kinds =
     isRead || isRefused ? ofReads : [...(pays ? ofPayments : (['lost_after', 'error_before'] as const)), ...ofChanges]
@@ -73,14 +78,15 @@ function faultsOf(call: FaultableCall, withRestart: boolean): RehearsedFault[] {
       (kind !== 'token_expired' || isSigned) &&
       (kind !== 'pending' || isIdentified) &&
       (kind !== 'refused' || place.operation === SETTLE) &&
-      (!isRefused || isBefore(kind)),
+      (!isRefused || isBefore(kind)) &&
+      !without.includes(kind),
   )
-  return withRestart && pays ? [...possible, 'restart'] : possible
+  return restart && pays ? [...possible, 'restart'] : possible
 }
 
 /** Every call with every fault that it can meet, those of payments first. */
-export const singlePlans = (baseline: RunRecord, { restart = false } = {}): FaultPlan[] =>
-  faultableCalls(baseline).flatMap((call) => faultsOf(call, restart).map((kind) => [{ kind, ...call.place }]))
+export const singlePlans = (baseline: RunRecord, options: PlanOptions = {}): FaultPlan[] =>
+  faultableCalls(baseline).flatMap((call) => faultsOf(call, options).map((kind) => [{ kind, ...call.place }]))
 
 /** Pairs of single faults in an order that the seed draws: first those whose two kinds no pair before has had. */
 export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPlan[] {

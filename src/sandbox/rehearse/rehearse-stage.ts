@@ -1,7 +1,7 @@
 import { required } from '../../base/required.js'
 import { type ClientHabit, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
 import { cellsOf, type JudgedPlan, type RehearsedCell } from './matrix.js'
-import { type FaultPlan, keyOfPlan, pairPlans, singlePlans } from './plan.js'
+import { type FaultPlan, keyOfPlan, pairPlans, type RehearsedFault, singlePlans } from './plan.js'
 import type { RunRecord } from './record.js'
 import { shrinkPlan } from './shrink.js'
 
@@ -9,6 +9,8 @@ import { shrinkPlan } from './shrink.js'
 export interface RehearsalStage {
   /** Runs the application once with these faults. Each run begins in the same state. */
   run(plan: FaultPlan): Promise<RunRecord>
+  /** Faults that its service does not know. */
+  readonly without?: readonly RehearsedFault[]
 }
 
 export interface RehearsalOptions {
@@ -85,7 +87,7 @@ class Rehearsing {
     if (baseline.payments.length === 0) throw new RehearsalRefused('It makes no call that pays.')
     this.#baseline = baseline
     const { restart = false } = this.options
-    this.#singles = singlePlans(baseline, { restart })
+    this.#singles = singlePlans(baseline, { restart, without: this.stage.without })
     this.#plans = [...this.#singles, ...pairPlans(this.#singles, this.#randomSeed)]
     await this.#judge([], baseline)
   }

@@ -108,7 +108,6 @@ describe('before a facilitator of x402', () => {
     })
     expect(named(rehearsal)).toEqual([
       ['paid_undelivered', 'gives_up', 'settle'],
-      ['gave_up', 'gives_up', 'settle'],
       ['paid_undelivered', 'loses_the_answer', 'settle'],
     ])
   })

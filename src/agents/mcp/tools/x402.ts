@@ -26,14 +26,14 @@ export const x402Tool: ToolDialect = {
   receipt: (payment, offer) => ({ 'x402/payment-response': settlementOf(payment, offer) }),
 }
 
-interface Asked {
+interface Unpaid {
   readonly offer: BoundOffer
   readonly client: PayingClient
   readonly service: ServiceContext
 }
 
 /** `fields`: such as where the payment can be approved. */
-function requiredOf({ offer, client, service }: Asked, error: string, fields: RefusedSale['fields'] = {}) {
+function requiredOf({ offer, client, service }: Unpaid, error: string, fields: RefusedSale['fields'] = {}) {
   const structuredContent = { ...paymentRequired(offer, error), ...fields }
   const meta = client.mpp ? { _meta: mppOffered(offer, service) } : {}
   if (client.x402 === 'payment_required') return { result: { ...extendedResult(structuredContent), ...meta } }
