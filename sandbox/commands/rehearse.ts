@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { environmentOf } from '../../adapters/testing/environment.js'
+import { redact } from '../../src/sandbox/journal/redact.js'
 import { recordRun, runStart } from '../../src/sandbox/rehearse/record-run.js'
 import { armPlan, DEFAULT_SLOW_MS } from '../../src/sandbox/rehearse/rehearse.js'
 import {
@@ -75,7 +76,7 @@ async function watchedBy({ url, controlToken }: RehearseFlags, command: readonly
   if (url === undefined) return undefined
   const sandbox = runningService({ url, controlToken }, { fetch, environment: process.env })
   await callControls(sandbox, () => sandbox.service.rehearsals.list())
-  const watched = new WatchedRehearsal(sandbox, command.join(' '))
+  const watched = new WatchedRehearsal(sandbox, redact(command.join(' ')))
   printToStderr(`watch it at ${watched.address}`)
   return watched
 }

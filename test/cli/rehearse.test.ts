@@ -56,6 +56,22 @@ describe('rehearse', () => {
     expect(code).toBe(0)
   })
 
+  test('is watched in the workbench of a sandbox that runs, without the tokens of its command', async () => {
+    const sandbox = await farthing.start(['--control-token', 'control'])
+    const token = `ms_${'0'.repeat(32)}`
+    const watching = ['--url', sandbox.url, '--control-token', 'control', '--budget', '3', '--slow', '50']
+    const { code, stderr } = await run(['rehearse', ...watching, ...(await script('')), token])
+    expect(code).toBe(1)
+    const [address = '', id = ''] = /watch it at (\S+\/#\/rehearse\/(\S+))/.exec(stderr)?.slice(1) ?? []
+    expect(address).toBe(`${sandbox.url}/#/rehearse/${id}`)
+    const headers = { authorization: 'Bearer control' }
+    const kept = await fetch(`${sandbox.url}/_sandbox/rehearsals/${id}`, { headers }).then((answer) => answer.json())
+    expect(kept).toMatchObject({ running: false, runs: 3, findings: [{ verdict: 'paid_twice' }] })
+    expect(kept.command).toContain('buy.mjs [redacted]')
+    const cell = { kind: 'lost_after', operation: 'createPayment', state: 'failed' }
+    expect(kept.cells).toContainEqual(expect.objectContaining(cell))
+  })
+
   test('exits with 1 and shows how a command pays twice, in each format', async () => {
     const command = await script('')
     const [junit, html] = [inDirectory('rehearsal.xml'), inDirectory('rehearsal.html')]

@@ -190,12 +190,13 @@ export class Journal implements Recorder {
 export const findJournal = ({ recorder }: Pick<ServiceContext, 'recorder'>): Journal | undefined =>
   (recorder?.all ?? [recorder]).find((each) => each instanceof Journal)
 
-/** Who only looks would fill it: at the journal, at whether the service is well, and tools such as the workbench at all else. */
+/** Who only looks would fill it: at the journal, rehearsals, whether the service is well, and tools such as the workbench at all else. */
 const isLeftOut = ({ path, method, headers }: Incoming): boolean =>
   !path.startsWith('/v') &&
   (isProbe(path) ||
     (path.startsWith('/_sandbox/') &&
-      (/^\/_sandbox\/(requests|health)(\/|$)/.test(path) || (method === 'GET' && headers.has('x-farthing-tool')))))
+      (/^\/_sandbox\/(requests|rehearsals|health)(\/|$)/.test(path) ||
+        (method === 'GET' && headers.has('x-farthing-tool')))))
 
 export function matcher({ operation_id, status, principal, q, trace }: EntryFilter): (entry: Entry) => boolean {
   const text = q?.toLowerCase()

@@ -19,6 +19,15 @@ contract('keepRehearsal, listRehearsals and readRehearsal', (start) => {
     expectProblem(await keep('a', { ...report, cells: [{}] }), 400, 'field_invalid')
   })
 
+  it('fill no journal while a rehearsal runs', async () => {
+    const { call } = await start()
+    await call('PUT', '/_sandbox/rehearsals/a', { body: report })
+    await call('GET', '/_sandbox/rehearsals/a')
+    await call('GET', '/_sandbox/clock')
+    const { requests } = (await call('GET', '/_sandbox/requests')).body
+    expect(requests.map(({ path }: { path: string }) => path)).toEqual(['/_sandbox/clock'])
+  })
+
   it('keep the last 10, outside of the state', async () => {
     const { call } = await start()
     for (let n = 0; n < 12; n++) await call('PUT', `/_sandbox/rehearsals/r${n}`, { body: report })
