@@ -258,7 +258,7 @@ test.each(taking.map((route) => [route.id, route] as const))(
     const { call: control, accepts, refuses } = controls[id] as Control
     const [there, here] = [await start(), await start()]
     const overHttp = (given: object) => {
-      const url = path.replace(':user_id', '1').replace(':collection', 'users')
+      const url = path.replace(':user_id', '1').replace(':collection', 'users').replace(':id', 'mine')
       if (query === undefined) return there.call(method, url, { body: given })
       const text = Object.entries(given).map(([name, value]): [string, string] => [name, String(value)])
       return there.call(method, `${url}?${new URLSearchParams(text)}`)

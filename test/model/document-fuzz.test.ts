@@ -12,7 +12,7 @@ import { basic, newCommodity, newPayer, newSeller, newSession } from '../support
 
 /** Requests that only the OpenAPI document describes, and values that earlier answers had. */
 
-const REQUESTS = howMuch(200, 20_000)
+const REQUESTS = howMuch(300, 20_000)
 const BASE = 'http://127.0.0.1:4242'
 
 interface Schema {
