@@ -130,7 +130,7 @@ describe('rehearse', () => {
     const passed = vitest()
     expect(passed.stdout).toContain('1 passed')
     expect(passed.status).toBe(0)
-  }, 60_000)
+  })
 
   test.each([
     [['--budget', 'soon', '--', 'true'], '--budget must be a number of runs'],
