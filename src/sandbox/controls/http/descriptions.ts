@@ -1,8 +1,9 @@
 import type { TextsOf } from '../../../http/openapi/texts.js'
 import type { faultRoutes, journalRoutes, replayRoutes } from '../journal/routes.js'
-import type { rehearsalRoutes } from '../rehearsals/routes.js'
 import type { forkRoutes, snapshotRoutes } from '../snapshots/routes.js'
 import type { controlRoutes, metricsRoutes, peopleRoutes } from './routes.js'
+
+export { rehearsalTexts } from '../rehearsals/descriptions.js'
 
 export const controlTexts: TextsOf<typeof controlRoutes> = {
   operations: {
@@ -296,34 +297,6 @@ export const snapshotTexts: TextsOf<typeof snapshotRoutes> = {
       is: 'A named snapshot of a sandbox.',
       at: "When it was saved, by the service's clock, in ISO 8601.",
       rows: 'How many rows it has.',
-    },
-  },
-}
-
-export const rehearsalTexts: TextsOf<typeof rehearsalRoutes> = {
-  operations: {
-    keepRehearsal:
-      'The process keeps the last 10, until it ends. They are no part of the state. A retry replaces the report by the same one.',
-    listRehearsals: 'It changes nothing.',
-    readRehearsal: 'It changes nothing.',
-  },
-  fields: {
-    id: 'The id of the rehearsal, which its sender chooses: letters, digits, `_` and `-`.',
-    rehearsals: 'The rehearsals.',
-    at: "When it was first kept, by the service's clock, in ISO 8601.",
-    command: 'The command that was run.',
-    running: 'Whether its runs go on.',
-    runs: 'How many runs there were.',
-    findings: 'How many findings there are.',
-  },
-  components: {
-    RehearsalReport: {
-      is: 'The report of `farthing rehearse --json`, which may still grow.',
-      ok: 'Whether there is no finding.',
-      plans: 'How many plans of faults there are.',
-      random_seed: 'What repeats it.',
-      findings: 'What the client does wrong, each with the fewest faults that show it.',
-      cells: 'Each call with each fault that it can meet.',
     },
   },
 }
