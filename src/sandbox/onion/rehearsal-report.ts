@@ -1,5 +1,45 @@
 import { strictComponent, z } from '../../http/fields/schema.js'
 
+/** A finding of a rehearsal. */
+export interface ReportedFinding {
+  readonly verdict: string
+  readonly habit: string
+  readonly operation: string
+  readonly sureness: string
+  readonly calls: number
+  readonly payments: number
+  readonly delivered: number
+  readonly plan: readonly { readonly kind: string; readonly operation: string; readonly nth: number }[]
+  readonly title: string
+  readonly sentence: string
+  readonly diagram: string
+  readonly repeat: string
+}
+
+/** One call of a rehearsal with one fault. */
+export interface ReportedCell {
+  readonly kind: string
+  readonly operation: string
+  /** Counted from 1. */
+  readonly nth: number
+  readonly state: 'waiting' | 'passed' | 'failed'
+  readonly diagram: string
+  readonly stories: readonly Pick<ReportedFinding, 'verdict' | 'habit' | 'operation' | 'title' | 'sentence'>[]
+}
+
+/** The report of `farthing rehearse --json`, which may still grow. */
+export interface RehearsalReport {
+  readonly command?: string | undefined
+  /** Whether runs go on. */
+  readonly running?: boolean | undefined
+  readonly ok: boolean
+  readonly runs: number
+  readonly plans: number
+  readonly random_seed: number
+  readonly findings: readonly ReportedFinding[]
+  readonly cells: readonly ReportedCell[]
+}
+
 const MOST_TEXT = 20_000
 const Text = z.string().check(z.maxLength(MOST_TEXT))
 const Name = z.string().check(z.maxLength(100))
@@ -7,10 +47,9 @@ const Count = z.int().check(z.minimum(0))
 
 const FaultOfPlan = z.strictObject({ kind: Name, operation: Name, nth: Count })
 
-/** The report of `farthing rehearse --json`, which may still grow. */
+/** The same, checked. */
 export const RehearsalReportShape = strictComponent('RehearsalReport', {
   command: z.optional(Text),
-  /** Whether runs go on. */
   running: z.optional(z.boolean()),
   ...{ ok: z.boolean(), runs: Count, plans: Count, random_seed: Count },
   findings: z
@@ -36,5 +75,3 @@ export const RehearsalReportShape = strictComponent('RehearsalReport', {
     )
     .check(z.maxLength(1000)),
 })
-
-export type RehearsalReport = z.output<typeof RehearsalReportShape>
