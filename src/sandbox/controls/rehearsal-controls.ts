@@ -27,12 +27,13 @@ export interface RehearsalControls {
 }
 
 const MOST_REHEARSALS = 10
+export const REHEARSAL_ID = /^[\w-]{1,64}$/
 
 export function rehearsalControls(service: ServiceContext): RehearsalControls {
   const { rehearsals } = sandboxOf(service)
   return {
     async keep(id, given) {
-      if (!/^[\w-]{1,64}$/.test(id)) throw wrongField('id', 'must be 1 to 64 letters, digits, _ or -')
+      if (!REHEARSAL_ID.test(id)) throw wrongField('id', 'must be 1 to 64 letters, digits, _ or -')
       const report = checkShape(RehearsalReportShape, given)
       const at = rehearsals.get(id)?.at ?? new Date(service.clock.now()).toISOString()
       rehearsals.set(id, { at, report })

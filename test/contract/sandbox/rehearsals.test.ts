@@ -15,7 +15,7 @@ contract('keepRehearsal, listRehearsals and readRehearsal', (start) => {
     ])
     expect((await call('GET', '/_sandbox/rehearsals/a')).body).toMatchObject({ runs: 2, cells: [] })
     expectProblem(await call('GET', '/_sandbox/rehearsals/b'), 404, 'not_found')
-    expectProblem(await keep('a.b', report), 400, 'field_invalid')
+    expectProblem(await keep('a.b', report), 404, 'not_found')
     expectProblem(await keep('a', { ...report, cells: [{}] }), 400, 'field_invalid')
   })
 

@@ -1,10 +1,10 @@
 import { z } from '../../../http/fields/schema.js'
 import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { rehearsalControls } from '../rehearsal-controls.js'
+import { REHEARSAL_ID, rehearsalControls } from '../rehearsal-controls.js'
 import { control, RehearsalReportShape } from '../shapes.js'
 
-const IdPath = z.object({ id: z.string() })
+const IdPath = z.object({ id: z.string().check(z.regex(REHEARSAL_ID)) })
 
 export const rehearsalRoutes = defineRoutes('sandbox', {
   keepRehearsal: route({
