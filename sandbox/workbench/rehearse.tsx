@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { RehearsedFault } from '../../src/sandbox/rehearse/plan.js'
 import { address } from './api.js'
 import { Code, Empty, Scrolls } from './parts.js'
 import {
@@ -111,7 +112,8 @@ function Rehearsed({ report: shown }: { report: Report }) {
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
-const faultNames: Readonly<Record<string, string>> = {
+/** In the order of the columns. */
+const faultNames: Readonly<Record<RehearsedFault, string>> = {
   lost_before: 'Lost before',
   lost_after: 'Answer lost',
   error_before: '503 before',
@@ -120,10 +122,13 @@ const faultNames: Readonly<Record<string, string>> = {
   twice: 'Twice',
   price_changed: 'Price raised',
   token_expired: 'Token expired',
+  pending: 'Pending',
+  refused: 'Said no',
   restart: 'Restart',
 }
 
-const nameOfKind = (kind: string): string => faultNames[kind] ?? kind.replace(/_/g, ' ')
+const nameOfKind = (kind: string): string =>
+  (faultNames as Readonly<Record<string, string>>)[kind] ?? kind.replace(/_/g, ' ')
 
 const marks = { waiting: ['·', 'not run yet'], passed: ['✓', 'passed'], failed: ['✗', 'failed'] } as const
 

@@ -128,13 +128,18 @@ test('a rehearsal is a matrix, whose red cells open to their story by the keyboa
   const body = {
     ...{ command: 'npm test', running: true, ok: false, runs: 3, plans: 9, random_seed: 7 },
     findings: [{ ...finding, repeat: '--random-seed 7' }],
-    cells: [passed, { ...passed, kind: 'lost_after', state: 'failed', stories: [{ ...habit, ...told }] }],
+    cells: [
+      passed,
+      { ...passed, kind: 'pending' },
+      { ...passed, kind: 'lost_after', state: 'failed', stories: [{ ...habit, ...told }] },
+    ],
   }
   await service.call('PUT', '/_sandbox/rehearsals/first', { body: { ...body, cells: [passed], findings: [] } })
   const cell = (name: string) => page.getByRole('link', { name: `createPayment 1, ${name}` })
   await cell('Lost before: passed').waitFor()
   await service.call('PUT', '/_sandbox/rehearsals/first', { body })
   await cell('Answer lost: paid twice').waitFor()
+  await cell('Pending: passed').waitFor()
   await cell('Lost before: passed').focus()
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('Enter')
