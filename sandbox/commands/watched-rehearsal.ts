@@ -47,7 +47,10 @@ export class WatchedRehearsal {
   async #send(rehearsal: Rehearsal, running: boolean): Promise<void> {
     const { id, command } = this
     try {
-      await this.sandbox.service.rehearsals.keep(id, { command, running, ...rehearsalReport(rehearsal) })
+      const { findings, ...report } = rehearsalReport(rehearsal)
+      // Messages of a proxied service stay in the reports that were asked for.
+      const shown = findings.map(({ messages: _, ...finding }) => finding)
+      await this.sandbox.service.rehearsals.keep(id, { command, running, ...report, findings: shown })
     } catch (error) {
       this.#why = isRefusal(error) ? error.message : 'it does not answer'
     }
