@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import { isObject } from '../../src/storage/unknown.js'
+import { canonicalJson, hiddenKey } from '../../src/base/secrets.js'
 
 /** A request or an answer while its fields are read. */
 export interface Message {
@@ -53,14 +52,8 @@ export function fieldAt(fields: unknown, pointer: string): string | undefined {
     at = Reflect.get(at, name)
   }
   if (at === undefined || at === null || at === '') return undefined
-  return typeof at === 'object' ? sortedJson(at) : String(at)
+  return typeof at === 'object' ? canonicalJson(at) : String(at)
 }
-
-/** JSON whose names are in one order. */
-export const sortedJson = (value: unknown): string =>
-  JSON.stringify(value, (_, part: unknown) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1))) : part,
-  )
 
 /** All texts in JSON. */
 export function textsIn(value: unknown): string[] {
@@ -69,5 +62,4 @@ export function textsIn(value: unknown): string[] {
 }
 
 /** What stands for a value of others: equal values are seen to be equal, and nothing else. */
-export const hashed = (value: string): string =>
-  `sha256:${createHash('sha256').update(value).digest('hex').slice(0, 32)}`
+export const hashed = (value: string): string => hiddenKey(value)

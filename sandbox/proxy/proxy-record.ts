@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { canonicalJson } from '../../src/base/secrets.js'
 import { HIDDEN } from '../../src/base/text/redacted.js'
 import type {
   CallOutcome,
@@ -8,7 +9,7 @@ import type {
   RunEnd,
   RunRecord,
 } from '../../src/sandbox/rehearse/record.js'
-import { bodyFields, fieldAt, hashed, type Message, sortedJson, textsIn } from './fields.js'
+import { bodyFields, fieldAt, hashed, type Message, textsIn } from './fields.js'
 import type { MatchedCall } from './matching.js'
 import { writtenMessage } from './messages.js'
 import type { ProfiledCall, ProxyProfile } from './profile.js'
@@ -226,12 +227,12 @@ function firstOf(places: readonly string[] | undefined, read: ReadPlace): string
 }
 
 function itemOf({ call, path }: MatchedCall, message: Message, read: ReadPlace): string {
-  if (call?.item) return hashed(sortedJson([path, ...call.item.map((place) => read(place) ?? null)]))
+  if (call?.item) return hashed(canonicalJson([path, ...call.item.map((place) => read(place) ?? null)]))
   const fields = bodyFields(message)
   if (fields === null || typeof fields !== 'object') return path
   const aside = [...Object.values(call?.keys ?? {}), ...(call?.amount ?? [])]
   const kept = Object.entries(fields).filter(([name]) => !aside.some((place) => place.split('/')[1] === name))
-  return hashed(sortedJson([path, Object.fromEntries(kept)]))
+  return hashed(canonicalJson([path, Object.fromEntries(kept)]))
 }
 
 /** What the answer says about a payment. Without rules, an answer that worked is one. */

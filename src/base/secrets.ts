@@ -4,6 +4,7 @@ import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import canonicalize from 'canonicalize'
 import { memoize } from './memo.js'
 import type { Random } from './ports.js'
+import { HIDDEN_KEY } from './text/redacted.js'
 
 const ascii = new TextDecoder()
 const codes = (alphabet: string) => new TextEncoder().encode(alphabet)
@@ -126,3 +127,6 @@ export const canonicalJson = (value: unknown): string => canonicalize(value) ?? 
 
 /** The hash of a value's canonical JSON: `41`, the code for SHA-256, and 64 hex digits. */
 export const contentHash = (identified: object): string => `41${digest(canonicalJson(identified))}`
+
+/** What stands for a value that is not shown: equal ones are seen to be equal, and nothing else. */
+export const hiddenKey = (value: string): string => HIDDEN_KEY + digest(value).slice(0, 32)

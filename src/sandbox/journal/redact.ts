@@ -1,5 +1,5 @@
-import { digest } from '../../base/secrets.js'
-import { HIDDEN, HIDDEN_KEY, redactLinks } from '../../base/text/redacted.js'
+import { hiddenKey } from '../../base/secrets.js'
+import { HIDDEN, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
 import { HARD_TO_GUESS, LONGEST_KEY } from '../../http/idempotency/idempotency.js'
@@ -173,7 +173,7 @@ const SECRET_HEADER = /(?:password|signature|credential|assertion|jwt|authorizat
  * their session, so its digest stands for it: equal keys are seen to be equal.
  */
 export function redactHeader(name: string, value: string): string {
-  if (name === 'idempotency-key') return isSecretKey(value) ? HIDDEN_KEY + digest(value).slice(0, 32) : redact(value)
+  if (name === 'idempotency-key') return isSecretKey(value) ? hiddenKey(value) : redact(value)
   const word = name.replace(/^.*-/, '')
   if (!IDENTIFYING.has(name) && !SECRET_HEADER.test(name) && !isSecretName(word, value)) return redact(value)
   if (name === 'payment-signature' || name === 'x-payment') return HIDDEN + shownMarks(value)

@@ -1,5 +1,4 @@
-import { digest } from '../../base/secrets.js'
-import { HIDDEN_KEY } from '../../base/text/redacted.js'
+import { hiddenKey } from '../../base/secrets.js'
 import { isObject } from '../../storage/unknown.js'
 
 /** What tells signed payments apart, without what makes them pay. */
@@ -41,7 +40,7 @@ const matching = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value.toLowerCase() : undefined
 
 const hidden = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? HIDDEN_KEY + digest(value).slice(0, 32) : undefined
+  typeof value === 'string' && value !== '' ? hiddenKey(value) : undefined
 
 function decoded(value: string): unknown {
   try {
