@@ -12,7 +12,7 @@ import type { MeasuredCall } from './measure.js'
 const RECORD = join(import.meta.dirname, 'calls.json')
 const MARGIN = 1.05
 
-type Measured = Readonly<Record<'payment' | 'twin', MeasuredCall>>
+type Measured = Readonly<Record<'payment' | 'twin' | 'settlement', MeasuredCall>>
 
 let dir: string
 let measured: Measured
@@ -30,6 +30,7 @@ afterAll(() => rm(dir, { recursive: true }))
 const kinds = [
   ['one warm payment with an Idempotency-Key', 'payment'],
   ['one warm read of a twin', 'twin'],
+  ['one warm settlement by x402 of what was verified before', 'settlement'],
 ] as const
 
 describe.each(kinds)('%s', (_, kind) => {

@@ -73,22 +73,26 @@ export function authorizationHash(authorization: TransferAuthorization, domain: 
  * The address whose key made a signature of 65 bytes. Undefined for bytes that are no signature, and for the second
  * form of each signature (EIP-2), which tokens refuse.
  */
-export function signerOf(hash: Uint8Array, signature: Hex): Address | undefined {
-  const [, compact, recovery = ''] = /^0x([0-9a-f]{128})(00|01|1b|1c)$/i.exec(signature) ?? []
-  if (compact === undefined) return undefined
+export const signerOf = (hash: Uint8Array, signature: Hex): Address | undefined =>
+  addressIn(recoveredSigner(`${bytesToHex(hash)} ${signature}`))
+
+/** Remembered, since a shop has each payment verified and then settled: the curve is most of what either costs. */
+const recoveredSigner = memoize((signed) => {
+  const [, hash = '', compact, recovery = ''] = /^([0-9a-f]{64}) 0x([0-9a-f]{128})(00|01|1b|1c)$/i.exec(signed) ?? []
+  if (compact === undefined) return ''
   try {
-    const signed = secp256k1.Signature.fromBytes(hexToBytes(compact), 'compact')
-    if (signed.hasHighS()) return undefined
+    const signature = secp256k1.Signature.fromBytes(hexToBytes(compact), 'compact')
+    if (signature.hasHighS()) return ''
     return addressOfPoint(
-      signed
+      signature
         .addRecoveryBit(Number.parseInt(recovery, 16) % 27)
-        .recoverPublicKey(hash)
+        .recoverPublicKey(hexToBytes(hash))
         .toBytes(false),
     )
   } catch {
-    return undefined
+    return ''
   }
-}
+}, 1 << 18)
 
 /** The address of a private key of 32 bytes. Undefined if it is none. */
 export function addressOfKey(privateKey: Uint8Array): Address | undefined {
