@@ -18,14 +18,16 @@ const types: Readonly<Record<string, string>> = {
   'workbench/coin.svg': 'image/svg+xml',
 }
 
-/** Answers with a file of the offline demo or of the workbench. Returns undefined if there is none at the path. */
-export async function builtFile(path: string, built: URL | undefined): Promise<Reply | undefined> {
+/** Whether the path is that of a file of the offline demo or of the workbench. */
+export const isBuilt = (path: string): boolean => path === '/demo' || fileAt(path) !== undefined
+
+/** Answers with a file of the offline demo or of the workbench. */
+export async function builtFile(path: string, built: URL | undefined): Promise<Reply> {
   // Addresses in the files are relative to the folder.
   if (path === '/demo') return reply({ status: 308, headers: { location: 'demo/' }, body: null })
   const file = fileAt(path)
-  if (file === undefined) return undefined
-  const body = built && (await readFile(new URL(file, built), 'utf8').catch(() => undefined))
-  if (body === undefined) return notBuilt
+  const body = file && built && (await readFile(new URL(file, built), 'utf8').catch(() => undefined))
+  if (file === undefined || body === undefined) return notBuilt
   return reply({
     headers: {
       'content-type': `${types[file]}; charset=utf-8`,

@@ -1,11 +1,12 @@
 import { Problem } from '../../src/base/problem.js'
 import { withoutEnd } from '../../src/base/text/ends.js'
+import { pathOfUrl } from '../../src/base/text/url-path.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import type { FetchSource, Service } from '../../src/index.js'
 import type { SandboxAccess } from '../../src/sandbox/onion/context.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/sandbox/onion/guard.js'
 import type { Demo } from '../seed/demo.js'
-import { builtFile } from './built.js'
+import { builtFile, isBuilt } from './built.js'
 import { phonePage } from './phone.js'
 import { archive, readDemoState, shopPage, unlock } from './shop.js'
 
@@ -41,8 +42,8 @@ const toWorkbench = (view: string): Reply => reply({ status: 303, headers: { loc
 export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | 'waiting'> {
   return {
     waiting: options.service.waiting,
-    async respond(request, source) {
-      const methods = pages[pathOf(request.url)] ?? (await builtPage(options, request))
+    respond(request, source) {
+      const methods = pagesAt(request.url)
       if (!methods) return options.service.respond(request, source)
       const page = methods[request.method === 'HEAD' ? 'GET' : request.method]
       return page ? answer(page, options, request, source) : refuseMethod(Object.keys(methods), source)
@@ -50,10 +51,10 @@ export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | '
   }
 }
 
-async function builtPage({ built }: SandboxPages, { url }: Request): Promise<(typeof pages)[string] | undefined> {
-  const file = await builtFile(placeOf(url), built)
-  return file && { GET: async () => file }
-}
+const pagesAt = (url: string): (typeof pages)[string] | undefined =>
+  pages[pathOf(url)] ?? (isBuilt(placeOf(url)) ? { GET: builtPage } : undefined)
+
+const builtPage: Page = ({ built }, { url }) => builtFile(placeOf(url), built)
 
 /**
  * Moves the control token from a page's address into a cookie and redirects to the address without it, so that neither the history
@@ -73,9 +74,10 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
 }
 
 /** The path of a URL. Files are relative to a folder, which ends with a slash. */
-const placeOf = (url: string): string => (pathOf(url) === '/' ? '/' : new URL(url).pathname)
+const placeOf = (url: string): string => (pathOf(url) === '/' ? '/' : pathOfUrl(url))
 
-const pathOf = (url: string): string => withoutEnd(new URL(url).pathname, '/') || '/'
+const pathOf = (url: string): string => withoutEnd(pathOfUrl(url), '/') || '/'
+
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 
 async function answer(page: Page, options: SandboxPages, request: Request, source?: FetchSource): Promise<Response> {
@@ -97,7 +99,7 @@ async function answer(page: Page, options: SandboxPages, request: Request, sourc
   }
 }
 
-function refuseMethod(methods: string[], source?: FetchSource): Response {
+async function refuseMethod(methods: string[], source?: FetchSource): Promise<Response> {
   const allow = methods.join(', ')
   const body = { error: `This page accepts only ${allow}.`, status: 405, code: 'method_not_allowed' }
   return rendered(source, JSON.stringify(body), 405, { allow })

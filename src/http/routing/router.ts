@@ -2,6 +2,7 @@ import { Router } from 'itty-router'
 import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
+import { pathOfUrl } from '../../base/text/url-path.js'
 import { AnswerDropped } from '../around.js'
 import { clientAddress, preflightHeaders } from '../caller.js'
 import type { ServiceContext } from '../context.js'
@@ -231,15 +232,8 @@ function startOf(path: string): string {
 
 /** The URL without the service's base path. A proxy may have removed it already. */
 function belowBase(url: string, basePath: string): string {
-  const path = pathOf(url)
+  const path = pathOfUrl(url)
   if (path !== basePath && !path.startsWith(`${basePath}/`)) return url
   const start = url.indexOf(path, url.indexOf('//') + 2)
   return `${url.slice(0, start)}${path.length > basePath.length ? '' : '/'}${url.slice(start + basePath.length)}`
-}
-
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2)
-  if (start < 0) return '/'
-  const end = url.slice(start).search(/[?#]/)
-  return end < 0 ? url.slice(start) : url.slice(start, start + end)
 }
