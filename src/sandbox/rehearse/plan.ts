@@ -120,12 +120,12 @@ export const keyOfPlan = (plan: FaultPlan): string =>
 
 const isBefore = (kind: RehearsedFault): boolean => faults[kind].at === 'before'
 
-/** What the sandbox does for each kind. */
+/** What the sandbox does for each kind. A client that waits as long as `Retry-After` says makes no run slow. */
 const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
   lost_before: { at: 'before', do: { drop: true } },
   lost_after: { at: 'after_commit', do: { drop: true } },
-  error_before: { at: 'before', do: { status: 503 } },
-  error_after: { at: 'after_commit', do: { status: 503 } },
+  error_before: { at: 'before', do: { status: 503, retry_after: 0 } },
+  error_after: { at: 'after_commit', do: { status: 503, retry_after: 0 } },
   slow: { at: 'after_commit', do: { delay_ms: 1 } },
   twice: { at: 'after_commit', do: { duplicate: true } },
   price_changed: { at: 'before', do: { raise_price: 10 } },
@@ -136,7 +136,11 @@ const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
   restart: { at: 'after_commit', do: { drop: true } },
   pending: {
     at: 'after_commit',
-    do: { status: 409, body: { code: 'idempotency_in_progress', error: 'A call with this key is still running.' } },
+    do: {
+      status: 409,
+      retry_after: 0,
+      body: { code: 'idempotency_in_progress', error: 'A call with this key is still running.' },
+    },
   },
   refused: {
     at: 'before',
