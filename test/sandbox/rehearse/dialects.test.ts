@@ -1,6 +1,7 @@
 import { createService } from 'farthing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { rehearsalReport } from '../../../src/sandbox/rehearse/report-files.js'
 import { caller } from '../../support/api.js'
 import { newPaidShop } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
@@ -48,6 +49,15 @@ describe("before farthing's own item", () => {
   test.each(Object.entries(atItem))('%s', async (name, expected) => {
     expect(await rehearsed(itemBuyers[name as keyof typeof itemBuyers], 60)).toEqual(expected)
   })
+})
+
+test('a sandbox keeps the report of what it finds, and the workbench shows it', async () => {
+  const report = rehearsalReport(await rehearsal(itemBuyers['@x402/fetch once'], 10))
+  expect(report.findings.length).toBeGreaterThan(0)
+  const service = createService({ sandbox: true })
+  onTestFinished(() => service.close())
+  await service.sandbox.rehearsals.keep('items', report)
+  expect(await service.sandbox.rehearsals.read('items')).toMatchObject(report)
 })
 
 describe('the price of the item rises before a call that pays', () => {
