@@ -1,6 +1,7 @@
 import { drawn } from '../faults/armed-faults.js'
 import type { Fault } from '../onion/fault.js'
 import type { RunRecord } from './record.js'
+import { MCP_OPERATIONS } from './tool-calls.js'
 
 /** What may happen to a call. Its client sees the same, or nearly, for several of them. */
 export type RehearsedFault =
@@ -54,7 +55,7 @@ function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
     const pays = payments.some(({ call }) => call === id)
     const isRefused = outcome === 'refused'
     const refusedBefore = refusals.get(operation) ?? 0
-    if (isRefused) refusals.set(operation, refusedBefore + 1)
+    if (isRefused && !MCP_OPERATIONS.has(operation)) refusals.set(operation, refusedBefore + 1)
     const hasPrice = operation === PAYMENT || ITEM_CALLS.has(operation)
     const isIdentified = identifiers.length > 0
     const place = { operation, nth, ...(refusedBefore > 0 && { refusedBefore }) }
@@ -76,7 +77,7 @@ function faultsOf(call: FaultableCall, { restart = false, without = [] }: PlanOp
     (kind) =>
       (kind !== 'price_changed' || hasPrice) &&
       (kind !== 'token_expired' || isSigned) &&
-      (kind !== 'pending' || isIdentified) &&
+      (kind !== 'pending' || (isIdentified && !MCP_OPERATIONS.has(place.operation))) &&
       (kind !== 'refused' || place.operation === SETTLE) &&
       (!isRefused || isBefore(kind)) &&
       !without.includes(kind),

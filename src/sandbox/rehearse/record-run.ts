@@ -3,6 +3,7 @@ import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-pa
 import type { Entry } from '../onion/entry.js'
 import { isOfSignature } from './intents.js'
 import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
+import { answeredTool, sentTool } from './tool-calls.js'
 
 /** What of a sandbox tells what a run did. */
 export type ObservedSandbox = Pick<Sandbox, 'requests' | 'rows' | 'credentials'>
@@ -112,9 +113,9 @@ function deliveryOf({ request }: Entry): RehearsedDelivery {
 }
 
 function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
-  const { id, operation_id, method, path, status, code, request, response, fault } = entry
+  const { id, operation_id, method, path, request, response, fault } = entry
   const sent = objectOf(request.body)
-  const answer = objectOf(response.body)
+  const { status, code, answer } = callAnswer(entry)
   const isReplay = response.headers['idempotent-replayed'] !== undefined
   const isLate = hasFailed && fault?.endsWith('_slow')
   const isRefused = status !== null && status >= 400 && status < 500
@@ -127,10 +128,24 @@ function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
     statesPrice: namesPrice || identifiers.some(isOfSignature),
     shownPrices: isRefused ? {} : pricesIn(answer),
     shownPayments: isRefused ? [] : paymentsIn(answer),
-    outcome: isLate ? 'unknown' : outcomeOf(entry, answer),
+    outcome: isLate ? 'unknown' : outcomeOf({ status, code, answer }),
     isKeySpent: SPENT.has(code) || (isReplay && isRefused),
     contradicts: status !== null && status < 300 && answer?.success === false,
   }
+}
+
+interface CallAnswer {
+  readonly status: number | null
+  readonly code: string | undefined
+  readonly answer: Json | undefined
+}
+
+/** A tool call that is refused has a status of 200, and says in its body what HTTP would say. */
+function callAnswer({ status, code, request, response }: Entry): CallAnswer {
+  const answer = objectOf(response.body)
+  const tool = sentTool(objectOf(request.body)) && status === 200 ? answeredTool(answer) : undefined
+  if (!tool) return { status, code, answer }
+  return { status: tool.refusal?.status ?? status, code: tool.refusal?.code ?? code, answer: tool.content }
 }
 
 const SPENT: ReadonlySet<string | undefined> = new Set(['idempotency_mismatch', 'payment_identifier_mismatch'])
@@ -146,28 +161,49 @@ const payerOf = ({ request, principal }: Entry): string | null => marksOf(reques
 
 function marksOf({ headers, body }: Entry['request']): PaymentMarks {
   const ofBody = objectOf(body)
+  const ofTool = sentTool(ofBody)
+  if (ofTool) return marksOfPayment(ofTool.payment)
   if (ofBody?.paymentPayload !== undefined) return marksOfPayment(ofBody)
   const { authorization = '', 'payment-signature': signed, 'x-payment': signedV1 } = headers
   return readMarks(signed ?? signedV1 ?? (/^payment /i.test(authorization) ? authorization : ''))
 }
 
-function outcomeOf({ status, code }: Entry, answer: Json | undefined): CallOutcome {
+function outcomeOf({ status, code, answer }: CallAnswer): CallOutcome {
   if (code === 'idempotency_in_progress' || answer?.errorReason === 'settlement_pending') return 'pending'
   if (status === null || status >= 500 || status === 429 || code === 'storage_unavailable') return 'unknown'
   if (status >= 400 || answer?.success === false) return 'refused'
   return status < 300 && (answer?.status === 'pending' || answer?.status === 'held') ? 'pending' : 'done'
 }
 
-const withoutPrice = new Set(['cost', 'price', 'dq', 'persona_delegate', 'public_secret', 'nonce', 'timestamp'])
+const withoutPrice = new Set([
+  'cost',
+  'quote',
+  'approval_id',
+  'price',
+  'dq',
+  'persona_delegate',
+  'public_secret',
+  'nonce',
+  'timestamp',
+])
 
 /** What a call is about: its path and body, without the price that its caller saw, and without its signature. */
 function itemOf({ path, request }: Entry): string {
   const body = objectOf(request.body) ?? {}
   const place = path.replace(/#.*/, '')
   if (body.paymentPayload !== undefined) return `${place} ${JSON.stringify(settledItem(body))}`
-  const sent = Object.entries(body).filter(([name]) => !withoutPrice.has(name))
-  return sent.length === 0 ? place : `${place} ${JSON.stringify(Object.fromEntries(sent.sort(byName)))}`
+  const tool = sentTool(body)
+  if (tool) return `${place} ${tool.name} ${JSON.stringify(itemFields(tool.args))}`
+  const sent = itemFields(body)
+  return Object.keys(sent).length === 0 ? place : `${place} ${JSON.stringify(sent)}`
 }
+
+const itemFields = (sent: Json): Json =>
+  Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name]) => !withoutPrice.has(name))
+      .sort(byName),
+  )
 
 /** What a shop has settled: for which resource, and to whom. The shop may stand at another port in each run. */
 function settledItem({ paymentPayload, paymentRequirements }: Json) {
