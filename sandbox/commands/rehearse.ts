@@ -10,7 +10,12 @@ import {
   rehearseOn,
 } from '../../src/sandbox/rehearse/rehearse-stage.js'
 import { showRehearsal } from '../../src/sandbox/rehearse/report.js'
-import { rehearsalHtml, rehearsalJson, rehearsalJUnit, rehearsalTest } from '../../src/sandbox/rehearse/report-files.js'
+import {
+  rehearsalHtml,
+  rehearsalJUnit,
+  rehearsalReport,
+  rehearsalTest,
+} from '../../src/sandbox/rehearse/report-files.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
 import { proxyStage } from '../proxy/proxy-stage.js'
@@ -72,11 +77,12 @@ export async function rehearseCommand(
 }
 
 /** Finds the sandbox whose workbench shows the rehearsal. Throws `Refusal` if `--url` names none. */
-async function watchedBy({ url, controlToken }: RehearseFlags, command: readonly string[]) {
+async function watchedBy(flags: RehearseFlags, command: readonly string[]) {
+  const { url, controlToken } = flags
   if (url === undefined) return undefined
   const sandbox = runningService({ url, controlToken }, { fetch, environment: process.env })
   await callControls(sandbox, () => sandbox.service.rehearsals.list())
-  const watched = new WatchedRehearsal(sandbox, redact(command.join(' ')))
+  const watched = new WatchedRehearsal(sandbox, { command: redact(command.join(' ')), ...toldFlags(flags) })
   printToStderr(`watch it at ${watched.address}`)
   return watched
 }
@@ -86,13 +92,22 @@ async function report(rehearsal: Rehearsal, command: readonly string[], flags: R
   if (junit !== undefined) await write(junit, rehearsalJUnit(rehearsal))
   if (html !== undefined) await write(html, rehearsalHtml(rehearsal))
   if (as === 'vitest') printText(rehearsalTest(rehearsal, command, repeatedFlags(flags)))
-  else if (json) printLine(rehearsalJson(rehearsal))
+  else if (json) printLine(JSON.stringify({ ...rehearsalReport(rehearsal), ...toldFlags(flags) }))
   else printText(`${showRehearsal(rehearsal)}\n`)
 }
 
-/** What a test repeats of the flags. */
-const repeatedFlags = ({ to, profile, slow }: RehearseFlags): string[] =>
-  Object.entries({ to, profile, slow }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+/** What repeats a rehearsal besides its seed and its budget. */
+function repeatedFlags({ to, profile, slow, restart }: RehearseFlags): string[] {
+  const named = Object.entries({ to, profile, slow })
+  const given = named.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+  return restart ? [...given, '--restart'] : given
+}
+
+/** The same for a report, in which no password of a URL stands. */
+function toldFlags(flags: RehearseFlags): { flags?: string[] } {
+  const repeated = repeatedFlags(flags).map((flag) => redact(flag))
+  return repeated.length === 0 ? {} : { flags: repeated }
+}
 
 async function write(file: string, text: string): Promise<void> {
   try {

@@ -12,7 +12,7 @@ export class WatchedRehearsal {
 
   constructor(
     readonly sandbox: RunningService,
-    readonly command: string,
+    readonly told: { readonly command: string; readonly flags?: string[] },
   ) {}
 
   /** Where the workbench shows it. */
@@ -45,12 +45,12 @@ export class WatchedRehearsal {
 
   /** A rehearsal goes on although nobody can watch it. */
   async #send(rehearsal: Rehearsal, running: boolean): Promise<void> {
-    const { id, command } = this
+    const { id, told } = this
     try {
       const { findings, ...report } = rehearsalReport(rehearsal)
       // Messages of a proxied service stay in the reports that were asked for.
       const shown = findings.map(({ messages: _, ...finding }) => finding)
-      await this.sandbox.service.rehearsals.keep(id, { command, running, ...report, findings: shown })
+      await this.sandbox.service.rehearsals.keep(id, { ...told, running, ...report, findings: shown })
     } catch (error) {
       this.#why = isRefusal(error) ? error.message : 'it does not answer'
     }

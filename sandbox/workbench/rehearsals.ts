@@ -64,5 +64,5 @@ export async function openReport(file: File | undefined): Promise<boolean> {
 /** `call 2 of createPayment`, or the operation if it is called once. */
 export const callKey = ({ operation, nth }: { operation: string; nth: number }): string => `${operation} ${nth}`
 
-export const again = ({ random_seed, runs, command }: Report): string =>
-  `npx farthing rehearse --random-seed ${random_seed} --budget ${runs} -- ${command ?? 'npm test'}`
+export const again = ({ random_seed, runs, flags = [], command = 'npm test' }: Report): string =>
+  `npx farthing rehearse ${[`--random-seed ${random_seed} --budget ${runs}`, ...flags].join(' ')} -- ${command}`

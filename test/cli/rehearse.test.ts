@@ -67,6 +67,7 @@ describe('rehearse', () => {
     const headers = { authorization: 'Bearer control' }
     const kept = await fetch(`${sandbox.url}/_sandbox/rehearsals/${id}`, { headers }).then((answer) => answer.json())
     expect(kept).toMatchObject({ running: false, runs: 3, findings: [{ verdict: 'paid_twice' }] })
+    expect(kept.flags).toEqual(['--slow', '50'])
     expect(kept.command).toContain('buy.mjs [redacted]')
     const cell = { kind: 'lost_after', operation: 'createPayment', state: 'failed' }
     expect(kept.cells).toContainEqual(expect.objectContaining(cell))

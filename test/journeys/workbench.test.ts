@@ -127,6 +127,7 @@ test('a rehearsal is a matrix, whose red cells open to their story by the keyboa
   const passed = { kind: 'lost_before', operation, nth: 1, state: 'passed', diagram, stories: [] }
   const body = {
     ...{ command: 'npm test', running: true, ok: false, runs: 3, plans: 9, random_seed: 7 },
+    flags: ['--slow', '50', '--restart'],
     findings: [{ ...finding, repeat: '--random-seed 7' }],
     cells: [
       passed,
@@ -145,7 +146,7 @@ test('a rehearsal is a matrix, whose red cells open to their story by the keyboa
   await page.keyboard.press('Enter')
   const story = page.getByRole('region', { name: 'Story' })
   await story.getByText('The client tries again without an Idempotency-Key.').waitFor()
-  await story.getByText('npx farthing rehearse --random-seed 7 --budget 3 -- npm test').waitFor()
+  await story.getByText('npx farthing rehearse --random-seed 7 --budget 3 --slow 50 --restart -- npm test').waitFor()
   expect(page.url()).toContain('#/rehearse/first/createPayment%201/lost_after')
   await expectAccessible(page, 'a rehearsal')
 })

@@ -44,6 +44,9 @@ test.each([
 const hex = '0123456789abcdef'.repeat(2)
 const SHOWN = [
   ['{"nonce":"a\\"b","id":1}', '{"nonce":"[redacted]","id":1}'],
+  // That of a signed transfer, which a chain shows.
+  [`{"nonce":"0x${'Ab'.repeat(32)}","signature":"0x1"}`, `{"nonce":"0x${'Ab'.repeat(32)}","signature":"[redacted]"}`],
+  [`{"nonce":"${'a1'.repeat(32)}"}`, '{"nonce":"[redacted]"}'],
   ['{"code":"123456","token":"t"}', '{"code":"[redacted]","token":"[redacted]"}'],
   ['{"codes":["1","2"],"n":1}', '{"codes":"[redacted]","n":1}'],
   ['{"body":"{\\"secret\\":\\"s\\",\\"n\\":1}"}', '{"body":"{\\"secret\\":\\"[redacted]\\",\\"n\\":1}"}'],

@@ -39,9 +39,13 @@ const messagesOf = ({ params, query, body, result, waits }: Route): FieldSchema[
 /** A code of an error, or the name of a thing such as `payment:12`. */
 const PUBLIC = /^"?(?:[a-z]+(?:_[a-z]+)*|(?!delegate:)[a-z_-]+:[^\s"]*)"?$/
 
+/** A chain shows it to everybody, and nobody can pay with it. */
+const EIP3009_NONCE = /^"?0x[0-9a-f]{64}"?$/i
+
 /** Whether a value under this name may be a secret. Before the names are known, each may. */
 export function isSecretName(name: string, value: string): boolean {
   if (!known) return true
+  if (name === 'nonce' && EIP3009_NONCE.test(value)) return false
   const which = known.secret.get(name) ?? known.secret.get(name.replace(/s$/, ''))
   return which === 'always' || (which === 'sometimes' && !PUBLIC.test(value))
 }

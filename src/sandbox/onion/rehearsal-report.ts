@@ -30,6 +30,8 @@ export interface ReportedCell {
 /** The report of `farthing rehearse --json`, which may still grow. */
 export interface RehearsalReport {
   readonly command?: string | undefined
+  /** The options that repeat it, besides the seed and the budget: `--slow`, `50`, `--restart`. */
+  readonly flags?: readonly string[] | undefined
   /** Whether runs go on. */
   readonly running?: boolean | undefined
   readonly ok: boolean
@@ -50,6 +52,7 @@ const FaultOfPlan = z.strictObject({ kind: Name, operation: Name, nth: Count })
 /** The same, checked. */
 export const RehearsalReportShape = strictComponent('RehearsalReport', {
   command: z.optional(Text),
+  flags: z.optional(z.array(Text).check(z.maxLength(20))),
   running: z.optional(z.boolean()),
   ...{ ok: z.boolean(), runs: Count, plans: Count, random_seed: Count },
   findings: z

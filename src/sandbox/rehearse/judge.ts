@@ -153,17 +153,21 @@ function leftPending({ calls, payments }: Intent, run: RunRecord): Judged | unde
 }
 
 /**
- * A final refusal ends a key: many services repeat the refusal for ever. A 401 comes before a service looks at keys. A
- * signed payment may be sent again, because no service keeps its refusals.
+ * A final refusal ends a key: many services repeat the refusal for ever. A signed payment may be sent again, because no
+ * service keeps its refusals.
  */
 function keptUsedKey({ calls }: Intent): Judged | undefined {
   const isKept = calls.some(({ isKeySpent, identifiers }, at) => {
     const keys = identifiers.filter((each) => !isOfSignature(each))
     const earlier = calls.slice(0, at).filter((call) => sharesAny(call, keys))
-    return isKeySpent || earlier.some(({ outcome, status }) => outcome === 'refused' && status !== 401)
+    return isKeySpent || earlier.some(isRefusedForGood)
   })
   return isKept ? { name: 'kept_used_key', habit: 'keeps_key_after_refusal' } : undefined
 }
+
+/** A 401 comes before a service looks at keys. A 402 to a signed payment offers another price. */
+const isRefusedForGood = ({ outcome, status, identifiers }: RehearsedCall): boolean =>
+  outcome === 'refused' && status !== 401 && !(status === 402 && identifiers.some(isOfSignature))
 
 /** A call with a key changes nothing twice, so it can always be repeated. */
 function gaveUp({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {

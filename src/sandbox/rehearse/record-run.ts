@@ -1,7 +1,9 @@
 import type { Sandbox } from '../controls/sandbox.js'
 import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-payment.js'
 import type { Entry } from '../onion/entry.js'
+import { isOfSignature } from './intents.js'
 import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
+import { answeredTool, sentTool } from './tool-calls.js'
 
 /** What of a sandbox tells what a run did. */
 export type ObservedSandbox = Pick<Sandbox, 'requests' | 'rows' | 'credentials'>
@@ -35,14 +37,16 @@ export async function recordRun(
   const paid = await rowsSince(sandbox, 'payments', start.payments)
   const transfers = await rowsSince(sandbox, 'transfers', start.transfers)
   const paymentOfEvent = new Map(events.map(({ id, subject }) => [String(id), String(subject)]))
-  const callOf = (row: ShownRow, subject: string) =>
-    entries.find(({ caused }) =>
+  const callOf = (row: ShownRow, subject: string) => {
+    const made = entries.find(({ caused }) =>
       caused.some(
         ({ kind, id }) =>
           (kind === 'movement' && row.movement_id !== null && String(id) === String(row.movement_id)) ||
           (kind === 'event' && paymentOfEvent.get(String(id)) === subject),
       ),
     )
+    return made && originOf(made, entries)
+  }
   const asPayment = (kind: 'payment' | 'transfer') => (row: ShownRow) => {
     const call = callOf(row, `${kind}:${row.id}`)
     const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : 'posted'
@@ -59,6 +63,12 @@ export async function recordRun(
     deliveries: entries.filter(isDelivery).map(deliveryOf),
     ...{ ended, output, secrets: [...accounts, ...users].map(({ client_secret }) => client_secret) },
   }
+}
+
+/** The call behind work that follows from it, such as the charge of a card. */
+function originOf(entry: Entry, entries: readonly Entry[]): Entry {
+  const cause = isCall(entry) ? undefined : entries.find(({ id }) => id === entry.caused_by)
+  return cause ? originOf(cause, entries) : entry
 }
 
 async function entriesSince({ requests }: ObservedSandbox, first: string | undefined): Promise<Entry[]> {
@@ -103,23 +113,39 @@ function deliveryOf({ request }: Entry): RehearsedDelivery {
 }
 
 function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
-  const { id, operation_id, method, path, status, code, request, response, fault } = entry
+  const { id, operation_id, method, path, request, response, fault } = entry
   const sent = objectOf(request.body)
-  const answer = objectOf(response.body)
+  const { status, code, answer } = callAnswer(entry)
   const isReplay = response.headers['idempotent-replayed'] !== undefined
   const isLate = hasFailed && fault?.endsWith('_slow')
   const isRefused = status !== null && status >= 400 && status < 500
+  const identifiers = identifiersOf(entry)
+  const namesPrice = sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined
   return {
     ...{ id, operation: operation_id ?? '', method, path, item: itemOf(entry), payer: payerOf(entry), status },
-    ...{ code, fault, identifiers: identifiersOf(entry) },
+    ...{ code, fault, identifiers },
     isSigned: /^Bearer /.test(request.headers.authorization ?? '') || request.headers['x-session-id'] !== undefined,
-    statesPrice: sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined,
+    statesPrice: namesPrice || identifiers.some(isOfSignature),
     shownPrices: isRefused ? {} : pricesIn(answer),
     shownPayments: isRefused ? [] : paymentsIn(answer),
-    outcome: isLate ? 'unknown' : outcomeOf(entry, answer),
+    outcome: isLate ? 'unknown' : outcomeOf({ status, code, answer }),
     isKeySpent: SPENT.has(code) || (isReplay && isRefused),
     contradicts: status !== null && status < 300 && answer?.success === false,
   }
+}
+
+interface CallAnswer {
+  readonly status: number | null
+  readonly code: string | undefined
+  readonly answer: Json | undefined
+}
+
+/** A tool call that is refused has a status of 200, and says in its body what HTTP would say. */
+function callAnswer({ status, code, request, response }: Entry): CallAnswer {
+  const answer = objectOf(response.body)
+  const tool = sentTool(objectOf(request.body)) && status === 200 ? answeredTool(answer) : undefined
+  if (!tool) return { status, code, answer }
+  return { status: tool.refusal?.status ?? status, code: tool.refusal?.code ?? code, answer: tool.content }
 }
 
 const SPENT: ReadonlySet<string | undefined> = new Set(['idempotency_mismatch', 'payment_identifier_mismatch'])
@@ -135,28 +161,49 @@ const payerOf = ({ request, principal }: Entry): string | null => marksOf(reques
 
 function marksOf({ headers, body }: Entry['request']): PaymentMarks {
   const ofBody = objectOf(body)
+  const ofTool = sentTool(ofBody)
+  if (ofTool) return marksOfPayment(ofTool.payment)
   if (ofBody?.paymentPayload !== undefined) return marksOfPayment(ofBody)
   const { authorization = '', 'payment-signature': signed, 'x-payment': signedV1 } = headers
   return readMarks(signed ?? signedV1 ?? (/^payment /i.test(authorization) ? authorization : ''))
 }
 
-function outcomeOf({ status, code }: Entry, answer: Json | undefined): CallOutcome {
+function outcomeOf({ status, code, answer }: CallAnswer): CallOutcome {
   if (code === 'idempotency_in_progress' || answer?.errorReason === 'settlement_pending') return 'pending'
   if (status === null || status >= 500 || status === 429 || code === 'storage_unavailable') return 'unknown'
   if (status >= 400 || answer?.success === false) return 'refused'
   return status < 300 && (answer?.status === 'pending' || answer?.status === 'held') ? 'pending' : 'done'
 }
 
-const withoutPrice = new Set(['cost', 'price', 'dq', 'persona_delegate', 'public_secret', 'nonce', 'timestamp'])
+const withoutPrice = new Set([
+  'cost',
+  'quote',
+  'approval_id',
+  'price',
+  'dq',
+  'persona_delegate',
+  'public_secret',
+  'nonce',
+  'timestamp',
+])
 
 /** What a call is about: its path and body, without the price that its caller saw, and without its signature. */
 function itemOf({ path, request }: Entry): string {
   const body = objectOf(request.body) ?? {}
   const place = path.replace(/#.*/, '')
   if (body.paymentPayload !== undefined) return `${place} ${JSON.stringify(settledItem(body))}`
-  const sent = Object.entries(body).filter(([name]) => !withoutPrice.has(name))
-  return sent.length === 0 ? place : `${place} ${JSON.stringify(Object.fromEntries(sent.sort(byName)))}`
+  const tool = sentTool(body)
+  if (tool) return `${place} ${tool.name} ${JSON.stringify(itemFields(tool.args))}`
+  const sent = itemFields(body)
+  return Object.keys(sent).length === 0 ? place : `${place} ${JSON.stringify(sent)}`
 }
+
+const itemFields = (sent: Json): Json =>
+  Object.fromEntries(
+    Object.entries(sent)
+      .filter(([name]) => !withoutPrice.has(name))
+      .sort(byName),
+  )
 
 /** What a shop has settled: for which resource, and to whom. The shop may stand at another port in each run. */
 function settledItem({ paymentPayload, paymentRequirements }: Json) {

@@ -1,13 +1,14 @@
+import type { Service } from 'farthing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
-import { type Application, buggy, correct, newsService, SLOW_MS } from './shop.js'
+import { type Application, buggy, correct, EMAIL, LIMIT_MS, newKey, newsService, retried, SLOW_MS } from './shop.js'
 
-async function rehearsed(application: Application) {
+async function rehearsed(application: Application, slowMs = SLOW_MS) {
   const news = await newsService()
   onTestFinished(() => news.service.close())
-  return rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 60 })
+  return rehearse(news.service, application(news), { slowMs, runs: 60 })
 }
 
 async function rehearsedShop(application: SettlingApplication) {
@@ -21,7 +22,7 @@ const named: Readonly<Record<string, readonly [string, string]>> = {
   'retries without a key': ['paid_twice', 'sends_no_key'],
   'a new key per retry': ['paid_twice', 'new_key_each_try'],
   'keeps a key after a 4xx': ['kept_used_key', 'keeps_key_after_refusal'],
-  'gives up on 503': ['gave_up', 'gives_up'],
+  'gives up on 503 with `Retry-After`': ['gave_up', 'gives_up'],
   'pays before it reads the price': ['charged_more', 'pays_before_price'],
   'ignores a changed price': ['charged_more', 'ignores_changed_price'],
   'writes a secret to its log': ['leaked_secret', 'logs_secrets'],
@@ -43,6 +44,35 @@ const namedOfShops: Readonly<Record<string, readonly [string, string, string]>> 
   'signs a new nonce while one is pending': ['paid_twice', 'signs_while_pending', 'pending'],
 }
 
+describe('a top-up by card that is tried again', () => {
+  const toppedUp = async (keyOf: (key: string) => string) => {
+    const { service, user } = await newsService()
+    onTestFinished(() => service.close())
+    const topUp = async (fork: Service) => {
+      const { headers } = await fork.sandbox.signIn(EMAIL)
+      const key = newKey()
+      const send = () =>
+        fork.fetch(`/v4/twin/${user.twin.hostname}/topup`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': keyOf(key) },
+          body: JSON.stringify({ amount: 5, payment_method_id: 'pm_card_visa' }),
+        })
+      const answer = await retried(send)
+      if (answer.status !== 201) throw new Error(`refused: ${answer.status}`)
+    }
+    const { findings } = await rehearse(service, topUp, { slowMs: SLOW_MS, runs: 10 })
+    return findings.map(({ name, habit, operation, payments }) => [name, habit, operation, payments])
+  }
+
+  test('charges twice with a new key', async () => {
+    expect(await toppedUp(newKey)).toEqual([['paid_twice', 'new_key_each_try', 'createTopup', 2]])
+  })
+
+  test('charges once with the same key', async () => {
+    expect(await toppedUp((key) => key)).toEqual([])
+  })
+})
+
 describe('finds and names within 60 runs, for a shop that settles', () => {
   test.each(Object.entries(namedOfShops))('%s', async (name, [verdict, habit, kind]) => {
     const { findings, runs } = await rehearsedShop(buggyShops[name] as SettlingApplication)
@@ -61,8 +91,9 @@ describe('has no false alarm for a shop that', () => {
 })
 
 describe('has no false alarm for', () => {
-  test.each(Object.entries(correct))('%s', async (_, application) => {
-    const { findings, isOk, runs } = await rehearsed(application)
+  test.each(Object.entries(correct))('%s', async (name, application) => {
+    const hasLimit = name.startsWith('looks at a limit of time')
+    const { findings, isOk, runs } = await rehearsed(application, hasLimit ? 2 * LIMIT_MS : SLOW_MS)
     expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
     expect(isOk).toBe(true)
     expect(runs).toBeGreaterThan(20)

@@ -179,6 +179,7 @@ async function rehearsals(call: Call): Promise<void> {
   await call('PUT', '/_sandbox/rehearsals/first', {
     body: {
       ...{ command: 'npm test', running: false, ok: false, runs: 4, plans: 30, random_seed: 1 },
+      flags: ['--slow', '2000'],
       findings: [{ ...habit, ...counts, plan: [fault], ...told, diagram, repeat: '--random-seed 1' }],
       cells: [
         { ...fault, state: 'failed', diagram, stories: [{ ...habit, ...told }] },

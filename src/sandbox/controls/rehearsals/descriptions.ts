@@ -23,6 +23,7 @@ export const rehearsalTexts: TextsOf<typeof rehearsalRoutes> = {
       ok: 'Whether there is no finding.',
       plans: 'How many plans of faults there are.',
       random_seed: 'What repeats it.',
+      flags: 'The options that repeat it, besides the seed and the budget, such as `--restart`.',
       findings: 'What the client does wrong, each with the fewest faults that show it.',
       'findings.verdict': 'What went wrong, such as `paid_twice`.',
       'findings.habit': 'What the client does that causes it, such as `sends_no_key`.',
