@@ -35,14 +35,16 @@ export async function recordRun(
   const paid = await rowsSince(sandbox, 'payments', start.payments)
   const transfers = await rowsSince(sandbox, 'transfers', start.transfers)
   const paymentOfEvent = new Map(events.map(({ id, subject }) => [String(id), String(subject)]))
-  const callOf = (row: ShownRow, subject: string) =>
-    entries.find(({ caused }) =>
+  const callOf = (row: ShownRow, subject: string) => {
+    const made = entries.find(({ caused }) =>
       caused.some(
         ({ kind, id }) =>
           (kind === 'movement' && row.movement_id !== null && String(id) === String(row.movement_id)) ||
           (kind === 'event' && paymentOfEvent.get(String(id)) === subject),
       ),
     )
+    return made && originOf(made, entries)
+  }
   const asPayment = (kind: 'payment' | 'transfer') => (row: ShownRow) => {
     const call = callOf(row, `${kind}:${row.id}`)
     const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : 'posted'
@@ -59,6 +61,12 @@ export async function recordRun(
     deliveries: entries.filter(isDelivery).map(deliveryOf),
     ...{ ended, output, secrets: [...accounts, ...users].map(({ client_secret }) => client_secret) },
   }
+}
+
+/** The call behind work that follows from it, such as the charge of a card. */
+function originOf(entry: Entry, entries: readonly Entry[]): Entry {
+  const cause = isCall(entry) ? undefined : entries.find(({ id }) => id === entry.caused_by)
+  return cause ? originOf(cause, entries) : entry
 }
 
 async function entriesSince({ requests }: ObservedSandbox, first: string | undefined): Promise<Entry[]> {

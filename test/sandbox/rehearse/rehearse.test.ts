@@ -1,8 +1,9 @@
+import type { Service } from 'farthing'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
-import { type Application, buggy, correct, newsService, SLOW_MS } from './shop.js'
+import { type Application, buggy, correct, EMAIL, newKey, newsService, retried, SLOW_MS } from './shop.js'
 
 async function rehearsed(application: Application) {
   const news = await newsService()
@@ -42,6 +43,35 @@ const namedOfShops: Readonly<Record<string, readonly [string, string, string]>> 
   'never polls': ['left_pending', 'never_polls', 'pending'],
   'signs a new nonce while one is pending': ['paid_twice', 'signs_while_pending', 'pending'],
 }
+
+describe('a top-up by card that is tried again', () => {
+  const toppedUp = async (keyOf: (key: string) => string) => {
+    const { service, user } = await newsService()
+    onTestFinished(() => service.close())
+    const topUp = async (fork: Service) => {
+      const { headers } = await fork.sandbox.signIn(EMAIL)
+      const key = newKey()
+      const send = () =>
+        fork.fetch(`/v4/twin/${user.twin.hostname}/topup`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': keyOf(key) },
+          body: JSON.stringify({ amount: 5, payment_method_id: 'pm_card_visa' }),
+        })
+      const answer = await retried(send)
+      if (answer.status !== 201) throw new Error(`refused: ${answer.status}`)
+    }
+    const { findings } = await rehearse(service, topUp, { slowMs: SLOW_MS, runs: 10 })
+    return findings.map(({ name, habit, operation, payments }) => [name, habit, operation, payments])
+  }
+
+  test('charges twice with a new key', async () => {
+    expect(await toppedUp(newKey)).toEqual([['paid_twice', 'new_key_each_try', 'createTopup', 2]])
+  })
+
+  test('charges once with the same key', async () => {
+    expect(await toppedUp((key) => key)).toEqual([])
+  })
+})
 
 describe('finds and names within 60 runs, for a shop that settles', () => {
   test.each(Object.entries(namedOfShops))('%s', async (name, [verdict, habit, kind]) => {
