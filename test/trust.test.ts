@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { countsIn, sourceParts, type TestCounts, withPart } from './support/trust/page.js'
+import { describeRehearsal } from './support/trust/rehearsal.js'
 
 const path = 'docs/trust.md'
 
@@ -9,6 +10,13 @@ test('the trust page shows the operations, grades, suites and titles of today: n
   const counted = process.env.FARTHING_TRUST_COUNTS
   const counts: TestCounts = counted ? JSON.parse(counted) : countsIn(page)
   const current = Object.entries(sourceParts(counts)).reduce((text, [name, part]) => withPart(text, name, part), page)
+  if (process.env.FARTHING_WRITE_TRUST) writeFileSync(path, current)
+  else expect(page).toBe(current)
+})
+
+test('the trust page shows what a rehearsal finds in our own client', async () => {
+  const page = readFileSync(path, 'utf8')
+  const current = withPart(page, 'rehearsal', await describeRehearsal())
   if (process.env.FARTHING_WRITE_TRUST) writeFileSync(path, current)
   else expect(page).toBe(current)
 })

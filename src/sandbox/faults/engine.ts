@@ -204,8 +204,9 @@ const cuts = ({ do: { truncate } }: Pick<ArmedFault, 'do'>, { body }: FaultyAnsw
   truncate === undefined || truncate < (lengthOf(body) ?? Number.POSITIVE_INFINITY)
 
 /** The answer of a fault, as a proxy in between would give it. */
-function answerOf({ id, do: { body } }: ArmedFault, status: number): FaultyAnswer {
-  const headers = { 'cache-control': 'private, no-store' }
+function answerOf({ id, do: { body, retry_after } }: ArmedFault, status: number): FaultyAnswer {
+  const wait = retry_after !== undefined && { 'retry-after': String(retry_after) }
+  const headers = { 'cache-control': 'private, no-store', ...wait }
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null }
   if (typeof body === 'string')
     return { status, headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' }, body }

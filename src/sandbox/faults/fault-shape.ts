@@ -13,6 +13,7 @@ const LONGEST_DELAY_MS = 3_600_000
 const FaultActionShape = strictComponent('FaultAction', {
   status: z.optional(z.int().check(z.minimum(200), z.maximum(599))),
   body: z.optional(z.unknown()),
+  retry_after: z.optional(z.int().check(z.minimum(0))),
   delay_ms: z.optional(z.int().check(z.minimum(0), z.maximum(LONGEST_DELAY_MS))),
   drop: z.optional(z.literal(true)),
   duplicate: z.optional(z.literal(true)),
@@ -96,7 +97,8 @@ export function whyImpossible({ match, at, do: action, probability, seed, until 
   const given = actions.filter((name) => action[name] !== undefined)
   const [name] = given
   if (name === undefined || given.length > 1) return { path: ['do'], must: `exactly one of ${enumerated(actions)}` }
-  if (action.body !== undefined && name !== 'status') return { path: ['do', 'body'], must: 'sent with "status"' }
+  const extra = (['body', 'retry_after'] as const).find((each) => action[each] !== undefined)
+  if (extra && name !== 'status') return { path: ['do', extra], must: 'sent with "status"' }
   if (seed !== undefined && probability === undefined) return { path: ['seed'], must: 'sent with "probability"' }
   if (until !== undefined && !isTime(until)) return { path: ['until'], must: 'Unix seconds or an ISO 8601 date-time' }
   return misplaced(match) ?? misfitAt(match.port, at, name, action)

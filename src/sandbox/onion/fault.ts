@@ -22,11 +22,13 @@ export type X402Mode =
   | 'late'
   | 'expensive_offer'
 
-/** What a fault does. It has exactly one field, but `body` may come with `status`. */
+/** What a fault does. It has exactly one field, but `body` and `retry_after` may come with `status`. */
 export interface FaultAction {
   /** Answers with this status, and with `body` as JSON, or as text if it is a string. */
   readonly status?: number | undefined
   readonly body?: unknown
+  /** The header `Retry-After` of the answer with `status`, in seconds. */
+  readonly retry_after?: number | undefined
   /** Waits for this many milliseconds. */
   readonly delay_ms?: number | undefined
   /** Closes the connection without an answer. */

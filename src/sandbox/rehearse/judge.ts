@@ -183,9 +183,8 @@ function leftPending({ calls, payments }: Intent, run: RunRecord): Judged | unde
 }
 
 /**
- * A final refusal ends a key: many services repeat the refusal for ever. A 401 comes before a service looks at keys. A
- * signed payment may be sent again, because no service keeps its refusals. Who shares a key without faults too, such as two
- * tabs, does not know of the other's refusal.
+ * A final refusal ends a key: many services repeat the refusal for ever. A signed payment may be sent again, because no
+ * service keeps its refusals. Who shares a key without faults too, such as two tabs, does not know of the other's refusal.
  */
 function keptUsedKey({ calls }: Intent, _: RunRecord, baseline: RunRecord): Judged | undefined {
   const places = new Set(calls.map(placeOf))
@@ -193,15 +192,13 @@ function keptUsedKey({ calls }: Intent, _: RunRecord, baseline: RunRecord): Judg
   const isKept = calls.some((call, at) => {
     const isEnded =
       call.isKeySpent ||
-      calls.slice(0, at).some((each) => isFinalRefusal(each) && sharesAny(each, call.identifiers.filter(isKey)))
+      calls.slice(0, at).some((each) => isRefusedForGood(each) && sharesAny(each, call.identifiers.filter(isKey)))
     return isEnded && Math.max(...timesSent(calls.slice(0, at + 1), call.identifiers)) > usual
   })
   return isKept ? { name: 'kept_used_key', habit: 'keeps_key_after_refusal' } : undefined
 }
 
 const isKey = (identifier: string): boolean => !isOfSignature(identifier)
-
-const isFinalRefusal = ({ outcome, status }: RehearsedCall): boolean => outcome === 'refused' && status !== 401
 
 /** How often each key was sent, without the calls that repeat one which got no answer yet. */
 function timesSent(
@@ -213,11 +210,15 @@ function timesSent(
     for (const call of calls.filter(({ identifiers }) => identifiers.includes(key))) {
       if (open > 0 && !call.isKeySpent) open--
       else times++
-      if (call.outcome !== 'done' && !isFinalRefusal(call)) open++
+      if (call.outcome !== 'done' && !isRefusedForGood(call)) open++
     }
     return times
   })
 }
+
+/** A 401 comes before a service looks at keys. A 402 to a signed payment offers another price. */
+const isRefusedForGood = ({ outcome, status, identifiers }: RehearsedCall): boolean =>
+  outcome === 'refused' && status !== 401 && !(status === 402 && identifiers.some(isOfSignature))
 
 /** A call with a key changes nothing twice, so it can always be repeated. */
 function gaveUp({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {

@@ -55,7 +55,7 @@ function faultableCalls({ calls, payments }: RunRecord): FaultableCall[] {
     const isRefused = outcome === 'refused'
     const refusedBefore = refusals.get(operation) ?? 0
     if (isRefused) refusals.set(operation, refusedBefore + 1)
-    const hasPrice = operation === 'createPayment'
+    const hasPrice = operation === PAYMENT || ITEM_CALLS.has(operation)
     const isIdentified = identifiers.length > 0
     const place = { operation, nth, ...(refusedBefore > 0 && { refusedBefore }) }
     return { place, pays, isRead: method === 'GET' && !pays, isRefused, hasPrice, isSigned, isIdentified }
@@ -83,6 +83,9 @@ function faultsOf(call: FaultableCall, { restart = false, without = [] }: PlanOp
   )
   return restart && pays ? [...possible, 'restart'] : possible
 }
+
+const PAYMENT = 'createPayment'
+const ITEM_CALLS: ReadonlySet<string> = new Set(['callCatalogItem', 'callCatalogItemByGet'])
 
 /** Every call with every fault that it can meet, those of payments first. */
 export const singlePlans = (baseline: RunRecord, options: PlanOptions = {}): FaultPlan[] =>
@@ -146,12 +149,12 @@ export const keyOfPlan = (plan: FaultPlan): string =>
 
 const isBefore = (kind: RehearsedFault): boolean => faults[kind].at === 'before'
 
-/** What the sandbox does for each kind. */
+/** What the sandbox does for each kind. A client that waits as long as `Retry-After` says makes no run slow. */
 const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
   lost_before: { at: 'before', do: { drop: true } },
   lost_after: { at: 'after_commit', do: { drop: true } },
-  error_before: { at: 'before', do: { status: 503 } },
-  error_after: { at: 'after_commit', do: { status: 503 } },
+  error_before: { at: 'before', do: { status: 503, retry_after: 0 } },
+  error_after: { at: 'after_commit', do: { status: 503, retry_after: 0 } },
   slow: { at: 'after_commit', do: { delay_ms: 1 } },
   twice: { at: 'after_commit', do: { duplicate: true } },
   price_changed: { at: 'before', do: { raise_price: 10 } },
@@ -162,7 +165,11 @@ const faults: Readonly<Record<RehearsedFault, Pick<Fault, 'at' | 'do'>>> = {
   restart: { at: 'after_commit', do: { drop: true } },
   pending: {
     at: 'after_commit',
-    do: { status: 409, body: { code: 'idempotency_in_progress', error: 'A call with this key is still running.' } },
+    do: {
+      status: 409,
+      retry_after: 0,
+      body: { code: 'idempotency_in_progress', error: 'A call with this key is still running.' },
+    },
   },
   refused: {
     at: 'before',
@@ -199,8 +206,14 @@ export function faultsFor(plan: FaultPlan, { slowMs }: { readonly slowMs: number
   }))
 }
 
-/** A refusal is no commit, so the engine counts none for what happens after one. */
-const uncounted = ({ kind, refusedBefore = 0 }: PlannedFault): number => (isBefore(kind) ? 0 : refusedBefore)
+/**
+ * A refusal is no commit, so the engine counts none for what happens after one. Nor does it count the calls of an item that
+ * carry no payment, whose refusals are its offers, for a price that rises.
+ */
+function uncounted({ kind, operation, refusedBefore = 0 }: PlannedFault): number {
+  const isCounted = kind === 'price_changed' ? !ITEM_CALLS.has(operation) : isBefore(kind)
+  return isCounted ? 0 : refusedBefore
+}
 
 /** Whether the engine does not count the call of an earlier fault for a later one: one fault happens at a point. */
 const hides = (earlier: PlannedFault, later: PlannedFault): boolean =>

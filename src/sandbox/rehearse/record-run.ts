@@ -1,6 +1,7 @@
 import type { Sandbox } from '../controls/sandbox.js'
 import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-payment.js'
 import type { Entry } from '../onion/entry.js'
+import { isOfSignature } from './intents.js'
 import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
 
 /** What of a sandbox tells what a run did. */
@@ -117,11 +118,13 @@ function callOfEntry(entry: Entry, hasFailed: boolean): RehearsedCall {
   const isReplay = response.headers['idempotent-replayed'] !== undefined
   const isLate = hasFailed && fault?.endsWith('_slow')
   const isRefused = status !== null && status >= 400 && status < 500
+  const identifiers = identifiersOf(entry)
+  const namesPrice = sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined
   return {
     ...{ id, operation: operation_id ?? '', method, path, item: itemOf(entry), payer: payerOf(entry), status },
-    ...{ code, fault, identifiers: identifiersOf(entry) },
+    ...{ code, fault, identifiers },
     isSigned: /^Bearer /.test(request.headers.authorization ?? '') || request.headers['x-session-id'] !== undefined,
-    statesPrice: sent?.cost !== undefined || sent?.price !== undefined || sent?.amount !== undefined,
+    statesPrice: namesPrice || identifiers.some(isOfSignature),
     shownPrices: isRefused ? {} : pricesIn(answer),
     shownPayments: isRefused ? [] : paymentsIn(answer),
     outcome: isLate ? 'unknown' : outcomeOf(entry, answer),

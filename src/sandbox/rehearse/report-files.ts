@@ -25,7 +25,8 @@ function showCell({ kind, operation, nth, state, judged }: RehearsedCell, rehear
 }
 
 const factsOf = ({ name, habit, operation, sureness, calls, payments, delivered, plan }: RehearsalFinding) => ({
-  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered, plan: [...plan] },
+  ...{ verdict: name, habit, operation, sureness, calls, payments, delivered },
+  plan: plan.map(({ kind, operation: call, nth }) => ({ kind, operation: call, nth })),
 })
 
 /** One test that passes, or one that fails for each finding. */

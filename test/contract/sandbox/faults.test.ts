@@ -77,6 +77,17 @@ contract('armFault', (start) => {
     expect(await fired(call)).toEqual([2])
   })
 
+  test('says when to try again', { tags: 'everywhere' }, async () => {
+    const started = await start()
+    const { call } = started
+    const shop = await shopIn(started)
+    await arm(call, { match: payments, at: 'before', do: { status: 503, retry_after: 7 }, times: 1 })
+    await arm(call, { match: payments, at: 'after_commit', do: { status: 503, retry_after: 0 }, times: 1 })
+    const waits = []
+    for (let n = 0; n < 3; n++) waits.push((await shop.pay()).headers.get('retry-after'))
+    expect(waits).toEqual(['7', '0', null])
+  })
+
   test('loses the answer of a payment that a retry with its key then gets', { tags: 'everywhere' }, async () => {
     const started = await start()
     const { call } = started

@@ -1,24 +1,29 @@
 import { createService } from 'farthing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { rehearsalReport } from '../../../src/sandbox/rehearse/report-files.js'
 import { caller } from '../../support/api.js'
 import { newPaidShop } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { newWallet } from '../../support/scenes/x402.js'
-import { type BuyingApplication, honoBuyers, itemBuyers } from './item-buyers.js'
+import { type BuyingApplication, honoBuyers, itemAgents, itemBuyers } from './item-buyers.js'
 import { SLOW_MS } from './shop.js'
 
 const upstream = useUpstream()
 
 async function rehearsed(application: BuyingApplication, runs: number) {
+  const { findings } = await rehearsal(application, runs)
+  return findings.map(({ name, habit, plan }) => [name, habit, plan.map(({ kind }) => kind).join(' ')])
+}
+
+async function rehearsal(application: BuyingApplication, runs: number) {
   const service = createService({ sandbox: true, x402Settle: 'idempotent' })
   onTestFinished(() => service.close())
   const call = caller({ url: 'http://localhost', fetch: service.fetch })
   const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
   const account = await newWallet(call, 5)
   const path = `/v4/catalog/items/${item.id}/call?city=Oslo`
-  const { findings } = await rehearse(service, application({ account, path }), { slowMs: SLOW_MS, runs })
-  return findings.map(({ name, habit, plan }) => [name, habit, plan.map(({ kind }) => kind).join(' ')])
+  return rehearse(service, application({ account, path }), { slowMs: SLOW_MS, runs })
 }
 
 /** Neither tries again by itself. */
@@ -43,6 +48,34 @@ const atItem: Readonly<Record<keyof typeof itemBuyers, readonly (readonly string
 describe("before farthing's own item", () => {
   test.each(Object.entries(atItem))('%s', async (name, expected) => {
     expect(await rehearsed(itemBuyers[name as keyof typeof itemBuyers], 60)).toEqual(expected)
+  })
+})
+
+test('a sandbox keeps the report of what it finds, and the workbench shows it', async () => {
+  const report = rehearsalReport(await rehearsal(itemBuyers['@x402/fetch once'], 10))
+  expect(report.findings.length).toBeGreaterThan(0)
+  const service = createService({ sandbox: true })
+  onTestFinished(() => service.close())
+  await service.sandbox.rehearsals.keep('items', report)
+  expect(await service.sandbox.rehearsals.read('items')).toMatchObject(report)
+})
+
+describe('the price of the item rises before a call that pays', () => {
+  test('and the run shows it to an agent that then pays it', async () => {
+    const { findings, cells, baseline } = await rehearsal(itemAgents['pays each new price under its identifier'], 60)
+    expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
+    const [{ judged }] = cells.filter(({ kind }) => kind === 'price_changed') as [(typeof cells)[0]]
+    const faulty = judged?.run.calls.map(({ fault, status }) => `${status}${fault ? ' raised' : ''}`)
+    expect(faulty).toEqual(['402', '402 raised', '402', '200'])
+    const [usual, raised] = [baseline, judged?.run].map((run) => run?.payments.map(({ amount }) => Number(amount)))
+    expect(raised?.[0]).toBeGreaterThan(Number(usual?.[0]))
+  })
+
+  test('and an agent that takes a new identifier pays twice when an answer is lost', async () => {
+    expect(await rehearsed(itemAgents['pays each new price under a new identifier'], 60)).toEqual([
+      ['paid_twice', 'new_key_each_try', 'lost_after'],
+      ['paid_twice', 'signs_while_pending', 'pending'],
+    ])
   })
 })
 

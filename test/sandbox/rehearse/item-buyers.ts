@@ -8,6 +8,8 @@ import { serve } from '../../../adapters/node.js'
 import { buyerByMppx } from '../../clients/support/mppx.js'
 import { type Buy, buyerByFetch } from '../../clients/support/x402-buyers.js'
 import { startHonoShop } from '../../clients/support/x402-shops.js'
+import { caller } from '../../support/api.js'
+import { offerIn, payHeader } from '../../support/scenes/paid-calls.js'
 import { SHOP, USDC } from '../../support/scenes/x402.js'
 import { retried } from './shop.js'
 
@@ -57,6 +59,30 @@ const payingByMppx = ({ account }: ItemBuyer, fork: Service) =>
     polyfill: false,
     fetch: sentTo(fork) as typeof fetch,
   })
+
+/** An agent that pays whatever a 402 asks for, each time anew. `nameOf`: the payment identifier of a try. */
+const payingEachOffer =
+  (nameOf: (name: string) => string): BuyingApplication =>
+  ({ account, path }) =>
+  async (fork) => {
+    const name = newName()
+    const call = caller({ url: LOCAL, fetch: fork.fetch })
+    for (let left = 6; left > 0; left--) {
+      const offer = await call('GET', path).catch(() => undefined)
+      if (offer?.status !== 402) continue
+      const extensions = { 'payment-identifier': { info: { required: false, id: nameOf(name) }, schema: {} } }
+      const headers = await payHeader(account, offerIn(offer), { extensions })
+      const answer = await call('GET', path, { headers }).catch(() => undefined)
+      if (answer?.status === 200) return answer.body
+    }
+    throw new Error('It failed six times.')
+  }
+
+/** What an item's raised price does to agents. */
+export const itemAgents = {
+  'pays each new price under its identifier': payingEachOffer((name) => name),
+  'pays each new price under a new identifier': payingEachOffer(newName),
+} satisfies Readonly<Record<string, BuyingApplication>>
 
 export const itemBuyers = {
   '@x402/fetch once': (buyer) => async (fork) => delivered(await payingByX402(buyer, fork)(LOCAL + buyer.path)),

@@ -5,10 +5,10 @@ import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
 import { type Application, buggy, correct, EMAIL, newKey, newsService, retried, SLOW_MS } from './shop.js'
 
-async function rehearsed(application: Application) {
+async function rehearsed(application: Application, slowMs = SLOW_MS) {
   const news = await newsService()
   onTestFinished(() => news.service.close())
-  return rehearse(news.service, application(news), { slowMs: SLOW_MS, runs: 60 })
+  return rehearse(news.service, application(news), { slowMs, runs: 60 })
 }
 
 async function rehearsedShop(application: SettlingApplication) {
@@ -22,7 +22,7 @@ const named: Readonly<Record<string, readonly [string, string]>> = {
   'retries without a key': ['paid_twice', 'sends_no_key'],
   'a new key per retry': ['paid_twice', 'new_key_each_try'],
   'keeps a key after a 4xx': ['kept_used_key', 'keeps_key_after_refusal'],
-  'gives up on 503': ['gave_up', 'gives_up'],
+  'gives up on 503 with `Retry-After`': ['gave_up', 'gives_up'],
   'pays before it reads the price': ['charged_more', 'pays_before_price'],
   'ignores a changed price': ['charged_more', 'ignores_changed_price'],
   'writes a secret to its log': ['leaked_secret', 'logs_secrets'],

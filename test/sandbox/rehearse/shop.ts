@@ -64,6 +64,8 @@ export async function retried(send: () => Promise<Response>, times = 4): Promise
   }
 }
 
+const isBusy = ({ status, headers }: Response): boolean => status === 503 && headers.has('retry-after')
+
 const isInProgress = async (answer: Response): Promise<boolean> =>
   answer.status === 409 && (await answer.clone().json()).code === 'idempotency_in_progress'
 
@@ -103,15 +105,17 @@ export const buggy: Readonly<Record<string, Application>> = {
       const first = await buy()
       return paid(first.status === 409 ? await buy() : first)
     },
-  'gives up on 503':
+  'gives up on 503 with `Retry-After`':
     ({ article }) =>
     async (fork) => {
       const shop = await plainClient(fork)
       const cost = await shop.price(article)
       const key = newKey()
-      const pay = () => shop.pay(article, { cost, key })
-      const first = await pay().catch(pay)
-      return paid((await isInProgress(first)) ? await pay() : first)
+      const pay = async () => {
+        const answer = await shop.pay(article, { cost, key })
+        return isBusy(answer) ? new Response(null, { status: 400 }) : answer
+      }
+      return paid(await retried(pay))
     },
   'pays before it reads the price':
     ({ article }) =>

@@ -39,7 +39,7 @@ export function withPart(page: string, name: string, content: string): string {
   return page.replace(marks, (_, begin: string, end: string) => `${begin}\n${content.trim()}\n\n${end}`)
 }
 
-const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 function describeOperations(counts: TestCounts): string {

@@ -248,9 +248,10 @@ export const faultTexts: TextsOf<typeof faultRoutes> = {
       port: 'Calls of this port, instead of requests.',
     },
     FaultAction: {
-      is: 'What a fault does: exactly one of these fields, and `body` with `status`.',
+      is: 'What a fault does: exactly one of these fields, and `body` and `retry_after` with `status`.',
       status: 'Answers with this status.',
       body: 'The body for `status`: JSON, or a text.',
+      retry_after: 'The header `Retry-After` of the answer with `status`, in whole seconds.',
       delay_ms: 'Waits for this many milliseconds.',
       drop: 'Closes the connection without an answer. In the middle of a body: after half of it.',
       duplicate: 'Does the same once more, and answers with the second answer.',
