@@ -14,8 +14,8 @@ afterAll(() => opened.service.close())
 
 const rehearsed = async ({ run, options }: Examined) =>
   rehearse(opened.service, (service, { log }) => run({ ...opened.world, service, log }), {
-    slowMs: 10,
-    runs: 60,
+    slowMs: 5,
+    runs: 36,
     ...options,
   })
 

@@ -14,9 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => opened.service.close())
 
-/** A slow answer is late only for who waits no longer than for 200 ms. All faults of a call come within 24 runs. */
+/** A slow answer is late only for who waits no longer than for 200 ms. All faults of its calls come within 24 runs. */
 const WITH_DEADLINE = { slowMs: 300, runs: 24 }
-const WITHOUT = { slowMs: 5, runs: 60 }
+const WITHOUT = { slowMs: 5, runs: 40 }
 
 async function rehearsed(name: string, buy: Client) {
   const { service, market } = opened

@@ -5,7 +5,7 @@ import type { RunTools } from '../../../src/sandbox/rehearse/rehearse.js'
 /** A reader who pays for an article, as an application that calls the service itself. */
 
 export const EMAIL = 'reader@example.test'
-export const SLOW_MS = 40
+export const SLOW_MS = 20
 
 export async function newsService() {
   const service = createService({ sandbox: true })
