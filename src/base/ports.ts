@@ -212,6 +212,12 @@ export const systemAlarm: Alarm = {
 /** Lets other calls run before a long piece of work goes on. Unlike an alarm, it keeps the process alive. */
 export const letOthersRun = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
+/** Keeps the process alive until a piece of work is done, even if an alarm is all that it waits for. */
+export async function keepAlive<T>(work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => {}, LONGEST_MS)
+  return work.finally(() => clearInterval(timer))
+}
+
 /** The global `fetch`. It cannot check addresses, because the runtime resolves names itself. */
 export const systemUpstream: Upstream = {
   fetch: ({ url, method, headers, body, signal }) =>

@@ -140,7 +140,7 @@ const faultsOf = (
     ports: { ...ports, cards: cards ?? testProcessor({ alarm }) },
     seeded: seed?.faults ?? [],
     sharedBy: storage.isShared ? storage : undefined,
-    loadOperations: async () => (await loadOperations()).flatMap(({ id, isControl }) => (isControl ? [] : [id])),
+    loadOperations: async () => (await loadRouteList()).flatMap(({ id, scope }) => (scope === 'sandbox' ? [] : [id])),
   })
 
 const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: SandboxHost, fork: Fork) => ({

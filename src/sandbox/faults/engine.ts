@@ -1,4 +1,5 @@
 import { load } from '../../base/parts.js'
+import { keepAlive } from '../../base/ports.js'
 import { problem } from '../../base/problem.js'
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -176,7 +177,7 @@ export class ArmedEngine extends ArmedFaults implements FaultEngine {
     return failure
   }
 
-  #wait = (ms: number) => new Promise<void>((resolve) => this.alarm.set(ms, resolve))
+  #wait = (ms: number) => keepAlive(new Promise<void>((resolve) => this.alarm.set(ms, resolve)))
 }
 
 /** Reads signatures, which most sandboxes never do. */

@@ -22,6 +22,7 @@ export interface Intent {
 export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
   const paying = new Set([...payingOperations(run), ...payingOperations(baseline)])
   const wanted = countWanted(baseline)
+  const usual = usualPlaces(run, baseline)
   const groups: { keys: Set<string>; calls: RehearsedCall[] }[] = []
   for (const shown of run.calls.filter((call) => paying.has(call.operation) && !asksForPrice(call))) {
     const call = { ...shown, payer: shown.payer ?? onlyPayer(shown, [...run.calls, ...baseline.calls]) }
@@ -46,7 +47,7 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
     const ids = new Set(calls.map(({ id }) => id))
     const payments = run.payments.filter(({ call }) => call !== undefined && ids.has(call))
     const places = new Set(calls.map(placeOf))
-    const count = [...places].reduce((sum, place) => sum + (wanted.get(place) ?? 0), 0)
+    const count = [...places].reduce((sum, place) => sum + (wanted.get(usual.get(place) ?? place) ?? 0), 0)
     return { item, payer, operation, calls, payments, wanted: count, sureness: surenessOf(calls, count) }
   })
 }
@@ -78,7 +79,26 @@ function onlyPayer({ operation, item }: RehearsedCall, calls: readonly Rehearsed
   return payers.size === 1 ? ([...payers][0] ?? null) : null
 }
 
-const placeOf = ({ operation, item, payer }: RehearsedCall): string => `${operation} ${item} ${payer}`
+export const placeOf = ({ operation, item, payer }: RehearsedCall): string => `${operation} ${item} ${payer}`
+
+/**
+ * A path may hold the id of what an earlier call made, such as a cart, and the id may be another one in each run. So places
+ * of one operation and payer that only one of both runs has are the same, in their order.
+ */
+function usualPlaces(run: RunRecord, baseline: RunRecord): Map<string, string> {
+  const [here, there] = [new Map(run.calls.map(placed)), new Map(baseline.calls.map(placed))]
+  const free = [...there].filter(([place]) => !here.has(place))
+  const found = new Map<string, string>()
+  for (const [place, call] of here) {
+    if (there.has(place)) continue
+    const at = free.findIndex(([, other]) => other.operation === call.operation && other.payer === call.payer)
+    const [same] = at < 0 ? [] : free.splice(at, 1)
+    if (same) found.set(place, same[0])
+  }
+  return found
+}
+
+const placed = (call: RehearsedCall) => [placeOf(call), call] as const
 
 function payingOperations({ calls, payments }: RunRecord): string[] {
   const ids = new Set(payments.map(({ call }) => call))

@@ -1,5 +1,6 @@
 import { holdsToken } from '../journal/redact.js'
-import { type Intent, intentsOf, isOfSignature, type Sureness } from './intents.js'
+import { type Intent, intentsOf, isOfSignature, placeOf, type Sureness } from './intents.js'
+import { kindOfFault } from './plan.js'
 import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
 
 /** What went wrong. */
@@ -65,20 +66,48 @@ const order: readonly VerdictName[] = [
 interface Judged {
   readonly name: VerdictName
   readonly habit: ClientHabit
+  /** The calls that lead to it, if they are not those that pay. */
+  readonly tries?: readonly RehearsedCall[] | undefined
+  readonly sureness?: Sureness
 }
 
-const verdictOf = ({ name, habit }: Judged, { operation, sureness, calls, payments }: Intent): Verdict => ({
-  ...{ name, habit, operation, sureness, calls: calls.length, payments: charged(payments).length },
-  delivered: calls.filter(({ outcome }) => outcome === 'done').length,
-})
+function verdictOf({ name, habit, tries, sureness }: Judged, intent: Intent): Verdict {
+  const calls = tries ?? intent.calls
+  return {
+    ...{ name, habit, operation: tries?.[0]?.operation ?? intent.operation, sureness: sureness ?? intent.sureness },
+    ...{ calls: calls.length, payments: charged(intent.payments).length },
+    delivered: calls.filter(({ outcome }) => outcome === 'done').length,
+  }
+}
 
 /** Payments that moved value, or will. */
 const charged = (payments: readonly RehearsedPayment[]): readonly RehearsedPayment[] =>
   payments.filter(({ status }) => status !== 'failed' && status !== 'reversed')
 
-function paidTwice({ calls, payments, wanted }: Intent): Judged | undefined {
-  if (charged(payments).length <= Math.max(wanted, 1)) return undefined
-  return { name: 'paid_twice', habit: tryHabit(calls) }
+function paidTwice({ calls, payments, wanted }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
+  const paid = charged(payments)
+  if (paid.length <= Math.max(wanted, 1)) return undefined
+  const isOneCall = new Set(paid.map(({ call }) => call)).size === 1
+  const tries = isOneCall ? repeatedBefore(paid[0]?.call, run, baseline) : undefined
+  return { name: 'paid_twice', habit: tryHabit(tries ?? calls), tries }
+}
+
+/**
+ * The tries of a change that was made more often than without faults, such as a line that was added to a cart. It is not to
+ * blame if the call that pays arrived twice.
+ */
+function repeatedBefore(paying: string | undefined, run: RunRecord, baseline: RunRecord) {
+  const at = run.calls.findIndex(({ id }) => id === paying)
+  if (kindOfFault(run.calls[at]?.fault) === 'twice') return undefined
+  const before = run.calls.slice(0, at)
+  const triesOf = ({ operation, item }: RehearsedCall, calls: readonly RehearsedCall[]) =>
+    calls.filter((each) => each.operation === operation && each.item === item)
+  const usualTimes = ({ operation }: RehearsedCall) => {
+    const calls = baseline.calls.filter((each) => each.operation === operation)
+    return Math.max(1, ...calls.map((each) => triesOf(each, calls).length))
+  }
+  const repeated = before.findLast((call) => call.method !== 'GET' && triesOf(call, before).length > usualTimes(call))
+  return repeated && triesOf(repeated, before)
 }
 
 function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
@@ -95,16 +124,17 @@ function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
 const sharesAny = (call: RehearsedCall, identifiers: readonly string[]): boolean =>
   call.identifiers.some((each) => identifiers.includes(each))
 
-/** A payer who says which price they saw is never charged another one, so only the others can be. */
+/** Who states a price has seen it, but may have seen it in the refusal of another one, and have asked nobody. */
 function chargedMore({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
   for (const payment of charged(payments)) {
     const call = calls.find(({ id }) => id === payment.call)
     const usual = baseline.payments.find(({ item, payer }) => item === payment.item && payer === payment.payer)
-    if (!call || !usual || BigInt(payment.amount) <= BigInt(usual.amount) || call.statesPrice) continue
+    if (!call || !usual || BigInt(payment.amount) <= BigInt(usual.amount)) continue
     const shown = pricesBefore(run.calls, call)
-    if (shown.length === 0) return { name: 'charged_more', habit: 'pays_before_price' }
-    if (Math.max(...shown.slice(-1)) <= Math.min(...shown))
-      return { name: 'charged_more', habit: 'ignores_changed_price' }
+    const isShown = shown.length > 0 && Math.max(...shown.slice(-1)) > Math.min(...shown)
+    if (isShown || (call.statesPrice && !calls.some(({ code }) => code === 'price_changed'))) continue
+    if (call.statesPrice) return { name: 'charged_more', habit: 'ignores_changed_price', sureness: 'possible' }
+    return { name: 'charged_more', habit: shown.length === 0 ? 'pays_before_price' : 'ignores_changed_price' }
   }
   return undefined
 }
@@ -135,7 +165,7 @@ function paidUndelivered(intent: Intent, run: RunRecord, baseline: RunRecord): J
 
 function lossHabit(calls: readonly RehearsedCall[]): ClientHabit {
   const shared = calls[0]?.identifiers.some((each) => calls.every(({ identifiers }) => identifiers.includes(each)))
-  if (!shared) return tryHabit(calls)
+  if (!shared) return calls.length === 1 ? 'loses_the_answer' : tryHabit(calls)
   const last = calls.at(-1)?.outcome
   return last === 'unknown' || last === 'pending' ? 'gives_up' : 'loses_the_answer'
 }
@@ -154,15 +184,36 @@ function leftPending({ calls, payments }: Intent, run: RunRecord): Judged | unde
 
 /**
  * A final refusal ends a key: many services repeat the refusal for ever. A signed payment may be sent again, because no
- * service keeps its refusals.
+ * service keeps its refusals. Who shares a key without faults too, such as two tabs, does not know of the other's refusal.
  */
-function keptUsedKey({ calls }: Intent): Judged | undefined {
-  const isKept = calls.some(({ isKeySpent, identifiers }, at) => {
-    const keys = identifiers.filter((each) => !isOfSignature(each))
-    const earlier = calls.slice(0, at).filter((call) => sharesAny(call, keys))
-    return isKeySpent || earlier.some(isRefusedForGood)
+function keptUsedKey({ calls }: Intent, _: RunRecord, baseline: RunRecord): Judged | undefined {
+  const places = new Set(calls.map(placeOf))
+  const usual = Math.max(1, ...timesSent(baseline.calls.filter((call) => places.has(placeOf(call)))))
+  const isKept = calls.some((call, at) => {
+    const isEnded =
+      call.isKeySpent ||
+      calls.slice(0, at).some((each) => isRefusedForGood(each) && sharesAny(each, call.identifiers.filter(isKey)))
+    return isEnded && Math.max(...timesSent(calls.slice(0, at + 1), call.identifiers)) > usual
   })
   return isKept ? { name: 'kept_used_key', habit: 'keeps_key_after_refusal' } : undefined
+}
+
+const isKey = (identifier: string): boolean => !isOfSignature(identifier)
+
+/** How often each key was sent, without the calls that repeat one which got no answer yet. */
+function timesSent(
+  calls: readonly RehearsedCall[],
+  keys: readonly string[] = calls.flatMap(({ identifiers }) => identifiers),
+): number[] {
+  return [...new Set(keys)].filter(isKey).map((key) => {
+    let [times, open] = [0, 0]
+    for (const call of calls.filter(({ identifiers }) => identifiers.includes(key))) {
+      if (open > 0 && !call.isKeySpent) open--
+      else times++
+      if (call.outcome !== 'done' && !isRefusedForGood(call)) open++
+    }
+    return times
+  })
 }
 
 /** A 401 comes before a service looks at keys. A 402 to a signed payment offers another price. */

@@ -111,6 +111,32 @@ export function pairPlans(singles: readonly FaultPlan[], seed: number): FaultPla
   return [...fresh, ...shuffled.filter((pair) => !fresh.includes(pair))]
 }
 
+/**
+ * Faults of the calls that only a run with a fault makes, such as a look at the list of payments. Each happens once behind a
+ * fault after which something was done, and then once behind another one.
+ */
+export function followingPlans(
+  runs: readonly { readonly plan: FaultPlan; readonly run: RunRecord }[],
+  baseline: RunRecord,
+  options: PlanOptions = {},
+): FaultPlan[] {
+  const known = new Set(baseline.calls.map(({ operation }) => operation))
+  const tried = new Set<string>()
+  const isBeforeAll = (plan: FaultPlan) => plan.every(({ kind }) => isBefore(kind))
+  return runs
+    .toSorted((one, other) => Number(isBeforeAll(one.plan)) - Number(isBeforeAll(other.plan)))
+    .flatMap(({ plan, run }) =>
+      faultableCalls(run)
+        .filter(({ place }) => !known.has(place.operation))
+        .flatMap((call) => faultsOf(call, options).map((kind): FaultPlan => [...plan, { kind, ...call.place }]))
+        .filter((following) => {
+          const { kind, operation } = following.at(-1) as PlannedFault
+          const key = `${isBeforeAll(plan)} ${kind} ${operation}`
+          return kind !== 'restart' && !tried.has(key) && tried.add(key) !== undefined
+        }),
+    )
+}
+
 /** A refusal after a payment would be a lie, and no fault of the client. */
 const belies = (second: PlannedFault, first: PlannedFault): boolean =>
   second.kind === 'refused' && second.operation === first.operation

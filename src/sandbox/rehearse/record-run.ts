@@ -235,7 +235,9 @@ function pricesIn(answer: unknown): Record<string, number> {
 
 function paymentsIn(answer: unknown): string[] {
   const found: string[] = []
-  eachObject(answer, ({ id, kind, amount, address }) => {
+  eachObject(answer, ({ id, kind, amount, address, subject }) => {
+    // An event names what it is about.
+    if (typeof subject === 'string' && /^(?:payment|transfer):/.test(subject)) found.push(subject)
     if (id === undefined || amount === undefined) return
     if (address !== undefined) found.push(`transfer:${id}`)
     else if (kind !== undefined) found.push(`payment:${id}`)

@@ -1,7 +1,7 @@
 import { required } from '../../base/required.js'
 import { type ClientHabit, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
 import { cellsOf, type JudgedPlan, type RehearsedCell } from './matrix.js'
-import { type FaultPlan, keyOfPlan, pairPlans, type RehearsedFault, singlePlans } from './plan.js'
+import { type FaultPlan, followingPlans, keyOfPlan, pairPlans, type RehearsedFault, singlePlans } from './plan.js'
 import type { RunRecord } from './record.js'
 import { shrinkPlan } from './shrink.js'
 
@@ -70,7 +70,7 @@ class Rehearsing {
   readonly #judged = new Map<string, JudgedPlan>()
   readonly #began: number
   #singles: FaultPlan[] = []
-  #plans: FaultPlan[] = []
+  #pairs: FaultPlan[] = []
   #baseline: RunRecord | undefined
 
   constructor(
@@ -86,17 +86,31 @@ class Rehearsing {
       throw new RehearsalRefused(`It fails without faults: ${baseline.ended.failure ?? 'no reason is known'}`)
     if (baseline.payments.length === 0) throw new RehearsalRefused('It makes no call that pays.')
     this.#baseline = baseline
-    const { restart = false } = this.options
-    this.#singles = singlePlans(baseline, { restart, without: this.stage.without })
-    this.#plans = [...this.#singles, ...pairPlans(this.#singles, this.#randomSeed)]
+    this.#singles = singlePlans(baseline, this.#planOptions)
+    this.#pairs = pairPlans(this.#singles, this.#randomSeed)
     await this.#judge([], baseline)
   }
 
   async runAll(): Promise<void> {
-    for (const plan of this.#plans) {
+    await this.#runEach(this.#singles)
+    const runs = this.#singles.flatMap((plan) => {
+      const run = this.#runs.get(keyOfPlan(plan))
+      return run ? [{ plan, run }] : []
+    })
+    const following = followingPlans(runs, required(this.#baseline, 'the run without faults'), this.#planOptions)
+    this.#pairs = [...following, ...this.#pairs]
+    await this.#runEach(this.#pairs)
+  }
+
+  async #runEach(plans: readonly FaultPlan[]): Promise<void> {
+    for (const plan of plans) {
       if (this.#isOver()) return
       await this.#judge(plan, await this.#run(plan))
     }
+  }
+
+  get #planOptions() {
+    return { restart: this.options.restart ?? false, without: this.stage.without }
   }
 
   result(): Rehearsal {
@@ -104,9 +118,13 @@ class Rehearsing {
     const findings = [...this.#found.values()]
     const randomSeed = this.#randomSeed
     return {
-      ...{ isOk: findings.length === 0, findings, runs: this.#runs.size, plans: this.#plans.length + 1 },
+      ...{ isOk: findings.length === 0, findings, runs: this.#runs.size, plans: this.#planCount },
       ...{ randomSeed, baseline, cells: cellsOf(this.#singles, this.#judged) },
     }
+  }
+
+  get #planCount(): number {
+    return 1 + this.#singles.length + this.#pairs.length
   }
 
   get #randomSeed(): number {
@@ -132,7 +150,7 @@ class Rehearsing {
     const run = await this.stage.run(plan)
     this.#runs.set(keyOfPlan(plan), run)
     const { runs: of = 60, onRun } = this.options
-    onRun?.({ runs: this.#runs.size, of: Math.min(of, this.#plans.length + 1), findings: this.#found.size })
+    onRun?.({ runs: this.#runs.size, of: Math.min(of, this.#planCount), findings: this.#found.size })
     return run
   }
 
