@@ -151,7 +151,7 @@ async function settleIn(
   const checked = await checkTransfer(tx, transfer)
   if ('refused' in checked) {
     const { earlier } = checked
-    if (earlier && service.options.dialects.settlesAgain) return receiptOf(earlier, payer)
+    if (earlier && service.options.dialects.settlesAgain && hasSettled(earlier, order)) return receiptOf(earlier, payer)
     if (checked.refused === 'funds_missing') await welcomeSigner(tx, order, service)
     return { payer, refused: untimely ?? checked.refused }
   }
@@ -160,6 +160,10 @@ async function settleIn(
   if (named) namePayment(tx, named, payment.id, at)
   return receiptOf(payment, payer)
 }
+
+/** Whether a payment settled the same. An item's call spends nonces too, and an expired signature was not checked for the amount. */
+const hasSettled = ({ kind, amount, descriptor }: PaymentRow, { transfer, resource }: SettleOrder): boolean =>
+  kind === 'x402' && amount === String(transfer.due.amount) && descriptor === descriptorOf(resource)
 
 const receiptOf = (payment: PaymentRow, payer: Address): SettledTransfer => ({
   payer,
@@ -176,11 +180,13 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   const approval = () => ({ terms: approvalTerms(order, paying), wish: {} })
   const { actor } = await spendSigner(tx, transfer, paying, { approval, at })
   const payee = await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
-  const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
-  const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
+  const paid = { kind: 'x402', hash: null, descriptor: descriptorOf(resource), dq: quantity.id, amount } as const
   const { id } = await postPayment(tx, { ...paid, payer, payee, actor, delegate: null, spentNonce, at })
   return getExisting(tx, payments, id)
 }
+
+const descriptorOf = (resource: string | undefined): string =>
+  resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
 
 /** The twin of the payee's address, created if nobody has it. Throws `not_found` if nobody could spend what it receives. */
 async function payeeAt(
