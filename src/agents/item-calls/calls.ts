@@ -73,8 +73,9 @@ async function callFreely(call: ItemCall & { readonly args: Arguments }, service
 
 type Relayable = Omit<Delivered, 'body'> & { readonly body: string | null }
 
-/** Null: the endpoint gave no complete answer, and the service charges for that too. */
-const statusOf = (delivered: Relayable | null): number => delivered?.status ?? 502
+/** Null: the endpoint gave no complete answer, and the service charges for that too. As 402 would ask for a payment here. */
+const statusOf = (delivered: Relayable | null): number =>
+  delivered && delivered.status !== 402 ? delivered.status : 502
 
 function relayedDelivery(delivered: Relayable | null, headers: Readonly<Record<string, string>>): CallAnswer {
   const { content_type: contentType = null, body = null, body_encoding } = delivered ?? {}
