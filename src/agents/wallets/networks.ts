@@ -38,6 +38,6 @@ export function tokenOf(quantity: DigitalQuantityRow, { chainId, name, version, 
 export const quantityOfToken = async (tx: Reader, token: Address, network: TokenNetwork) =>
   (await allQuantities(tx)).find((quantity) => tokenOf(quantity, network).verifyingContract === token)
 
-/** A network by its CAIP-2 id, or by its name in version 1. */
-export const networkNamed = ({ networks }: DialectOptions, name: string): TokenNetwork | undefined =>
-  networks.find(({ network, nameV1 }) => name === network || name === nameV1)
+/** A network as a version of x402 names it. */
+export const networkNamed = ({ networks }: DialectOptions, name: string, version: 1 | 2): TokenNetwork | undefined =>
+  networks.find(({ network, nameV1 }) => name === (version === 2 ? network : nameV1))

@@ -124,12 +124,12 @@ export type PayloadRefusal =
 
 /** The signed transfer of a payment, and what it must pay. */
 export function transferIn(
-  { scheme, network, payload }: SentPayment,
+  { version: sentVersion, scheme, network, payload }: SentPayment,
   due: DuePayment,
   options: DialectOptions,
 ): SignedTransfer | PayloadRefusal {
   if (scheme !== 'exact' || due.scheme !== 'exact') return 'scheme_unsupported'
-  const known = networkNamed(options, due.network)
+  const known = networkNamed(options, due.network, sentVersion)
   if (!known) return 'network_unknown'
   if (payload.permit2Authorization !== undefined) return 'permit2_unsupported'
   const { signature, authorization: sent } = payload

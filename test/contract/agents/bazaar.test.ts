@@ -101,6 +101,37 @@ contract('listX402Resources', (start) => {
     expect(accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, other])
   })
 
+  it('lets no other payee change what a resource says, nor come before its first payee', async () => {
+    const { call } = await start()
+    const thief = newAccount().address
+    await sell(call, WEATHER, HTTP)
+    const [before] = (await listed(call)).items
+    const forged = { ...HTTP, info: { input: { ...HTTP.info.input, queryParams: { city: 'Thieves' } } } }
+    for (const payTo of [thief, thief.toLowerCase()]) await sell(call, WEATHER, forged, { payTo })
+    const [{ accepts, ...after }] = (await listed(call)).items
+    expect({ ...after, accepts: accepts.slice(0, 1) }).toEqual(before)
+    expect(accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, thief])
+    await sell(call, WEATHER, forged, { payTo: SHOP.toLowerCase() })
+    const [own] = (await listed(call)).items
+    expect(own.extensions.bazaar).toEqual(forged)
+    expect(own.accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, thief])
+  })
+
+  it('lists nothing of its own for a payment to somebody', async () => {
+    const { call, url } = await start()
+    const item = await newItem(call, await newSeller(call))
+    const own = `${url}/v4/catalog/items/${item.id}/call`
+    for (const [resource, more] of [
+      [own, {}],
+      [url, {}],
+      [`${url}/other`, { routeTemplate: '/v4/catalog/items/:id/call' }],
+    ] as const) {
+      const said = await sell(call, resource, { ...HTTP, ...more }, { payTo: newAccount().address })
+      expect(said).toEqual({ status: 'rejected', rejectedReason: expect.stringMatching(/lists its items itself/) })
+    }
+    expect((await listed(call)).items).toHaveLength(1)
+  })
+
   it('lists paths with parameters as one, unless their template is unsafe', async () => {
     const { call } = await start()
     for (const path of ['1', '2'])
