@@ -43,7 +43,10 @@ const transferProblems: Readonly<Record<CallRefusal, readonly [type: ProblemType
   signature_malformed: ['invalid-payload', 'A signature has 65 bytes.'],
   signature_wrong: ['verification-failed', "The payer's key did not sign this transfer."],
   recipient_differs: ['verification-failed', 'The transfer is signed to another address than `recipient`.'],
-  expired: ['payment-expired', "The transfer is valid for less than 6 seconds, by the service's clock."],
+  expired: [
+    'payment-expired',
+    "The challenge has expired, or the transfer is valid for less than 6 seconds, by the service's clock.",
+  ],
   not_yet_valid: ['verification-failed', "`validAfter` is ahead, by the service's clock."],
   value_differs: ['payment-insufficient', 'The signed value is not the amount due now. Sign the new offer.'],
   token_unknown: ['verification-failed', 'No token of this network has the address `currency`.'],
@@ -147,10 +150,6 @@ function transferOf(
 ): SentTransfer | RefusedInDialect {
   const from = sentAddress(payload.from)
   const says = (type: ProblemType, sentence: string) => ({ ...refused(type, sentence), payer: from })
-  // A retry of what is paid gets the content again, whenever it comes.
-  const late = Date.parse(challenge.expires) <= clock.now()
-  if (late && !service.options.dialects.settlesAgain)
-    return says('payment-expired', "The challenge has expired, by the service's clock.")
   if (!isGenuine(challenge, keys)) return says('invalid-challenge', 'This service made no such challenge.')
   if (challenge.realm !== realmOf(service)) return says('invalid-challenge', 'The challenge is of another realm.')
   if (!isFor(challenge, offer)) return says('invalid-challenge', 'The challenge is for something else.')
@@ -164,7 +163,8 @@ function transferOf(
   if (!authorization) return says('invalid-payload', 'A number has over 256 bits.')
   const { token, payTo, amount } = offer
   return {
-    late,
+    // A retry of what is paid gets the content again, whenever it comes.
+    late: Date.parse(challenge.expires) <= clock.now(),
     transfer: {
       authorization,
       signature: payload.signature as Hex,

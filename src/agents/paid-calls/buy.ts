@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ProblemFields } from '../../base/problem-fields.js'
+import { canonicalJson } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import { ownerOfParty } from '../../consent/personas/spending.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
@@ -117,7 +118,7 @@ function nameOf(
   if (identifier !== undefined) return paymentNameOf(from, identifier, named)
   if (!options.dialects.settlesAgain) return undefined
   // For anything else, the nonce is a used one, and not a name for two things.
-  return paymentNameOf(from, `${nonce} ${JSON.stringify(named)}`, named)
+  return paymentNameOf(from, `${nonce.toLowerCase()} ${canonicalJson(named)}`, named)
 }
 
 /** Checks that the transfer pays what the thing costs now, and spends what allows it. */
@@ -156,7 +157,9 @@ async function checkUnspent(
       detail: 'The call that this payment pays for is still running.',
       headers: { 'retry-after': '1' },
     })
-  if (named) throw new PaidBefore(named)
+  // Whoever was paid by another signature of the payer has that one too.
+  const isForOthers = untimely === 'recipient_differs' && named?.nonce_digest !== nonceDigestOf(sent.transfer)
+  if (named && !isForOthers) throw new PaidBefore(named)
   if ('refused' in checked) throw new TransferRefused(earlier ? checked.refused : (untimely ?? checked.refused))
   return checked
 }

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { createService } from '../../src/index.js'
+import { caller } from '../support/api.js'
+import { expectProblem, setClock, stopClock } from '../support/scenes/market.js'
+import { challengeIn, payChallenge } from '../support/scenes/mpp.js'
+import { newPaidShop, offerIn, payHeader, postCall } from '../support/scenes/paid-calls.js'
+import { newPaidWall, payWall } from '../support/scenes/paid-wall.js'
+import { sales } from '../support/scenes/sales.js'
+import { useUpstream } from '../support/scenes/upstream.js'
+import { heldBy, newAccount, newWallet, paymentOf, settle, verify } from '../support/scenes/x402.js'
+
+/** Payments that are sent again: by who paid, who must not pay twice, and by who has a signature of theirs. */
+
+const upstream = useUpstream()
+const ID = 'pay_0123456789abcdef'
+const named = { 'payment-identifier': { info: { id: ID } } }
+
+function started(options: Parameters<typeof createService>[0] = {}) {
+  const service = createService({ sandbox: true, ...options })
+  return { service, call: caller({ url: service.baseUrl, fetch: service.fetch }) }
+}
+
+test('a repeated payment gets the same call again, in whatever order its arguments come', async () => {
+  const { service, call } = started({ x402Settle: 'idempotent' })
+  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok`, service_method: 'POST' })
+  const account = await newWallet(call, 1)
+  const [one, other] = [
+    { city: 'Oslo', hours: 2 },
+    { hours: 2, city: 'Oslo' },
+  ]
+  const header = await payHeader(account, offerIn(await postCall(call, item, {}, one)))
+  for (const body of [one, other]) expect((await postCall(call, item, header, body)).status).toBe(200)
+  expect([upstream.requests.length, await heldBy(call, account.address)]).toEqual([1, 0.99])
+  await service.close()
+})
+
+test('a named payment of MPP gets the same answer after its challenge has expired, and an unpaid one does not pay', async () => {
+  const { service, call } = started()
+  const now = await stopClock(call)
+  const { order } = await newPaidWall(call, { serviceUrl: `${upstream.url}/ok` })
+  const account = await newWallet(call, 1)
+  const key = { 'idempotency-key': '5f0f7b6e-6d6d-4a8e-9c29-0d6c8a1f7b11' }
+  const sign = async () => payChallenge(account, challengeIn(await payWall(call, order)))
+  const [header, unused] = [{ ...key, ...(await sign()) }, await sign()]
+  const first = await payWall(call, order, header)
+  await setClock(call, now + 3_600_000)
+  const again = await payWall(call, order, header)
+  expect([again.status, again.text]).toEqual([200, first.text])
+  const late = await payWall(call, order, unused)
+  expect([late.status, late.body.title]).toEqual([402, 'Payment Expired'])
+  expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
+})
+
+/** What is no identifier. Whoever sends it means to pay once. */
+const malformed = [
+  ID,
+  5,
+  [],
+  {},
+  { info: null },
+  { info: [ID] },
+  { info: { id: null } },
+  { id: ID },
+  { info: { id: '' } },
+]
+
+describe.each(Object.entries(sales))('%s, paid by x402', (_, open) => {
+  test.each(malformed)('refuses the payment identifier %j, and pays nothing', async (extension) => {
+    const { service, call } = started()
+    const sale = await open(call, `${upstream.url}/ok`)
+    const account = await newWallet(call, 1)
+    const extensions = { 'payment-identifier': extension }
+    const answer = await sale.ask(await payHeader(account, offerIn(await sale.ask()), { extensions }))
+    expectProblem(answer, 400, 'field_invalid')
+    expect([await heldBy(call, account.address), upstream.requests]).toEqual([1, []])
+    await service.close()
+  })
+
+  test('a signature for somebody else gets nothing of what its signer has named', async () => {
+    const { service, call } = started()
+    const sale = await open(call, `${upstream.url}/ok`)
+    const account = await newWallet(call, 1)
+    const offer = offerIn(await sale.ask())
+    const header = await payHeader(account, offer, { extensions: named })
+    expect((await sale.ask(header)).status).toBe(200)
+    // As a shop has it, which the same payer paid.
+    const stolen = await payHeader(account, offer, { payTo: newAccount().address, extensions: named })
+    expect(offerIn(await sale.ask(stolen)).error).toBe('invalid_exact_evm_recipient_mismatch')
+    expect((await sale.ask(header)).status).toBe(200)
+    await service.close()
+  })
+})
+
+test.each(malformed)('a facilitator refuses the payment identifier %j', async (extension) => {
+  const { service, call } = started()
+  const account = await newWallet(call, 1)
+  const payment = await paymentOf(account, { extensions: { 'payment-identifier': extension } })
+  for (const act of [verify, settle]) expectProblem(await act(call, payment), 400, 'field_invalid')
+  expect(await heldBy(call, account.address)).toBe(1)
+  await service.close()
+})
