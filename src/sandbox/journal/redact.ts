@@ -101,8 +101,11 @@ function plainText(token: string): string | undefined {
 function isSecret(place: SchemaPlace, name: string, value: string): boolean {
   if (/^(?:null|true|false)$/.test(value)) return false
   if (place.length > 0) return isMarked(place, 'isSecret')
-  return !/^(?:\{|\[(?!\s*"))/.test(value) && isSecretName(name, value)
+  return !/^(?:\{|\[(?!\s*"))/.test(value) && (SIGNED_PAYMENT.test(name) || isSecretName(name, value))
 }
+
+/** What holds a whole payment as a header does, with its signature. Facilitators of the first version took it in the body. */
+const SIGNED_PAYMENT = /^(?:x[-_]?payment|payment[-_]?(?:header|signature))$/i
 
 /** In a query, fragment or form. */
 const PARAMETER = /((?:^|[?&#;])([^=&?#;\s"\\]+)=)([^&"\s#;\\]+)/g
