@@ -3,7 +3,7 @@ import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { expectProblem, setClock, stopClock } from '../support/scenes/market.js'
 import { challengeIn, payChallenge } from '../support/scenes/mpp.js'
-import { newPaidShop, offerIn, payHeader, postCall } from '../support/scenes/paid-calls.js'
+import { callItem, newPaidShop, offerIn, payHeader, postCall } from '../support/scenes/paid-calls.js'
 import { newPaidWall, payWall } from '../support/scenes/paid-wall.js'
 import { sales } from '../support/scenes/sales.js'
 import { useUpstream } from '../support/scenes/upstream.js'
@@ -49,6 +49,43 @@ test('a named payment of MPP gets the same answer after its challenge has expire
   const late = await payWall(call, order, unused)
   expect([late.status, late.body.title]).toEqual([402, 'Payment Expired'])
   expect(await heldBy(call, account.address)).toBe(0.99)
+  await service.close()
+})
+
+test('another address that is linked to the payee changes no offer', async () => {
+  const { service, call } = started()
+  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+  const link = async () => {
+    const { body } = await call('POST', '/_sandbox/wallets', {
+      body: { twin: item.hostname, address: newAccount().address },
+    })
+    return body.address
+  }
+  const first = await link()
+  const account = await newWallet(call, 1)
+  const header = await payHeader(account, offerIn(await callItem(call, item)))
+  for (let n = 0; n < 6; n++) {
+    await link()
+    expect(offerIn(await callItem(call, item)).accepted.payTo).toBe(first)
+  }
+  const { items } = (await call('GET', '/x402/discovery/resources')).body
+  expect(items[0].accepts[0].payTo).toBe(first)
+  expect((await callItem(call, item, header)).status).toBe(200)
+  await service.close()
+})
+
+test.each([1000, 5000, 9000])('MPP pays for a call with a query of %s characters', async (length) => {
+  const { service, call } = started()
+  const service_schema = { type: 'object', properties: { city: { type: 'string' } } }
+  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok`, service_schema })
+  const account = await newWallet(call, 1)
+  const query = `city=${'x'.repeat(length)}`
+  const unpaid = await callItem(call, item, {}, query)
+  // Node and browsers take 16 KB of headers, all together.
+  expect(unpaid.headers.get('www-authenticate')?.length).toBeLessThan(1500)
+  const header = await payChallenge(account, challengeIn(unpaid))
+  expect((await callItem(call, item, header, `${query}x`)).status).toBe(402)
+  expect((await callItem(call, item, header, query)).status).toBe(200)
   await service.close()
 })
 

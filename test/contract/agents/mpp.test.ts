@@ -28,7 +28,7 @@ contract('callCatalogItemByGet', (start) => {
     const paid = await callItem(call, item, await payChallenge(account, challenge))
     expect([paid.status, paid.text]).toEqual([200, '{"story":"The whole story."}'])
     expect(mppReceiptIn(paid)).toEqual({
-      ...{ method: 'evm', status: 'success' },
+      ...{ method: 'evm', status: 'success', challengeId: challenge.id, chainId: 84532 },
       reference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })
