@@ -1,13 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { createService } from '../../src/index.js'
+import { quantityHash } from '../../src/money/digital-quantities/digital-quantity.js'
 import { caller } from '../support/api.js'
+import { newItem } from '../support/scenes/catalog.js'
 import { expectProblem, setClock, stopClock } from '../support/scenes/market.js'
 import { challengeIn, payChallenge } from '../support/scenes/mpp.js'
 import { callItem, newPaidShop, offerIn, payHeader, postCall } from '../support/scenes/paid-calls.js'
 import { newPaidWall, payWall } from '../support/scenes/paid-wall.js'
-import { sales } from '../support/scenes/sales.js'
+import { payings, sales } from '../support/scenes/sales.js'
 import { useUpstream } from '../support/scenes/upstream.js'
-import { heldBy, newAccount, newWallet, paymentOf, settle, verify } from '../support/scenes/x402.js'
+import {
+  fundAddress,
+  heldBy,
+  newAccount,
+  newWallet,
+  paymentOf,
+  paymentV1Of,
+  settle,
+  verify,
+} from '../support/scenes/x402.js'
 
 /** Payments that are sent again: by who paid, who must not pay twice, and by who has a signature of theirs. */
 
@@ -86,6 +97,61 @@ test.each([1000, 5000, 9000])('MPP pays for a call with a query of %s characters
   const header = await payChallenge(account, challengeIn(unpaid))
   expect((await callItem(call, item, header, `${query}x`)).status).toBe(402)
   expect((await callItem(call, item, header, query)).status).toBe(200)
+  await service.close()
+})
+
+describe.each(Object.entries(sales))('%s', (_, open) => {
+  test.each(Object.entries(payings))('pays once for one Idempotency-Key, by %s', async (_dialect, paying) => {
+    const { service, call } = started()
+    const sale = await open(call, `${upstream.url}/ok`)
+    const key = { 'idempotency-key': '5f0f7b6e-6d6d-4a8e-9c29-0d6c8a1f7b11' }
+    const [one, other] = [await newWallet(call, 1), await newWallet(call, 1)]
+    const sign = async (account: typeof one) => ({ ...key, ...(await paying.sign(account, await sale.ask())) })
+    const first = await sale.ask(await sign(one))
+    const again = await sale.ask(await sign(one))
+    expect([first.status, again.status, again.text]).toEqual([200, 200, first.text])
+    expect(again.headers.get('x-payment-id')).toBe(first.headers.get('x-payment-id'))
+    const elsewhere = await paying.sign(one, await sale.askOther())
+    expectProblem(await sale.askOther({ ...key, ...elsewhere }), 409, 'payment_identifier_mismatch')
+    expect(await heldBy(call, one.address)).toBe(0.99)
+    expect((await sale.ask(await sign(other))).status).toBe(200)
+    expect([await heldBy(call, other.address), upstream.requests.length]).toEqual([0.99, 2])
+    for (const bad of ['', 'x'.repeat(256), '\u00e9'])
+      expectProblem(await sale.ask({ ...(await sign(one)), 'idempotency-key': bad }), 400, 'idempotency_key_invalid')
+    await service.close()
+  })
+})
+
+test('a payment in another digital quantity of the same token pays for nothing', async () => {
+  const { service, call } = started()
+  const definition = { name: 'Fake Dollar', shortcode: 'USDC', shortdescription: 'Worthless.', decimals: 6 }
+  await fundAddress(call, newAccount().address, 1)
+  await call('POST', '/_sandbox/seed', { body: { digital_quantities: [definition] } })
+  const dq = quantityHash(definition)
+  const { seller, item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+  const account = await newWallet(call, 0)
+  expect((await call('POST', '/_sandbox/fund', { body: { address: account.address, amount: 1, dq } })).status).toBe(200)
+  const header = await payHeader(account, offerIn(await callItem(call, item)))
+  expect(offerIn(await callItem(call, item, header)).error).toBe('invalid_exact_evm_insufficient_balance')
+  const fake = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok`, price: 0.01, dq })
+  const rich = await newWallet(call, 1)
+  const forFake = await payHeader(rich, offerIn(await callItem(call, fake)))
+  expect((await callItem(call, fake, forFake)).status).toBe(402)
+  expect([await heldBy(call, rich.address), upstream.requests]).toEqual([1, []])
+  await service.close()
+})
+
+test.each(['paymentPayload.resource.url', 'paymentRequirements.resource'])('%s has a limit', async (field) => {
+  const { service, call } = started()
+  const account = await newWallet(call, 1)
+  const resource = `https://shop.example.test/${'x'.repeat(8192)}`
+  const v1 = await paymentV1Of(account)
+  const body = field.startsWith('paymentPayload')
+    ? await paymentOf(account, { resource })
+    : { ...v1, paymentRequirements: { ...v1.paymentRequirements, resource } }
+  const refused = await settle(call, body)
+  expectProblem(refused, 400, 'field_invalid')
+  expect([refused.body.field, refused.body.error]).toEqual([field, expect.stringContaining('at most 8192 characters')])
   await service.close()
 })
 

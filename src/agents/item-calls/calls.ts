@@ -2,6 +2,7 @@ import { problem } from '../../base/problem.js'
 import { bytesOf } from '../../base/secrets.js'
 import { checkHops } from '../../base/via.js'
 import type { CallSource, ServiceContext } from '../../http/context.js'
+import { checkKey } from '../../http/idempotency/idempotency.js'
 import { visibleItem } from '../../market/catalog/item-row.js'
 import type { Arguments, SellerSchema } from '../../market/catalog/schema.js'
 import { paymentHeaders } from '../../market/paywall/paywall.js'
@@ -45,10 +46,17 @@ async function offeredCall(tx: Reader, { itemId, argsFor, request, hops, source 
   const args = argsFor(item.service_schema)
   const sale: Sale<Quote, ShownReceipt> = {
     ...{ thing: soldItem({ itemId, args, hops }, service), request, source },
+    identifier: keyIn(request),
     resourceOf: (quote) => resourceOf(quote, service),
     statusOf: ({ response }) => statusOf(response),
   }
   return { sale, args, ...(await offered(tx, sale, service)) }
+}
+
+/** Names a payment, as at the paywall. Throws `idempotency_key_invalid`. */
+function keyIn({ headers }: PaidRequest): string | undefined {
+  const key = headers.get('idempotency-key')
+  return key === null ? undefined : checkKey(key)
 }
 
 const resourceOf = ({ item }: Quote, { baseUrl }: Pick<ServiceContext, 'baseUrl'>) => ({

@@ -88,16 +88,22 @@ export async function buyByTransfer<Q extends AskedPrice, D>(
       const at = service.clock.now()
       await service.storage.write((tx) => welcomeSigner(tx, { transfer, source, at }, service))
     }
-    if (error instanceof OutcomeUnknown) throw outcomeUnknown(error, service)
+    if (error instanceof OutcomeUnknown) throw outcomeUnknown(error, order, service)
     throw error instanceof Problem ? await refusedBy(error, order, service) : error
   }
 }
 
 /** A payer in the request has no other way to ask than to send it again. */
-function outcomeUnknown(cause: OutcomeUnknown, { log }: Pick<ServiceContext, 'log'>): Problem {
+function outcomeUnknown(
+  cause: OutcomeUnknown,
+  { name }: Pick<TransferOrder<AskedPrice>, 'name'>,
+  { log }: Pick<ServiceContext, 'log'>,
+): Problem {
   log.error('a paid call has no known outcome', cause)
-  const detail = 'Send the same request with the same payment again: it is charged once. Sign nothing new before.'
-  return problem('outcome_unknown', { detail, cause })
+  const again = 'Send the same request with the same payment again: it is charged once. Sign nothing new before.'
+  const unnamed =
+    'If it is then refused as used, it was charged. A payment with a name (`payment-identifier` or `Idempotency-Key`) gets what it paid for.'
+  return problem('outcome_unknown', { detail: name ? again : `${again} ${unnamed}`, cause })
 }
 
 interface TransferOrder<Q extends AskedPrice> {
@@ -132,7 +138,9 @@ async function spendTransfer<Q extends AskedPrice>(
   const at = service.clock.now()
   const quote = await thing.quote(tx)
   const paying = await checkUnspent(tx, order)
-  const refusal = untimely ?? staleness(sent, await offerOf(tx, quote, service))
+  // Two digital quantities may have one token. What moves is that of the quote.
+  const isOther = paying.quantity.id !== quote.quantity.id
+  const refusal = untimely ?? (isOther ? 'token_unknown' : staleness(sent, await offerOf(tx, quote, service)))
   if (refusal) throw new TransferRefused(refusal)
   await thing.admit?.(tx, quote)
   const { actor, caller } = await spendSigner(tx, transfer, paying, { approval: () => thing.approval(tx, quote), at })
