@@ -1,8 +1,9 @@
+import { LONGEST_KEY } from '../../base/idempotency-key.js'
 import { hiddenKey } from '../../base/secrets.js'
 import { HIDDEN, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
-import { HARD_TO_GUESS, LONGEST_KEY } from '../../http/idempotency/idempotency.js'
+import { HARD_TO_GUESS } from '../../http/idempotency/idempotency.js'
 import { IDENTIFYING, isSecretName } from './marked-names.js'
 import { shownMarks } from './sent-payment.js'
 
