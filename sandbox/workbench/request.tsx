@@ -3,6 +3,7 @@ import type { Entry, JournalMessage } from '../../src/sandbox/onion/entry.js'
 import { call, whyNot } from './api.js'
 import { Explained } from './explained.js'
 import { Copy, pretty, Time } from './parts.js'
+import { isOffer } from './sales.js'
 import { act, entries, go, linkTo, nameOf, tell } from './state.js'
 import { isRefused } from './stories.js'
 
@@ -33,7 +34,7 @@ export function RequestDetail({ entry }: { entry: Entry }) {
         · {entry.ms === null ? 'never ended' : `${entry.ms.toFixed(1)} ms`} · <Time at={entry.at} />
       </p>
       {entry.fault && <p class="status bad">The fault {entry.fault} changed this answer.</p>}
-      {isRefused(entry) && <Explained id={entry.id} />}
+      {(isRefused(entry) || isOffer(entry)) && <Explained id={entry.id} />}
       {difference && <Compared difference={difference} />}
       {entry.caused_by && (
         <p>

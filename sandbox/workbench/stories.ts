@@ -1,4 +1,5 @@
 import type { Entry } from '../../src/sandbox/onion/entry.js'
+import { isOffer, saleText } from './sales.js'
 import { money, nameOf } from './state.js'
 
 /** Requests that belong together, told as a sentence. */
@@ -50,12 +51,13 @@ const callerOf = ({ principal, request }: Entry): string =>
 function storyOf(entries: readonly Entry[]): Story {
   const [first] = entries
   const known = entries.find(({ principal }) => principal !== null)
+  const prices = new Map<string, string>()
   return {
     id: first?.id ?? '',
     who: nameOf(known?.principal ?? null),
     at: entries.at(-1)?.at ?? '',
     steps: inRows(
-      entries.filter(isStep).flatMap((entry) => [{ entry, text: told(entry), times: 1 }, ...effects(entry)]),
+      entries.filter(isStep).flatMap((entry) => [{ entry, text: told(entry, prices), times: 1 }, ...effects(entry)]),
     ),
     isRefused: entries.some(isRefused),
   }
@@ -77,9 +79,12 @@ function inRows(steps: readonly Step[]): readonly Step[] {
   return rows
 }
 
-/** A timer and a delivery have no status. They have a code if they failed. */
-export const isRefused = ({ origin, status, code }: Entry): boolean =>
-  origin === 'timer' || origin === 'delivery' ? code !== undefined : status === null || status >= 400
+/** A timer and a delivery have no status. They have a code if they failed. An offer is no refusal. */
+export function isRefused(entry: Entry): boolean {
+  const { origin, status, code } = entry
+  if (origin === 'timer' || origin === 'delivery') return code !== undefined
+  return (status === null || status >= 400) && !isOffer(entry)
+}
 
 /** What a request caused that a person notices. Movements and events stand for the request itself. */
 const effects = (entry: Entry): Step[] =>
@@ -95,8 +100,8 @@ const caused: Readonly<Record<string, string>> = {
   webhook: 'webhook sent',
 }
 
-function told(entry: Entry): string {
-  const does = phrases[entry.operation_id ?? ''] ?? words(entry)
+function told(entry: Entry, prices: Map<string, string>): string {
+  const does = saleText(entry, prices) ?? phrases[entry.operation_id ?? ''] ?? words(entry)
   const text = typeof does === 'string' ? does : does(answerBody(entry))
   return entry.fault === undefined ? text : `${text} (fault)`
 }
@@ -148,8 +153,6 @@ const phrases: Readonly<Record<string, string | ((answer: any) => string)>> = {
     isValid ? 'verified an x402 payment' : `refused an x402 payment: ${invalidReason}`,
   settleX402Payment: ({ success, errorReason }) =>
     success ? 'settled an x402 payment' : `settled no x402 payment: ${errorReason}`,
-  callCatalogItem: 'called an item',
-  callCatalogItemByGet: 'called an item',
   linkWallet: 'linked an address',
   fundTwin: ({ amount, hostname, dq }) =>
     amount === undefined ? 'fund' : `funded ${hostname.split('.')[0]} with ${money(Number(amount), dq)}`,

@@ -9,5 +9,8 @@ export const hasCode = (cause: unknown, code: string): boolean =>
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A field of a value that may be no object. */
+export const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
 /** Takes no notice of what a promise ends with, because others hear of it. */
 export function ignore(): void {}

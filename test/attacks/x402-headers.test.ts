@@ -5,11 +5,12 @@ import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { apply, change, type Json } from '../support/changed-json.js'
 import { howMuch } from '../support/how-much.js'
-import { callItem, newPaidShop, offerIn, postCall } from '../support/scenes/paid-calls.js'
+import { newPaidShop, offerIn, postCall } from '../support/scenes/paid-calls.js'
+import { sales } from '../support/scenes/sales.js'
 import { useUpstream } from '../support/scenes/upstream.js'
 import { fundAddress, heldBy, newWallet, paymentOf, paymentV1Of, SHOP, settle, verify } from '../support/scenes/x402.js'
 
-/** Payments of both versions that somebody has changed, in the headers of an item's call and at the facilitator. */
+/** Payments of both versions that somebody has changed, in the headers of what is sold and at the facilitator. */
 
 const upstream = useUpstream()
 const FUNDS = 500
@@ -18,10 +19,9 @@ const runs = howMuch(300, 20_000)
 async function opened() {
   const service = createService({ sandbox: true, journal: false })
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
-  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
   const account = await newWallet(call, 0)
   await fundAddress(call, account.address, FUNDS)
-  return { service, call, item, account }
+  return { service, call, account }
 }
 
 const changedBy = (body: object, changes: readonly Parameters<typeof apply>[1][]) =>
@@ -59,16 +59,25 @@ const signedIn = ({ payload: { signature, authorization } }: any) => {
   }
 }
 
-test(`${runs} changed headers of a call deliver only what was signed for it`, async () => {
-  const { service, call, item, account } = await opened()
-  const unpaid = await callItem(call, item)
+const sold: Readonly<Record<string, (typeof sales)[string]>> = {
+  ...sales,
+  async 'an item by POST'(call, endpoint) {
+    const { item } = await newPaidShop(call, { external_endpoint: endpoint })
+    const ask = (headers?: Record<string, string>) => postCall(call, item, headers)
+    return { ask, askOther: ask, at: () => expect.unreachable() }
+  },
+}
+
+test.each(Object.entries(sold))(`%s: ${runs} changed headers deliver only what was signed for it`, async (_, open) => {
+  const { service, call, account } = await opened()
+  const sale = await open(call, `${upstream.url}/ok`)
+  const unpaid = await sale.ask()
   const { payTo, amount, asset, network, extra } = offerIn(unpaid).accepted
   const terms = { payTo, asset, network, ...extra }
   const before = upstream.requests.length
   const seen = { paid: 0, refused: 0, malformed: 0 }
   const sending = fc.record({
     version: fc.constantFrom(1, 2),
-    method: fc.constantFrom('GET', 'POST'),
     // Too little is signed as well as what is due.
     signed: fc.constantFrom(amount, amount, '1'),
     changes: fc.oneof(fc.constant([]), fc.array(change, { maxLength: 3 })),
@@ -76,7 +85,7 @@ test(`${runs} changed headers of a call deliver only what was signed for it`, as
     forgery,
   })
 
-  const property = fc.asyncProperty(sending, async ({ version, method, signed, changes, cut, forgery }) => {
+  const property = fc.asyncProperty(sending, async ({ version, signed, changes, cut, forgery }) => {
     const signing = { ...terms, amount: signed }
     const paying = version === 2 ? paymentOf(account, signing) : paymentV1Of(account, signing)
     const { paymentPayload: honest } = await paying
@@ -84,7 +93,7 @@ test(`${runs} changed headers of a call deliver only what was signed for it`, as
     const whole = encodeHeader(sent as object)
     const header = cut === null ? whole : whole.slice(0, cut % (whole.length + 1))
     const headers = { [version === 2 ? 'payment-signature' : 'x-payment']: header }
-    const answer = await (method === 'GET' ? callItem(call, item, headers) : postCall(call, item, headers))
+    const answer = await sale.ask(headers)
     expect([200, 400, 402]).toContain(answer.status)
     if (answer.status === 400) seen.malformed++
     else if (answer.status === 402) seen.refused++

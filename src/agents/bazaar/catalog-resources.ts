@@ -30,6 +30,7 @@ export async function itemResources(
     page,
     payees.filter((twin) => twin !== undefined),
   )
+  const network = required(options.dialects.networks[0], 'the network of offers')
   const resources: ShownResource[] = []
   for (const [n, item] of items.entries()) {
     const { cost, twin_id, dq } = required(sold[n], 'the commodity of an item')
@@ -37,7 +38,7 @@ export async function itemResources(
     const due = { quantity, amount: BigInt(cost), payTo: required(payTo.get(twin_id), 'the payee') }
     resources.push({
       ...{ resource: `${baseUrl}/v4/catalog/items/${item.id}/call`, type: 'http', x402Version: 2 },
-      accepts: options.dialects.networks.map((network) => wayToPay(offerOn(network, due))),
+      accepts: [wayToPay(offerOn(network, due))],
       lastUpdated: new Date(item.updated_at * 1000).toISOString(),
       description: item.description === '' ? item.name : `${item.name}: ${item.description}`,
       serviceName: item.seller,

@@ -47,10 +47,10 @@ export interface ResourceDescription {
 }
 
 /** The description in a payment, or why there is none that can be listed. Undefined if the payment has none at all. */
-export function describedResource({
-  extensions,
-  resource,
-}: DescribingPayment): ResourceDescription | { readonly rejected: string } | undefined {
+export function describedResource(
+  { extensions, resource }: DescribingPayment,
+  ownUrl?: string,
+): ResourceDescription | { readonly rejected: string } | undefined {
   const given = extensions?.[BAZAAR]
   if (given === undefined) return undefined
   const url = urlOf(resource?.url)
@@ -69,9 +69,12 @@ export function describedResource({
     }
   const { input } = known.data
   const template = isRouteTemplate(routeTemplate) ? routeTemplate : undefined
+  const place = template === undefined ? url.origin + url.pathname : url.origin + template
+  if (ownUrl !== undefined && `${place}/`.startsWith(`${ownUrl}/`))
+    return { rejected: '`resource.url` is of this service, which lists its items itself.' }
   return {
     type: input.type,
-    resource: template === undefined ? url.origin + url.pathname : url.origin + template,
+    resource: place,
     tool: input.type === 'mcp' ? input.tool : undefined,
     extension: { info, schema, ...(template !== undefined && { routeTemplate: template }) },
   }

@@ -91,20 +91,33 @@ async function matchingItems(
 ): Promise<Awaited<ReturnType<typeof listCatalogItems>>> {
   const isKnown = (asked: string | undefined, ...known: readonly string[]) =>
     asked === undefined || known.includes(asked)
-  const networks = options.dialects.networks.map((each) => each.network)
+  const [offered] = options.dialects.networks
   if (
     !isKnown(type, 'http') ||
     !isKnown(scheme, 'exact') ||
     !isKnown(extensions, BAZAAR) ||
-    !isKnown(network, ...networks)
+    !isKnown(network, offered?.network ?? '')
   )
     return NONE
+  if (payTo !== undefined) {
+    const payee = await hostnameAt(tx, payTo)
+    return payee === undefined ? NONE : itemsPaidTo(tx, payee, { query, limit, offset })
+  }
   // One at least, because the total is asked for too.
   const page = { limit: Math.max(1, limit), offset: Math.min(offset, MOST_OFFSET) }
-  const seller = payTo === undefined ? undefined : await hostnameAt(tx, payTo)
-  if (payTo !== undefined && seller === undefined) return NONE
-  const found = await listCatalogItems(tx, { ...page, query: [query, seller].filter(Boolean).join(' ') })
+  const found = await listCatalogItems(tx, { ...page, query })
   return { items: found.items.slice(0, limit), total: found.total }
+}
+
+/** The catalog finds items by the hostname of their payee, and others that only mention it. */
+async function itemsPaidTo(
+  tx: Reader,
+  payee: string,
+  { query, limit, offset }: { query: string; limit: number; offset: number },
+): ReturnType<typeof listCatalogItems> {
+  const { items } = await listCatalogItems(tx, { query: `${query} ${payee}`, limit: MOST_OFFSET })
+  const paid = items.filter(({ hostname }) => hostname === payee)
+  return { items: paid.slice(offset, offset + limit), total: paid.length }
 }
 
 /** The hostname of the twin that is paid at an address: the catalog finds its items by it. */

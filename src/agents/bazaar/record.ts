@@ -1,5 +1,6 @@
 import { digest } from '../../base/secrets.js'
 import type { Writer } from '../../storage/storage.js'
+import { sentAddress } from '../wallets/sent-authorization.js'
 import { type DescribingPayment, describedResource, type ResourceDescription } from './description.js'
 import {
   type ListedResourceRow,
@@ -19,13 +20,16 @@ type PaidWay = Omit<WayToPay, 'extra'> & { readonly extra?: Readonly<Record<stri
 /** How many ways to pay are shown of one resource. */
 const MOST_ACCEPTS = 10
 
-/** Lists the resource that a settled payment describes. Undefined if it describes none. Call it in the transaction that settles. */
+/**
+ * Lists the resource that a settled payment describes. Undefined if it describes none. `ownUrl`: what is below it is not
+ * listed. Call it in the transaction that settles.
+ */
 export async function recordResource(
   tx: Writer,
   payload: DescribingPayment,
-  { due, at }: { due: PaidWay; at: number },
+  { due, at, ownUrl }: { due: PaidWay; at: number; ownUrl?: string },
 ): Promise<Listing | undefined> {
-  const described = describedResource(payload)
+  const described = describedResource(payload, ownUrl)
   if (!described) return undefined
   if ('rejected' in described) {
     const [newest] = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: 1, reverse: true })
@@ -53,12 +57,17 @@ async function list(
   // Of `extra`, what a signature needs: the rest may be of any size.
   const { extra, ...terms } = due
   const { name, version } = extra ?? {}
-  const way = { ...terms, extra: { name, version } }
+  const way = { ...terms, asset: sentAddress(due.asset), payTo: sentAddress(due.payTo), extra: { name, version } }
+  // Anybody can describe anybody's resource, and pay for it to themselves.
+  if (known && known.accepts[0]?.payTo !== way.payTo) {
+    const others = known.accepts.filter((other) => !isSameWay(other, way))
+    return tx.put(listedResources, { ...known, accepts: [...others, way].slice(0, MOST_ACCEPTS) })
+  }
   const row: ListedResourceRow = {
     ...{ id, number, type, resource, extension, updated_at: at },
     description: description?.slice(0, 1024) ?? null,
     mime_type: mimeType?.slice(0, 100) ?? null,
-    accepts: [way, ...(known?.accepts ?? []).filter((other) => !isSameWay(other, due))].slice(0, MOST_ACCEPTS),
+    accepts: [way, ...(known?.accepts ?? []).filter((other) => !isSameWay(other, way))].slice(0, MOST_ACCEPTS),
   }
   tx.put(listedResources, row)
   if (known) return
@@ -72,5 +81,5 @@ async function nextNumber(tx: Writer): Promise<number> {
   return (last?.number ?? 0) + 1
 }
 
-const isSameWay = (one: WayToPay, other: Omit<WayToPay, 'extra'>): boolean =>
+const isSameWay = (one: WayToPay, other: WayToPay): boolean =>
   (['scheme', 'network', 'asset', 'payTo'] as const).every((name) => one[name] === other[name])

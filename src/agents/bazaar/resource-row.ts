@@ -28,7 +28,7 @@ export interface ListedResourceRow {
   readonly resource: string
   readonly description: string | null
   readonly mime_type: string | null
-  /** One for each network, token and payee that was paid. */
+  /** One for each network, token and payee that was paid. The payee of the first one was paid first, and describes the rest. */
   readonly accepts: readonly WayToPay[]
   /** `info`, `schema` and `routeTemplate`, as they came. */
   readonly extension: Readonly<Record<string, unknown>>

@@ -1,3 +1,4 @@
+import { checkKey } from '../../base/idempotency-key.js'
 import { problem } from '../../base/problem.js'
 import { bytesOf } from '../../base/secrets.js'
 import { checkHops } from '../../base/via.js'
@@ -45,10 +46,17 @@ async function offeredCall(tx: Reader, { itemId, argsFor, request, hops, source 
   const args = argsFor(item.service_schema)
   const sale: Sale<Quote, ShownReceipt> = {
     ...{ thing: soldItem({ itemId, args, hops }, service), request, source },
+    identifier: keyIn(request),
     resourceOf: (quote) => resourceOf(quote, service),
     statusOf: ({ response }) => statusOf(response),
   }
   return { sale, args, ...(await offered(tx, sale, service)) }
+}
+
+/** Names a payment, as at the paywall. Throws `idempotency_key_invalid`. */
+function keyIn({ headers }: PaidRequest): string | undefined {
+  const key = headers.get('idempotency-key')
+  return key === null ? undefined : checkKey(key)
 }
 
 const resourceOf = ({ item }: Quote, { baseUrl }: Pick<ServiceContext, 'baseUrl'>) => ({
@@ -73,8 +81,9 @@ async function callFreely(call: ItemCall & { readonly args: Arguments }, service
 
 type Relayable = Omit<Delivered, 'body'> & { readonly body: string | null }
 
-/** Null: the endpoint gave no complete answer, and the service charges for that too. */
-const statusOf = (delivered: Relayable | null): number => delivered?.status ?? 502
+/** Null: the endpoint gave no complete answer, and the service charges for that too. As 402 would ask for a payment here. */
+const statusOf = (delivered: Relayable | null): number =>
+  delivered && delivered.status !== 402 ? delivered.status : 502
 
 function relayedDelivery(delivered: Relayable | null, headers: Readonly<Record<string, string>>): CallAnswer {
   const { content_type: contentType = null, body = null, body_encoding } = delivered ?? {}

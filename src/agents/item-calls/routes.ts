@@ -18,6 +18,7 @@ const called = {
     ...(['payment_required', 'header_malformed', 'field_invalid', ...ERRORS.item, 'too_many_hops'] as const),
     ...(['too_many_calls', 'same_twin', 'parameter_unreadable', 'idempotency_in_progress'] as const),
     ...(['payment_identifier_mismatch', 'idempotency_unreadable', 'outcome_unknown', 'upstream_failed'] as const),
+    'idempotency_key_invalid',
   ],
 } as const
 

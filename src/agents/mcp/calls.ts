@@ -4,7 +4,7 @@ import { canonicalJson, digest } from '../../base/secrets.js'
 import type { ShownApproval } from '../../consent/approvals/approval.js'
 import { z } from '../../http/fields/schema.js'
 import type { Arguments } from '../../market/catalog/schema.js'
-import { OutcomeUnknown, type Reader } from '../../storage/storage.js'
+import { type Reader, StorageUnavailable } from '../../storage/storage.js'
 import { isObject } from '../../storage/unknown.js'
 import { readApproval, requestApproval, type SentWish, wishOf, withOffer, withUrl } from '../agents/request.js'
 import { leadsToUrls, opensUrls, payingClientOf } from './declared.js'
@@ -80,13 +80,19 @@ const called = (tool: Tool, args: Arguments, call: Parameters<Tool['call']>[1]):
   attempt(tool, call, () => tool.call(args, call))
 
 /** Turns a defect into a refusal, so that the agent knows that its call failed. */
-async function attempt<T>({ name }: Tool, { service }: Pick<McpVisit, 'service'>, act: () => Promise<T>): Promise<T> {
+async function attempt<T>(
+  { name, annotations }: Tool,
+  { service }: Pick<McpVisit, 'service'>,
+  act: () => Promise<T>,
+): Promise<T> {
   try {
     return await act()
   } catch (error) {
     if (error instanceof Problem) throw error
     service.log.error(`the tool ${name} failed`, error)
-    throw problem(error instanceof OutcomeUnknown ? 'outcome_unknown' : 'internal_error')
+    if (!(error instanceof StorageUnavailable)) throw problem('internal_error')
+    // An earlier step of the call may have landed.
+    throw problem(annotations.readOnlyHint === true ? 'storage_unavailable' : 'outcome_unknown')
   }
 }
 

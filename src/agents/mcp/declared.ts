@@ -1,5 +1,5 @@
 import type * as sdk from '@modelcontextprotocol/server'
-import { isObject } from '../../storage/unknown.js'
+import { fieldOf, isObject } from '../../storage/unknown.js'
 import type { Sdk } from './offer.js'
 import { declaresMpp, payingClient } from './tools/paying-client.js'
 import type { McpVisit } from './tools/visit.js'
@@ -27,7 +27,6 @@ const declarations = {
 type Declaration = keyof typeof declarations
 
 const declaresUrls = declarations.urls
-const fieldOf = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 const sealedIn = ({ agent }: Pick<McpVisit, 'agent'>): string => `mcp session:${agent.user_id}:${agent.client_id}`
 
 /**

@@ -1,9 +1,9 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { randomHex } from '../../base/secrets.js'
+import { digest as digestOf, randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
-import { isObject } from '../../storage/unknown.js'
+import { fieldOf } from '../../storage/unknown.js'
 import type { CallOffer, CallReceipt, CallRefusal, RefusedInDialect, SentTransfer } from '../paid-calls/dialect.js'
 import type { Hex } from '../wallets/evm.js'
 import { authorizationIn, SentAuthorization, SentSignature, sentAddress } from '../wallets/sent-authorization.js'
@@ -43,7 +43,10 @@ const transferProblems: Readonly<Record<CallRefusal, readonly [type: ProblemType
   signature_malformed: ['invalid-payload', 'A signature has 65 bytes.'],
   signature_wrong: ['verification-failed', "The payer's key did not sign this transfer."],
   recipient_differs: ['verification-failed', 'The transfer is signed to another address than `recipient`.'],
-  expired: ['payment-expired', "The transfer is valid for less than 6 seconds, by the service's clock."],
+  expired: [
+    'payment-expired',
+    "The challenge has expired, or the transfer is valid for less than 6 seconds, by the service's clock.",
+  ],
   not_yet_valid: ['verification-failed', "`validAfter` is ahead, by the service's clock."],
   value_differs: ['payment-insufficient', 'The signed value is not the amount due now. Sign the new offer.'],
   token_unknown: ['verification-failed', 'No token of this network has the address `currency`.'],
@@ -62,25 +65,26 @@ const transferProblems: Readonly<Record<CallRefusal, readonly [type: ProblemType
   transfer_refused: ['verification-failed', 'The ledger refuses this transfer.'],
 }
 
-const Text = z.string().check(z.maxLength(8192))
+/** A field of a challenge. */
+export const ChallengeText = z.string().check(z.maxLength(8192))
 
 const Credential = z.object({
   challenge: z.object({
-    id: Text,
-    realm: Text,
-    method: Text,
-    intent: Text,
-    request: Text,
-    expires: Text,
-    digest: z.optional(Text),
-    opaque: z.optional(Text),
+    id: ChallengeText,
+    realm: ChallengeText,
+    method: ChallengeText,
+    intent: ChallengeText,
+    request: ChallengeText,
+    expires: ChallengeText,
+    digest: z.optional(ChallengeText),
+    opaque: z.optional(ChallengeText),
   }),
   payload: z.object({
     ...SentAuthorization.shape,
     type: z.literal('authorization'),
     signature: z.secret(SentSignature),
   }),
-  source: z.optional(Text),
+  source: z.optional(ChallengeText),
 })
 type Credential = z.output<typeof Credential>
 
@@ -96,18 +100,26 @@ export function problemOf({ reason, sentence: detail }: RefusedInDialect, { id: 
   return { type: `https://paymentauth.org/problems/${type}`, title: problems[type], detail, challengeId }
 }
 
-/** The receipt. Undefined if what was paid for failed. */
-export const chargeReceipt = ({ transaction, paidAt, status }: CallReceipt) =>
-  status >= 400
-    ? undefined
-    : { method: MPP_METHOD, reference: transaction, status: 'success', timestamp: new Date(paidAt).toISOString() }
+/**
+ * The receipt of a payment by a credential (draft-evm-charge, "Receipt Generation"). Undefined if what was paid for failed.
+ */
+export function chargeReceipt(
+  { transaction, paidAt, status }: CallReceipt,
+  { network: { chainId } }: CallOffer,
+  credential: unknown,
+) {
+  if (status >= 400) return undefined
+  const challengeId = fieldOf(fieldOf(credential, 'challenge'), 'id')
+  const timestamp = new Date(paidAt).toISOString()
+  return { method: MPP_METHOD, challengeId, reference: transaction, status: 'success', timestamp, chainId }
+}
 
 const refused = (reason: ProblemType, sentence: string): RefusedInDialect => ({ reason, sentence })
 
 const realmOf = ({ baseUrl }: Pick<ServiceContext, 'baseUrl'>): string => new URL(baseUrl).host
 
 export function challengeFor(offer: BoundOffer, { keys, clock, random, ...service }: ServiceContext): Challenge {
-  const { subject: resource, digest, maxTimeoutSeconds } = offer
+  const { subject, digest, maxTimeoutSeconds } = offer
   const expires = new Date(Math.floor(clock.now() / 1000) * 1000 + maxTimeoutSeconds * 1000).toISOString()
   const terms = {
     realm: realmOf(service),
@@ -116,7 +128,7 @@ export function challengeFor(offer: BoundOffer, { keys, clock, random, ...servic
     request: encodeJson(chargeOf(offer)),
   }
   // No two challenges are the same, so that one thing can be bought twice within a second.
-  const opaque = encodeJson({ resource, salt: randomHex(random, 8) })
+  const opaque = encodeJson({ resource: shortSubject(subject), salt: randomHex(random, 8) })
   return newChallenge({ ...terms, expires, ...(digest !== undefined && { digest }), opaque }, keys)
 }
 
@@ -127,9 +139,11 @@ const chargeOf = ({ amount, token, payTo, network }: CallOffer) => ({
   methodDetails: { chainId: network.chainId, credentialTypes: ['authorization'] },
 })
 
+/** A long query would make a header that clients do not take. */
+const shortSubject = (subject: string): string => (subject.length > 256 ? `sha-256=${digestOf(subject)}` : subject)
+
 function isFor({ opaque = '' }: Pick<Challenge, 'opaque'>, { subject }: BoundOffer): boolean {
-  const said = decodeJson(opaque)
-  return isObject(said) && said.resource === subject
+  return fieldOf(decodeJson(opaque), 'resource') === shortSubject(subject)
 }
 
 /** The payment in a credential, or why it is none. */
@@ -147,10 +161,6 @@ function transferOf(
 ): SentTransfer | RefusedInDialect {
   const from = sentAddress(payload.from)
   const says = (type: ProblemType, sentence: string) => ({ ...refused(type, sentence), payer: from })
-  // A retry of what is paid gets the content again, whenever it comes.
-  const late = Date.parse(challenge.expires) <= clock.now()
-  if (late && !service.options.dialects.settlesAgain)
-    return says('payment-expired', "The challenge has expired, by the service's clock.")
   if (!isGenuine(challenge, keys)) return says('invalid-challenge', 'This service made no such challenge.')
   if (challenge.realm !== realmOf(service)) return says('invalid-challenge', 'The challenge is of another realm.')
   if (!isFor(challenge, offer)) return says('invalid-challenge', 'The challenge is for something else.')
@@ -164,7 +174,8 @@ function transferOf(
   if (!authorization) return says('invalid-payload', 'A number has over 256 bits.')
   const { token, payTo, amount } = offer
   return {
-    late,
+    // A retry of what is paid gets the content again, whenever it comes.
+    late: Date.parse(challenge.expires) <= clock.now(),
     transfer: {
       authorization,
       signature: payload.signature as Hex,

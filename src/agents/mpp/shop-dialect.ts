@@ -21,8 +21,8 @@ export const mppDialect: PaymentDialect = {
   name: 'MPP',
   offer: async (offer, service) => offered(offer, service),
   async read(request, offer, service) {
-    const text = paymentIn(request.headers.get('authorization'))
-    return text === undefined ? undefined : chargeIn(decodeJson(text), boundOffer(offer), service)
+    const credential = credentialIn(request)
+    return credential && chargeIn(credential.json, boundOffer(offer), service)
   },
   wordsOf: mppWordsOf,
   async refused(refusal, offer, service) {
@@ -30,8 +30,8 @@ export const mppDialect: PaymentDialect = {
     const headers = { 'www-authenticate': challengeHeader(challenge), 'content-type': PROBLEM_TYPE }
     return { headers, fields: problemOf(refusal, challenge) }
   },
-  receipt(payment) {
-    const receipt = chargeReceipt(payment)
+  receipt(payment, offer) {
+    const receipt = chargeReceipt(payment, offer, credentialIn(offer.request)?.json)
     return receipt ? { 'payment-receipt': encodeJson(receipt) } : {}
   },
 }
@@ -43,8 +43,10 @@ function offered(offer: RequestedOffer, service: ServiceContext): DialectPart {
 }
 
 /** The credential in `Authorization`, which may list several schemes. */
-const paymentIn = (header: string | null): string | undefined =>
-  header === null ? undefined : /(?:^|,)\s*Payment\s+([^\s,]+)/i.exec(header)?.[1]
+function credentialIn({ headers }: RequestedOffer['request']): { json: unknown } | undefined {
+  const [, text] = /(?:^|,)\s*Payment\s+([^\s,]+)/i.exec(headers.get('authorization') ?? '') ?? []
+  return text === undefined ? undefined : { json: decodeJson(text) }
+}
 
 /** Bound to the resource, its query and its body. */
 const boundOffer = ({ request, ...offer }: RequestedOffer): BoundOffer => ({

@@ -1,5 +1,6 @@
 import { Problem, problem } from '../../base/problem.js'
 import type { ProblemFields } from '../../base/problem-fields.js'
+import { canonicalJson } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import { ownerOfParty } from '../../consent/personas/spending.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
@@ -87,16 +88,22 @@ export async function buyByTransfer<Q extends AskedPrice, D>(
       const at = service.clock.now()
       await service.storage.write((tx) => welcomeSigner(tx, { transfer, source, at }, service))
     }
-    if (error instanceof OutcomeUnknown) throw outcomeUnknown(error, service)
+    if (error instanceof OutcomeUnknown) throw outcomeUnknown(error, order, service)
     throw error instanceof Problem ? await refusedBy(error, order, service) : error
   }
 }
 
 /** A payer in the request has no other way to ask than to send it again. */
-function outcomeUnknown(cause: OutcomeUnknown, { log }: Pick<ServiceContext, 'log'>): Problem {
+function outcomeUnknown(
+  cause: OutcomeUnknown,
+  { name }: Pick<TransferOrder<AskedPrice>, 'name'>,
+  { log }: Pick<ServiceContext, 'log'>,
+): Problem {
   log.error('a paid call has no known outcome', cause)
-  const detail = 'Send the same request with the same payment again: it is charged once. Sign nothing new before.'
-  return problem('outcome_unknown', { detail, cause })
+  const again = 'Send the same request with the same payment again: it is charged once. Sign nothing new before.'
+  const unnamed =
+    'If it is then refused as used, it was charged. A payment with a name (`payment-identifier` or `Idempotency-Key`) gets what it paid for.'
+  return problem('outcome_unknown', { detail: name ? again : `${again} ${unnamed}`, cause })
 }
 
 interface TransferOrder<Q extends AskedPrice> {
@@ -117,7 +124,7 @@ function nameOf(
   if (identifier !== undefined) return paymentNameOf(from, identifier, named)
   if (!options.dialects.settlesAgain) return undefined
   // For anything else, the nonce is a used one, and not a name for two things.
-  return paymentNameOf(from, `${nonce} ${JSON.stringify(named)}`, named)
+  return paymentNameOf(from, `${nonce.toLowerCase()} ${canonicalJson(named)}`, named)
 }
 
 /** Checks that the transfer pays what the thing costs now, and spends what allows it. */
@@ -131,7 +138,9 @@ async function spendTransfer<Q extends AskedPrice>(
   const at = service.clock.now()
   const quote = await thing.quote(tx)
   const paying = await checkUnspent(tx, order)
-  const refusal = untimely ?? staleness(sent, await offerOf(tx, quote, service))
+  // Two digital quantities may have one token. What moves is that of the quote.
+  const isOther = paying.quantity.id !== quote.quantity.id
+  const refusal = untimely ?? (isOther ? 'token_unknown' : staleness(sent, await offerOf(tx, quote, service)))
   if (refusal) throw new TransferRefused(refusal)
   await thing.admit?.(tx, quote)
   const { actor, caller } = await spendSigner(tx, transfer, paying, { approval: () => thing.approval(tx, quote), at })
@@ -156,7 +165,9 @@ async function checkUnspent(
       detail: 'The call that this payment pays for is still running.',
       headers: { 'retry-after': '1' },
     })
-  if (named) throw new PaidBefore(named)
+  // Whoever was paid by another signature of the payer has that one too.
+  const isForOthers = untimely === 'recipient_differs' && named?.nonce_digest !== nonceDigestOf(sent.transfer)
+  if (named && !isForOthers) throw new PaidBefore(named)
   if ('refused' in checked) throw new TransferRefused(earlier ? checked.refused : (untimely ?? checked.refused))
   return checked
 }

@@ -84,6 +84,18 @@ export interface CallReceipt {
   readonly status: number
 }
 
+/** The payment of the first dialect that a request carries one of. Undefined if it carries none. */
+export async function firstPayment<D, S>(
+  dialects: readonly D[],
+  read: (dialect: D) => S | undefined | Promise<S | undefined>,
+): Promise<{ readonly dialect: D; readonly sent: S } | undefined> {
+  for (const dialect of dialects) {
+    const sent = await read(dialect)
+    if (sent !== undefined) return { dialect, sent }
+  }
+  return undefined
+}
+
 /** A protocol by which requests carry signed transfers, such as a version of x402. */
 export interface PaymentDialect {
   readonly name: string
@@ -103,5 +115,5 @@ export interface PaymentDialect {
   /** How a 402 refuses a payment of this dialect and offers the call again. */
   refused(refusal: RefusedInDialect, offer: RequestedOffer, service: ServiceContext): Promise<DialectPart>
   /** The headers of what was paid for. */
-  receipt(receipt: CallReceipt, offer: CallOffer): Readonly<Record<string, string>>
+  receipt(receipt: CallReceipt, offer: RequestedOffer): Readonly<Record<string, string>>
 }

@@ -3,14 +3,14 @@ import type { ProblemFields } from '../../base/problem-fields.js'
 import type { Maker, ServiceContext } from '../../http/context.js'
 import type { Reader } from '../../storage/storage.js'
 import { buyByTransfer, TransferRefused } from '../paid-calls/buy.js'
-import type {
-  DialectPart,
-  OfferedResource,
-  PaidRequest,
-  PaymentDialect,
-  RefusedInDialect,
-  RequestedOffer,
-  SentTransfer,
+import {
+  type DialectPart,
+  firstPayment,
+  type OfferedResource,
+  type PaidRequest,
+  type PaymentDialect,
+  type RefusedInDialect,
+  type RequestedOffer,
 } from '../paid-calls/dialect.js'
 import { type AskedPrice, offerOf, type ThingSold } from '../paid-calls/thing-sold.js'
 import { dialects } from './dialects.js'
@@ -71,10 +71,8 @@ export async function sell<Q extends AskedPrice, D>(
 
 /** The first payment that a request carries. Throws `payment_required` if there is none. */
 async function readPayment(request: PaidRequest, offer: RequestedOffer, service: ServiceContext) {
-  for (const dialect of dialects) {
-    const sent: SentTransfer | RefusedInDialect | undefined = await dialect.read(request, offer, service)
-    if (sent) return { dialect, sent }
-  }
+  const found = await firstPayment(dialects, (dialect) => dialect.read(request, offer, service))
+  if (found) return found
   throw paymentRequiredBy(await Promise.all(dialects.map((dialect) => dialect.offer(offer, service))))
 }
 

@@ -9,6 +9,7 @@ import {
   type PaywallOffer,
   type PaywallOutcome,
   type PaywallRequest,
+  paymentHeaders,
   paymentTerms,
   paywallOffer,
   paywallTerms,
@@ -82,7 +83,7 @@ function soldPaywall(
       wish: { kind: 'paywall', ...order, dq: offer.quantity.id },
     }),
     calls: (offer) => callsOf(url, offer),
-    deliver(pay, { isNamed }) {
+    async deliver(pay, { isNamed }) {
       let paid: PaidQuote<PaywallOffer> | undefined
       const payPaywall: PayPaywall = (tx, take) =>
         pay(tx, (now) => {
@@ -93,7 +94,8 @@ function soldPaywall(
         if (isNamed && !(outcome instanceof Problem)) await keep(tx, outcome, required(paid, 'who pays'), service)
         return outcome
       }
-      return runPaywall({ request: order, hops, url, whole: isNamed, pay: payPaywall }, service, storeAnswer)
+      const run = { request: order, hops, url, whole: isNamed, pay: payPaywall }
+      return withoutOffers(await runPaywall(run, service, storeAnswer))
     },
     async readAgain(tx, payment) {
       if (!url) return { kind: 'approved', payment: await showPayment(tx, payment) }
@@ -104,6 +106,14 @@ function soldPaywall(
       return { kind: 'answered', paymentId: payment.id, paymentStatus: 'posted', status, contentType, body }
     },
   }
+}
+
+/** A client of the dialects would pay what the upstream service asks for. Throws `upstream_failed`. */
+function withoutOffers(outcome: PaywallOutcome): PaywallOutcome {
+  if (outcome.kind === 'approved' || outcome.status !== 402) return outcome
+  const { paymentId, paymentStatus } = outcome
+  const detail = 'The upstream service asks for a payment itself (402).'
+  throw problem('upstream_failed', { detail, headers: paymentHeaders(paymentId, paymentStatus) })
 }
 
 /** The digital quantity of an order: by default the one that clients of the dialects have. */

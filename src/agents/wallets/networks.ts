@@ -3,7 +3,9 @@ import type { ServiceContext } from '../../http/context.js'
 import {
   allQuantities,
   type DigitalQuantityRow,
+  digitalQuantities,
   type QuantityDefinition,
+  quantityHash,
 } from '../../money/digital-quantities/digital-quantity.js'
 import { createQuantity, type TwinContext } from '../../money/twins/twin.js'
 import type { Reader, Writer } from '../../storage/storage.js'
@@ -21,7 +23,7 @@ const isUsdc = ({ shortcode, decimals }: DigitalQuantityRow): boolean =>
   shortcode === USDC.shortcode && decimals === USDC.decimals
 
 export const findUsdc = async (tx: Reader): Promise<DigitalQuantityRow | undefined> =>
-  (await allQuantities(tx)).find(isUsdc)
+  (await tx.get(digitalQuantities, quantityHash(USDC))) ?? (await allQuantities(tx)).find(isUsdc)
 
 /** The digital quantity USDC, which is created at its first use. */
 export const ensureUsdc = async (tx: Writer, service: TwinContext & Pick<ServiceContext, 'clock'>) =>
@@ -35,9 +37,12 @@ export function tokenOf(quantity: DigitalQuantityRow, { chainId, name, version, 
 }
 
 /** The digital quantity of a token. Undefined if no token of the network has this address. */
-export const quantityOfToken = async (tx: Reader, token: Address, network: TokenNetwork) =>
-  (await allQuantities(tx)).find((quantity) => tokenOf(quantity, network).verifyingContract === token)
+export async function quantityOfToken(tx: Reader, token: Address, network: TokenNetwork) {
+  // Whoever names a hash must not make its token out of the network's own.
+  if (token === addressIn(network.asset)) return findUsdc(tx)
+  return (await allQuantities(tx)).find((quantity) => tokenOf(quantity, network).verifyingContract === token)
+}
 
-/** A network by its CAIP-2 id, or by its name in version 1. */
-export const networkNamed = ({ networks }: DialectOptions, name: string): TokenNetwork | undefined =>
-  networks.find(({ network, nameV1 }) => name === network || name === nameV1)
+/** A network as a version of x402 names it. */
+export const networkNamed = ({ networks }: DialectOptions, name: string, version: 1 | 2): TokenNetwork | undefined =>
+  networks.find(({ network, nameV1 }) => name === (version === 2 ? network : nameV1))

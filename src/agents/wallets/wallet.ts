@@ -3,15 +3,21 @@ import type { PayingCaller } from '../../payments/payments/payer.js'
 import { getExisting, mapInOrder } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { type Address, checksummed } from './evm.js'
-import { wallets } from './wallet-row.js'
+import { type WalletRow, wallets } from './wallet-row.js'
 
 /** A twin's content hash begins with `41`. The 40 digits after it are its address in the dialects. */
 const addressOfTwin = ({ address }: TwinRow): Address => checksummed(address.slice(2, 42))
 
 /** The address to which a twin is paid: that of its oldest wallet, or the one that its content hash gives. */
 export async function payToOf(tx: Reader, twin: TwinRow): Promise<Address> {
-  const [wallet] = await tx.find(wallets, { index: 'byTwin', prefix: [twin.id], limit: 1 })
-  return wallet?.id ?? addressOfTwin(twin)
+  const linked = await tx.find(wallets, { index: 'byTwin', prefix: [twin.id], limit: MOST_LINKED })
+  return oldestOfEach(linked).get(twin.id) ?? addressOfTwin(twin)
+}
+
+/** The address that was linked first to each twin. Another one that is linked later changes no offer. */
+function oldestOfEach(linked: readonly WalletRow[]): ReadonlyMap<number, Address> {
+  const newestFirst = linked.toSorted((a, b) => b.linked_at - a.linked_at)
+  return new Map(newestFirst.map(({ id, twin_id }) => [twin_id, id]))
 }
 
 /** The addresses to which twins are paid, by the id of the twin. In one read, unless very many wallets are linked. */
@@ -19,7 +25,7 @@ export async function payToOfEach(tx: Reader, paid: readonly TwinRow[]): Promise
   const first = Math.min(...paid.map(({ id }) => id))
   const linked =
     paid.length === 0 ? [] : await tx.find(wallets, { index: 'byTwin', prefix: [], after: [first], limit: MOST_LINKED })
-  const oldest = new Map(linked.toReversed().map(({ id, twin_id }) => [twin_id, id]))
+  const oldest = oldestOfEach(linked)
   const known = linked.length < MOST_LINKED
   const pairs = await mapInOrder(paid, async (twin): Promise<[number, Address]> => {
     return [twin.id, known ? (oldest.get(twin.id) ?? addressOfTwin(twin)) : await payToOf(tx, twin)]

@@ -12,7 +12,7 @@ import { getExisting } from '../../storage/page.js'
 import { OutcomeUnknown, type Writer } from '../../storage/storage.js'
 import { type Listing, recordResource } from '../bazaar/record.js'
 import { type NamedPayment, namePayment, paymentNamed } from '../paid-calls/payment-name.js'
-import { type Address, addressIn } from '../wallets/evm.js'
+import { type Address, addressIn, checksummed } from '../wallets/evm.js'
 import { completeSigner, spendSigner } from '../wallets/signer.js'
 import {
   checkTransfer,
@@ -75,11 +75,11 @@ async function listedToo(
   tx: Writer,
   outcome: SettleOutcome,
   { describing }: FacilitatedPayment,
-  { clock }: Pick<ServiceContext, 'clock'>,
+  { clock, baseUrl: ownUrl }: Pick<ServiceContext, 'clock' | 'baseUrl'>,
 ): Promise<SettleOutcome> {
   if (outcome.refused || !describing) return outcome
   const { payload, due } = describing
-  return { ...outcome, listing: await recordResource(tx, payload, { due, at: clock.now() }) }
+  return { ...outcome, listing: await recordResource(tx, payload, { due, at: clock.now(), ownUrl }) }
 }
 
 /** What settling would answer now. It writes nothing but the twin of an address that has none, and the approval that a refusal offers. */
@@ -151,7 +151,7 @@ async function settleIn(
   const checked = await checkTransfer(tx, transfer)
   if ('refused' in checked) {
     const { earlier } = checked
-    if (earlier && service.options.dialects.settlesAgain) return receiptOf(earlier, payer)
+    if (earlier && service.options.dialects.settlesAgain && hasSettled(earlier, order)) return receiptOf(earlier, payer)
     if (checked.refused === 'funds_missing') await welcomeSigner(tx, order, service)
     return { payer, refused: untimely ?? checked.refused }
   }
@@ -160,6 +160,10 @@ async function settleIn(
   if (named) namePayment(tx, named, payment.id, at)
   return receiptOf(payment, payer)
 }
+
+/** Whether a payment settled the same. An item's call spends nonces too, and an expired signature was not checked for the amount. */
+const hasSettled = ({ kind, amount, descriptor }: PaymentRow, { transfer, resource }: SettleOrder): boolean =>
+  kind === 'x402' && amount === String(transfer.due.amount) && descriptor === descriptorOf(resource)
 
 const receiptOf = (payment: PaymentRow, payer: Address): SettledTransfer => ({
   payer,
@@ -175,23 +179,28 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
   if (amount === 0n) throw problem('amount_invalid', { detail: 'The amount must be above zero.' })
   const approval = () => ({ terms: approvalTerms(order, paying), wish: {} })
   const { actor } = await spendSigner(tx, transfer, paying, { approval, at })
-  const payee = await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
-  const descriptor = resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
-  const paid = { kind: 'x402', hash: null, descriptor, dq: quantity.id, amount } as const
+  const refuses = address === NOBODY || address === transfer.token
+  const payee = refuses ? undefined : await payeeAt(tx, { address, dq: quantity.id, source, at }, service)
+  if (!payee) throw problem('not_found', { detail: `Nobody could spend what ${address} receives.` })
+  const paid = { kind: 'x402', hash: null, descriptor: descriptorOf(resource), dq: quantity.id, amount } as const
   const { id } = await postPayment(tx, { ...paid, payer, payee, actor, delegate: null, spentNonce, at })
   return getExisting(tx, payments, id)
 }
 
-/** The twin of the payee's address, created if nobody has it. Throws `not_found` if nobody could spend what it receives. */
+const descriptorOf = (resource: string | undefined): string =>
+  resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
+
+/** Tokens refuse to pay it, and to pay themselves. */
+const NOBODY = checksummed('0'.repeat(40))
+
+/** The twin of the payee's address, created if nobody has it. Undefined if nobody could spend what it receives. */
 async function payeeAt(
   tx: Writer,
   { source, ...order }: { address: Address; dq: string; at: number } & Pick<SettleOrder, 'source'>,
   service: ServiceContext,
-): Promise<TwinRow> {
+): Promise<TwinRow | undefined> {
   const payee = await twinOfAddress(tx, order.address)
-  if (payee && !canSpend(payee.owner))
-    throw problem('not_found', { detail: `Nobody could spend what ${order.address} receives.` })
-  if (payee) return payee
+  if (payee) return canSpend(payee.owner) ? payee : undefined
   await service.rules.countNew(tx, twins.name, { address: source.address }, service)
   return createWalletTwin(tx, order, service)
 }

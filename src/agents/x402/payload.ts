@@ -30,6 +30,9 @@ export const Requirements = z.object({
 })
 export type Requirements = z.output<typeof Requirements>
 
+/** A longer one would be stored in approvals, and is no address that anybody calls. */
+const ResourceUrl = z.string().check(z.maxLength(8192))
+
 export const RequirementsV1 = z.object({
   scheme: Name,
   network: Name,
@@ -37,7 +40,7 @@ export const RequirementsV1 = z.object({
   asset: SentAddress,
   payTo: SentAddress,
   maxTimeoutSeconds: z.number(),
-  resource: z.optional(z.string()),
+  resource: z.optional(ResourceUrl),
   description: z.optional(z.string()),
   mimeType: z.optional(z.string()),
   outputSchema: Extra,
@@ -52,7 +55,7 @@ const Payload = z.object({
 })
 
 const Resource = z.object({
-  url: z.string(),
+  url: ResourceUrl,
   description: z.optional(z.nullable(z.string())),
   mimeType: z.optional(z.nullable(z.string())),
 })
@@ -124,12 +127,12 @@ export type PayloadRefusal =
 
 /** The signed transfer of a payment, and what it must pay. */
 export function transferIn(
-  { scheme, network, payload }: SentPayment,
+  { version: sentVersion, scheme, network, payload }: SentPayment,
   due: DuePayment,
   options: DialectOptions,
 ): SignedTransfer | PayloadRefusal {
   if (scheme !== 'exact' || due.scheme !== 'exact') return 'scheme_unsupported'
-  const known = networkNamed(options, due.network)
+  const known = networkNamed(options, due.network, sentVersion)
   if (!known) return 'network_unknown'
   if (payload.permit2Authorization !== undefined) return 'permit2_unsupported'
   const { signature, authorization: sent } = payload

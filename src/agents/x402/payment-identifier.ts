@@ -9,8 +9,12 @@ export const PAYMENT_IDENTIFIER = 'payment-identifier'
 /** The name in a payment's extensions. Undefined if there is none. Throws `field_invalid`. */
 export function identifierIn({ extensions }: Pick<SentPayment, 'extensions'>): string | undefined {
   const extension = extensions[PAYMENT_IDENTIFIER]
+  if (extension === undefined || extension === null) return undefined
   const info = isObject(extension) ? extension.info : undefined
-  if (!isObject(info) || (info.id === undefined && info.required !== true)) return undefined
+  // Whoever named a payment wrongly would pay twice, and learn nothing of it.
+  if (!isObject(info))
+    throw fieldRefused(`paymentPayload.extensions.${PAYMENT_IDENTIFIER}.info`, 'must be an object with an `id`')
+  if (info.id === undefined && info.required !== true) return undefined
   if (typeof info.id !== 'string' || !/^[\w-]{16,128}$/.test(info.id))
     throw fieldRefused(
       `paymentPayload.extensions.${PAYMENT_IDENTIFIER}.info.id`,

@@ -87,14 +87,39 @@ function faultsOf(
 const othersText = (faults: readonly FieldFault[], nameOf: (path: FieldFault['path']) => string): string =>
   faults.map(({ path, what, hint }) => ` ${nameOf(path)} ${what}.${hint}`).join('')
 
-function invalidFault([issue]: readonly z.core.$ZodIssue[], value: unknown): FieldFault {
-  if (!issue) return { path: [], what: 'are invalid', hint: '' }
+function invalidFault([first]: readonly z.core.$ZodIssue[], value: unknown): FieldFault {
+  if (!first) return { path: [], what: 'are invalid', hint: '' }
+  const issue = withinUnion(first)
   const { path } = issue
   const isMissing = path.length > 0 && valueAt(value, path) === undefined
   const must = expected(issue)
   const facts = { must, type: issue.code === 'invalid_type' ? issue.expected : undefined }
   return { path, what: `${isMissing ? 'is missing: it ' : ''}must be ${must}`, hint: '', facts }
 }
+
+/**
+ * What is wrong in the branch of a union that is meant: it takes the kind of value, and has the fewest other values where
+ * branches are told apart, and the fewest faults. The issue itself if no branch takes such a value at all.
+ */
+function withinUnion(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue
+  const branches = issue.errors.filter((branch) => branch.length > 0 && branch.every(({ path }) => path.length > 0))
+  const [meant] = branches.toSorted((a, b) => others(a) - others(b) || a.length - b.length)
+  const [fault] = meant ?? []
+  if (!meant || !fault) return issue
+  const path = [...issue.path, ...fault.path]
+  if (fault.code !== 'invalid_value') return withinUnion({ ...fault, path })
+  // Where no branch has the value, each one's is possible.
+  const same = branches.map((branch) => branch.find((each) => isSamePath(each.path, fault.path)))
+  const values = same.flatMap((each) => (each?.code === 'invalid_value' ? each.values : []))
+  return { ...fault, path, values: same.every((each) => each?.code === 'invalid_value') ? values : fault.values }
+}
+
+const others = (branch: readonly z.core.$ZodIssue[]): number =>
+  branch.filter(({ code }) => code === 'invalid_value').length
+
+const isSamePath = (one: readonly PropertyKey[], other: readonly PropertyKey[]): boolean =>
+  one.length === other.length && one.every((part, at) => part === other[at])
 
 const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((at, part) => (at as Partial<Record<PropertyKey, unknown>> | null | undefined)?.[part], value)
@@ -112,14 +137,14 @@ function expected(issue: z.core.$ZodIssue): string {
     case 'too_big':
       return `at most ${issue.maximum}${issue.origin === 'string' ? ' characters' : ''}`
     case 'invalid_value':
-      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`
-    case 'invalid_union':
-      return (
-        issue.errors
-          .flatMap((branch) => branch[0] ?? [])
-          .map(expected)
-          .join(' or ') || 'of another form'
-      )
+      return oneOf(issue.values)
+    case 'invalid_union': {
+      const firsts = issue.errors.flatMap((branch) => branch[0] ?? [])
+      const values = firsts.flatMap((each) => (each.code === 'invalid_value' ? each.values : []))
+      const kinds = firsts.filter(({ code }) => code !== 'invalid_value').map(expected)
+      const all = [...new Set(kinds), ...(values.length > 0 ? [oneOf(values)] : [])]
+      return all.join(' or ') || 'of another form'
+    }
     case 'invalid_format':
       // A schema may describe its format in place of zod's own message.
       return issue.message === 'Invalid input' ? 'of another form' : issue.message
@@ -129,5 +154,8 @@ function expected(issue: z.core.$ZodIssue): string {
       return 'of another form'
   }
 }
+
+const oneOf = (values: readonly z.core.util.Primitive[]): string =>
+  `one of ${[...new Set(values)].map((value) => JSON.stringify(value)).join(', ')}`
 
 const article = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`

@@ -59,15 +59,6 @@ export interface KeyedRequest {
 
 type Context = Pick<ServiceContext, 'clock' | 'keys' | 'instance' | 'ongoing' | 'storage'>
 
-/** How many characters a key may have. */
-export const LONGEST_KEY = 255
-
-/** Checks the format of a key. Throws `idempotency_key_invalid`. */
-export function checkKey(key: string): string {
-  if (key.length <= LONGEST_KEY && /^[\x20-\x7e]+$/.test(key)) return key
-  throw problem('idempotency_key_invalid')
-}
-
 /** The stored answer, or its place. Throws `idempotency_mismatch`, `idempotency_in_progress`, `idempotency_unreadable`. */
 export async function findStoredAnswer(tx: Writer, request: KeyedRequest, context: Context) {
   const place = answerPlace(request)

@@ -70,9 +70,10 @@ export class RouteTable {
 
   /** The operation that a request calls, if it is loaded. Sets the parameters of its path. */
   #find(incoming: Incoming): Endpoint | undefined {
-    const { method, path } = incoming
+    const { method, path, request } = incoming
+    const isHead = request.method === 'HEAD'
     for (const place of this.#placesOf(path) ?? []) {
-      const match = place.method === method ? place.pattern.exec(path) : null
+      const match = place.method === method && !(isHead && isActing(place)) ? place.pattern.exec(path) : null
       if (!match) continue
       if (match.groups) incoming.params = match.groups
       return place.endpoint
@@ -128,9 +129,10 @@ export class RouteTable {
   }
 
   #methodsAt(path: string): string[] {
-    const places = this.#placesOf(path) ?? []
-    const methods = places.filter(({ pattern }) => pattern.test(path)).map(({ method }): string => method)
-    const all = methods.includes('GET') ? [...methods, 'HEAD'] : methods
+    const places = (this.#placesOf(path) ?? []).filter(({ pattern }) => pattern.test(path))
+    const methods = places.map(({ method }): string => method)
+    const isRead = places.some((place) => place.method === 'GET' && !isActing(place))
+    const all = isRead ? [...methods, 'HEAD'] : methods
     return all.length === 0 ? [] : [...new Set([...all, 'OPTIONS'])]
   }
 
@@ -150,6 +152,9 @@ interface Place {
   readonly pattern: RegExp
   readonly endpoint: Endpoint
 }
+
+/** A relayed call acts on another service, and may pay for it. HEAD would throw its answer away. */
+const isActing = ({ endpoint }: Place): boolean => endpoint.route.relays === true
 
 /** The pattern of a path, as itty-router makes it. */
 function patternOf(path: string): RegExp {

@@ -29,6 +29,7 @@ import { bearerOf, checkPayer, type PayingCaller, spendPayer } from '../../payme
 import type { ShownPayment } from '../../payments/payments/payment.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { checkEndpointForSale, itemCalledAt } from '../catalog/item-row.js'
+import { isDelivery } from '../purchases/fulfilment.js'
 import { spendCalls } from '../purchases/purchase.js'
 
 export type PaywallOutcome =
@@ -49,7 +50,7 @@ interface PaywallCall extends PaywallCaller {
   readonly whole: boolean
 }
 
-/** Takes a payment, and calls a service. An answer below 500 posts it, others reverse it, and `upstream_failed` is thrown. */
+/** Takes a payment, and calls a service. An answer below 500, but 402, posts it, others reverse it, and `upstream_failed` is thrown. */
 export async function callPaywall(
   paywall: PaywallCall,
   service: ServiceContext,
@@ -199,7 +200,7 @@ async function settle(
   { answer, failure }: Awaited<ReturnType<typeof proxy>>,
   { clock }: ServiceContext,
 ): Promise<PaywallOutcome | Problem> {
-  const paymentStatus = answer && answer.status < 500 ? 'posted' : 'reversed'
+  const paymentStatus = answer && isDelivery(answer.status) ? 'posted' : 'reversed'
   if (!(await settlePayment(tx, held, { status: paymentStatus, at: clock.now() })))
     // The run was taken over, or someone replaced the state.
     return failed(held, 'The payment was reversed before the upstream service answered.')

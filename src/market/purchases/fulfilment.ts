@@ -60,6 +60,9 @@ export interface ServiceAnswer {
 export const callInFlow = (run: FlowRun, held: HeldPurchase, service: ServiceContext): Promise<ServiceAnswer> =>
   run.effect('call the endpoint', heldPayments.longestMs(service), () => callEndpoint(held, service))
 
+/** Whether an answer is paid for. One that asks for another payment is none: its buyer would sign again, to whomever it names. */
+export const isDelivery = (status: number): boolean => status < 500 && status !== 402
+
 export async function callEndpoint({ request, hops }: Pick<HeldPurchase, 'request' | 'hops'>, service: ServiceContext) {
   try {
     const { url, shownUrl, method, headers, body } = request
@@ -68,7 +71,7 @@ export async function callEndpoint({ request, hops }: Pick<HeldPurchase, 'reques
     const { status, contentType } = answer
     const [bytes, type] = redacted(await readWhole(answer), contentType, request.sensitive)
     const delivered = { status, content_type: type, ...encodedBody(bytes) }
-    return { delivered, failure: status < 500 ? undefined : `The upstream service answered ${status}.` }
+    return { delivered, failure: isDelivery(status) ? undefined : `The upstream service answered ${status}.` }
   } catch (error) {
     if (error instanceof UpstreamFailure) return { delivered: undefined, failure: error.message }
     if (error instanceof Problem)

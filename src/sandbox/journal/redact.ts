@@ -1,8 +1,9 @@
+import { LONGEST_KEY } from '../../base/idempotency-key.js'
 import { hiddenKey } from '../../base/secrets.js'
 import { HIDDEN, redactLinks } from '../../base/text/redacted.js'
 import { hideCardNumbers } from '../../http/fields/card-data.js'
 import { isMarked, partsOf, type SchemaPlace } from '../../http/fields/marks.js'
-import { HARD_TO_GUESS, LONGEST_KEY } from '../../http/idempotency/idempotency.js'
+import { HARD_TO_GUESS } from '../../http/idempotency/idempotency.js'
 import { IDENTIFYING, isSecretName } from './marked-names.js'
 import { shownMarks } from './sent-payment.js'
 
@@ -101,8 +102,11 @@ function plainText(token: string): string | undefined {
 function isSecret(place: SchemaPlace, name: string, value: string): boolean {
   if (/^(?:null|true|false)$/.test(value)) return false
   if (place.length > 0) return isMarked(place, 'isSecret')
-  return !/^(?:\{|\[(?!\s*"))/.test(value) && isSecretName(name, value)
+  return !/^(?:\{|\[(?!\s*"))/.test(value) && (SIGNED_PAYMENT.test(name) || isSecretName(name, value))
 }
+
+/** What holds a whole payment as a header does, with its signature. Facilitators of the first version took it in the body. */
+const SIGNED_PAYMENT = /^(?:x[-_]?payment|payment[-_]?(?:header|signature))$/i
 
 /** In a query, fragment or form. */
 const PARAMETER = /((?:^|[?&#;])([^=&?#;\s"\\]+)=)([^&"\s#;\\]+)/g

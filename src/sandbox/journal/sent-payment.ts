@@ -1,5 +1,5 @@
 import { hiddenKey } from '../../base/secrets.js'
-import { isObject } from '../../storage/unknown.js'
+import { fieldOf } from '../../storage/unknown.js'
 
 /** What tells signed payments apart, without what makes them pay. */
 export interface PaymentMarks {
@@ -13,14 +13,14 @@ export interface PaymentMarks {
 
 /** The marks of a payment of x402, which may stand in the body of a settlement, or of a credential of MPP. */
 export function marksOfPayment(sent: unknown): PaymentMarks {
-  const payment = at(sent, 'paymentPayload') ?? sent
-  const payload = at(payment, 'payload')
-  const signed = at(payload, 'authorization') ?? payload
+  const payment = fieldOf(sent, 'paymentPayload') ?? sent
+  const payload = fieldOf(payment, 'payload')
+  const signed = fieldOf(payload, 'authorization') ?? payload
   return {
-    payer: matching(at(signed, 'from'), /^0x[0-9a-f]{40}$/i),
-    eip3009: matching(at(signed, 'nonce'), /^0x[0-9a-f]{64}$/i),
-    'payment-identifier': hidden(at(at(at(at(payment, 'extensions'), 'payment-identifier'), 'info'), 'id')),
-    mpp: hidden(at(at(payment, 'challenge'), 'id')),
+    payer: matching(fieldOf(signed, 'from'), /^0x[0-9a-f]{40}$/i),
+    eip3009: matching(fieldOf(signed, 'nonce'), /^0x[0-9a-f]{64}$/i),
+    'payment-identifier': hidden(['extensions', 'payment-identifier', 'info', 'id'].reduce(fieldOf, payment)),
+    mpp: hidden(fieldOf(fieldOf(payment, 'challenge'), 'id')),
   }
 }
 
@@ -33,8 +33,6 @@ export function shownMarks(value: string): string {
 /** The marks in a header that `shownMarks` has written. */
 export const readMarks = (shown: string): PaymentMarks =>
   Object.fromEntries([...shown.matchAll(/ (payer|eip3009|payment-identifier|mpp)=(\S+)/g)].map(([, ...mark]) => mark))
-
-const at = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 const matching = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value.toLowerCase() : undefined

@@ -3,11 +3,12 @@ import { expect, it, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { recordResource } from '../../../src/agents/bazaar/record.js'
 import { listedResources } from '../../../src/agents/bazaar/resource-row.js'
-import type { Call } from '../../support/api.js'
+import { createService } from '../../../src/index.js'
+import { type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, setClock } from '../../support/scenes/market.js'
-import { newPaidShop, offerIn, payHeader } from '../../support/scenes/paid-calls.js'
+import { callItem, newPaidShop, offerIn, payHeader } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { newSeller } from '../../support/scenes/world.js'
 import {
@@ -101,6 +102,37 @@ contract('listX402Resources', (start) => {
     expect(accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, other])
   })
 
+  it('lets no other payee change what a resource says, nor come before its first payee', async () => {
+    const { call } = await start()
+    const thief = newAccount().address
+    await sell(call, WEATHER, HTTP)
+    const [before] = (await listed(call)).items
+    const forged = { ...HTTP, info: { input: { ...HTTP.info.input, queryParams: { city: 'Thieves' } } } }
+    for (const payTo of [thief, thief.toLowerCase()]) await sell(call, WEATHER, forged, { payTo })
+    const [{ accepts, ...after }] = (await listed(call)).items
+    expect({ ...after, accepts: accepts.slice(0, 1) }).toEqual(before)
+    expect(accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, thief])
+    await sell(call, WEATHER, forged, { payTo: SHOP.toLowerCase() })
+    const [own] = (await listed(call)).items
+    expect(own.extensions.bazaar).toEqual(forged)
+    expect(own.accepts.map(({ payTo }: { payTo: string }) => payTo)).toEqual([SHOP, thief])
+  })
+
+  it('lists nothing of its own for a payment to somebody', async () => {
+    const { call, url } = await start()
+    const item = await newItem(call, await newSeller(call))
+    const own = `${url}/v4/catalog/items/${item.id}/call`
+    for (const [resource, more] of [
+      [own, {}],
+      [url, {}],
+      [`${url}/other`, { routeTemplate: '/v4/catalog/items/:id/call' }],
+    ] as const) {
+      const said = await sell(call, resource, { ...HTTP, ...more }, { payTo: newAccount().address })
+      expect(said).toEqual({ status: 'rejected', rejectedReason: expect.stringMatching(/lists its items itself/) })
+    }
+    expect((await listed(call)).items).toHaveLength(1)
+  })
+
   it('lists paths with parameters as one, unless their template is unsafe', async () => {
     const { call } = await start()
     for (const path of ['1', '2'])
@@ -148,7 +180,7 @@ contract('listX402Resources', (start) => {
     expect(pages[1].pagination).toEqual({ limit: 1, offset: 1, total: 2 })
   })
 
-  it('lists public, active items of the catalog behind them, with their price in each network', async () => {
+  it('lists public, active items of the catalog behind them, with their price', async () => {
     const { call, url } = await start()
     const seller = await newSeller(call)
     const item = await newItem(call, seller)
@@ -168,6 +200,20 @@ contract('listX402Resources', (start) => {
     expect((await listed(call, '?offset=1')).items).toEqual([items[1]])
     expect((await listed(call, '?limit=1')).items).toEqual([items[0]])
     expect((await listed(call, '?type=mcp')).items).toEqual([])
+  })
+
+  it('lists items by the address that is paid, and none that only mentions it', async () => {
+    const { call } = await start()
+    const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+    const thief = await newSeller(call)
+    for (const name of ['One', 'Two']) await newItem(call, thief, { name, description: `Like ${item.hostname}` })
+    const [{ payTo }] = offerIn(await callItem(call, item)).accepts
+    const own = await listed(call, `?payTo=${payTo}`)
+    expect(own.pagination.total).toBe(1)
+    expect(own.items.map(({ accepts }: any) => accepts[0].payTo)).toEqual([payTo])
+    expect((await listed(call, `?payTo=${payTo}&offset=1`)).items).toEqual([])
+    expect(await found(call, `query=weather&payTo=${payTo}`)).toEqual([own.items[0].resource])
+    expect(await found(call, `query=one&payTo=${payTo}`)).toEqual([])
   })
 
   it('describes an item so that a call made from the listing alone is served', async () => {
@@ -204,6 +250,20 @@ contract('listX402Resources', (start) => {
     await setClock(call, at + 31 * 86_400_000)
     await expect.poll(async () => (await listed(call)).items).toEqual([])
   })
+})
+
+test('Items are offered as their calls offer them, on one network', async () => {
+  const service = createService({ sandbox: true, x402Networks: ['eip155:84532', 'eip155:8453'] })
+  const call = caller({ url: service.baseUrl, fetch: service.fetch })
+  const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+  const [{ accepts }] = (await listed(call)).items
+  expect(accepts).toEqual(offerIn(await callItem(call, item)).accepts)
+  for (const [network, total] of [
+    ['eip155:84532', 1],
+    ['eip155:8453', 0],
+  ] as const)
+    expect((await listed(call, `?network=${network}`)).pagination.total).toBe(total)
+  await service.close()
 })
 
 test('At most 500 resources are listed, and the one that was listed first ends', async () => {

@@ -1,15 +1,20 @@
+import { Credential } from 'mppx'
 import { expect, it, test } from 'vitest'
 import { createService } from '../../../src/index.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { messageIn, modern, send } from '../../support/mcp/mcp.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { advance, expectSoundLedger } from '../../support/scenes/market.js'
 import { challengeIn, mppReceiptIn, payChallenge } from '../../support/scenes/mpp.js'
+import { newAgent } from '../../support/scenes/oidc.js'
 import { callItem, newPaidShop } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { heldBy, newWallet, USDC_DQ } from '../../support/scenes/x402.js'
 
 const upstream = useUpstream()
+/** What a client declares that pays by MPP. */
+const MPP_CLIENT = { experimental: { payment: { methods: { evm: { intents: ['charge'] } } } } }
 const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 
 contract('callCatalogItemByGet', (start) => {
@@ -28,7 +33,7 @@ contract('callCatalogItemByGet', (start) => {
     const paid = await callItem(call, item, await payChallenge(account, challenge))
     expect([paid.status, paid.text]).toEqual([200, '{"story":"The whole story."}'])
     expect(mppReceiptIn(paid)).toEqual({
-      ...{ method: 'evm', status: 'success' },
+      ...{ method: 'evm', status: 'success', challengeId: challenge.id, chainId: 84532 },
       reference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     })
@@ -146,4 +151,38 @@ test('takes no first payment of an expired challenge, where a retry gets the con
   expect((await callItem(call, item, paid)).text).toBe('{"story":"The whole story."}')
   expect(await heldBy(call, account.address)).toBe(0.99)
   await service.close()
+})
+
+contract('callAccountMcp', (start) => {
+  it('sells a tool by MPP: -32042 with a challenge, a credential in _meta, and a receipt', {
+    tags: 'everywhere',
+  }, async () => {
+    const { call } = await start()
+    const { seller } = await newPaidShop(call, { ...at('ok'), featured: true })
+    const { accessToken: token } = await newAgent(call)
+    const account = await newWallet(call, 1)
+    const [{ name }] = (await call('GET', '/v4/mcp/tools', { token: seller.token })).body.tools
+    const callTool = async (meta: object = {}) => {
+      const tool = { name: name.toLowerCase().replaceAll(' ', '_'), arguments: { city: 'Oslo' } }
+      const { message, headers } = modern('tools/call', tool, MPP_CLIENT)
+      const params = { ...message.params, _meta: { ...message.params._meta, ...meta } }
+      return messageIn(await send(call, { ...message, params }, { path: `/mcp/${seller.id}`, token, headers }))
+    }
+    const { error } = await callTool()
+    expect([error.code, error.data.httpStatus]).toEqual([-32042, 402])
+    const [challenge] = error.data.challenges
+    const { authorization } = await payChallenge(account, challenge)
+    const credential = { 'org.paymentauth/credential': Credential.deserialize(authorization) }
+    const { result } = await callTool(credential)
+    expect(result.structuredContent).toMatchObject({ status: 'paid', response: { status: 200 } })
+    expect(result._meta['org.paymentauth/receipt']).toEqual({
+      ...{ method: 'evm', status: 'success', challengeId: challenge.id, chainId: 84532 },
+      reference: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      timestamp: expect.stringMatching(/Z$/),
+    })
+    expect((await callTool(credential)).error.code).toBe(-32043)
+    expect(await heldBy(call, account.address)).toBe(0.99)
+    expect(upstream.requests).toHaveLength(1)
+    await expectSoundLedger(call)
+  })
 })

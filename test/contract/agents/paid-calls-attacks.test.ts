@@ -1,6 +1,7 @@
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
+import { encodeHeader } from '../../../src/agents/x402/payload.js'
 import { createService } from '../../../src/index.js'
 import { OutcomeUnknown } from '../../../src/storage/storage.js'
 import { type Answer, type Call, caller } from '../../support/api.js'
@@ -147,6 +148,20 @@ describe.each(each)('%s, paid by %s', (_what, _dialect, { open, paying }) => {
     await service.close()
   })
 })
+
+test.each(['paymentHeader', 'payment_signature', 'x-payment', 'X_PAYMENT'])(
+  'leaves no signed payment in the journal that came as the field %s',
+  async (name) => {
+    const { service, call } = await started()
+    const payment = await paymentOf(await newWallet(call, 1))
+    const header = encodeHeader(payment.paymentPayload)
+    await settle(call, { ...payment, [name]: header })
+    await settle(call, { [name]: header, x402Version: 1 })
+    const { text } = await call('GET', '/_sandbox/requests?limit=100')
+    for (const secret of [header, payment.paymentPayload.payload.signature]) expect(text).not.toContain(secret)
+    await service.close()
+  },
+)
 
 describe.each(Object.entries(sales))('%s, paid by x402', (_, open) => {
   async function onSale(path = 'ok', options: Parameters<typeof createService>[0] = {}) {

@@ -54,6 +54,14 @@ function changeNetwork({ x402Version, paymentRequirements, paymentPayload }: Pay
   paymentPayload.accepted = { ...paymentPayload.accepted, network: 'eip155:84532' }
 }
 
+/** Each version names networks in its own way. */
+function nameAsOther({ x402Version, paymentRequirements, paymentPayload }: Payment) {
+  const network = x402Version === 1 ? 'eip155:84532' : 'base-sepolia'
+  paymentRequirements.network = network
+  if (x402Version === 1) Object.assign(paymentPayload, { network })
+  else paymentPayload.accepted = { ...paymentPayload.accepted, network }
+}
+
 const NOW = Date.UTC(2031, 4, 1, 12)
 const unix = NOW / 1000
 const OTHER = '0x1111111111111111111111111111111111111111'
@@ -87,6 +95,7 @@ const refused: readonly (readonly [
   ['another version of the token', { version: '1' }, () => {}, 'token_version_mismatch', 'SIGNATURE'],
   ['no name of the token', {}, due({ extra: null }), 'missing_eip712_domain', '=invalid_payment_requirements'],
   ['an unknown network', {}, due({ network: 'eip155:1' }), 'network_mismatch', '=invalid_network'],
+  ['the name that the other version has for it', {}, nameAsOther, 'network_mismatch', '=invalid_network'],
   ['the scheme upto', {}, due({ scheme: 'upto' }), 'scheme', '=unsupported_scheme'],
   ['one unit more than is held', { amount: '10001' }, () => {}, 'insufficient_balance', '=insufficient_funds'],
 ]
@@ -141,7 +150,12 @@ contract('A facilitator', (start) => {
     const payTo = `0x${issuer.address.slice(2, 42)}`
     const refusedBy = async (signing: Signing) => (await settle(call, await paymentOf(account, signing))).body
     const reason = { success: false, errorReason: 'invalid_exact_evm_transaction_failed' }
-    expect(await refusedBy({ payTo })).toMatchObject({ ...reason, errorMessage: expect.stringContaining('Nobody') })
+    // Tokens refuse the last two on a chain.
+    for (const each of [payTo, `0x${'0'.repeat(40)}`, USDC])
+      expect(await refusedBy({ payTo: each })).toMatchObject({
+        ...reason,
+        errorMessage: expect.stringContaining('Nobody'),
+      })
     expect(await refusedBy({ amount: '0' })).toMatchObject({
       ...reason,
       errorMessage: expect.stringContaining('above zero'),

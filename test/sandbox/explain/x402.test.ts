@@ -40,6 +40,24 @@ test('a spent authorization is explained by the payment that spent it, and an ea
   expect(JSON.stringify([spent, early])).not.toContain(payment.paymentPayload.payload.signature)
 })
 
+test('a call of the paywall without a payment is explained by its price, and how to pay it', async () => {
+  const { call, explained, item } = await newShop()
+  await newWallet(call, 1)
+  const order = { amount: 0.01, destination: item.hostname, serviceUrl: 'https://api.example.test/x' }
+  const why = await explained(await call('POST', '/v4/paywall', { body: order }))
+  expect(why.facts).toMatchObject({ price: '0.01 USDC', destination: item.hostname })
+  const text = why.sentences.join(' ')
+  for (const part of [
+    `This call of the paywall costs 0.01 USDC, paid to ${item.hostname}.`,
+    'Once it is paid, it calls https://api.example.test/x.',
+    'The request had no payment in `PAYMENT-SIGNATURE`, `X-PAYMENT` or `Authorization`.',
+  ])
+    expect(text).toContain(part)
+  const bought = { amount: 0.25, dq: item.dq, serviceUrl: item.external_endpoint }
+  const other = await explained(await call('POST', '/v4/paywall', { body: bought }))
+  expect(other.sentences.join(' ')).toContain('This call of the paywall costs 0.25 USD.')
+})
+
 test('an address that nobody knew is explained by the twin that it got', async () => {
   const { call, explained } = await newShop()
   const stranger = newAccount()

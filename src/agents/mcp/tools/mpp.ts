@@ -2,7 +2,15 @@ import type { ServiceContext } from '../../../http/context.js'
 import { z } from '../../../http/fields/schema.js'
 import { isObject } from '../../../storage/unknown.js'
 import { type Challenge, decodeJson, encodeJson } from '../../mpp/challenge.js'
-import { type BoundOffer, challengeFor, chargeIn, chargeReceipt, mppWordsOf, problemOf } from '../../mpp/charge.js'
+import {
+  type BoundOffer,
+  ChallengeText,
+  challengeFor,
+  chargeIn,
+  chargeReceipt,
+  mppWordsOf,
+  problemOf,
+} from '../../mpp/charge.js'
 import { MPP_CREDENTIAL } from './paying-client.js'
 import type { Json } from './tool.js'
 import type { RefusedSale, ToolDialect } from './tool-dialect.js'
@@ -27,10 +35,9 @@ export const mppTool: ToolDialect = {
     const message = `${refusal.reason}: ${refusal.sentence}`
     return { error: { code, message, data: dataOf(challengeFor(offer, service), refusal) } }
   },
-  receipt(payment, _offer, { meta }) {
-    const receipt = chargeReceipt(payment)
-    const challengeId = challengeIn(meta)?.id
-    return receipt ? { 'org.paymentauth/receipt': { ...receipt, challengeId } } : {}
+  receipt(payment, offer, { meta }) {
+    const receipt = chargeReceipt(payment, offer, credentialIn(meta))
+    return receipt ? { 'org.paymentauth/receipt': receipt } : {}
   },
 }
 
@@ -48,14 +55,12 @@ function dataOf(challenge: Challenge, refusal?: RefusedSale): Json {
   return { httpStatus: 402, challenges: [{ ...challenge, request: decodeJson(challenge.request) }], ...problem }
 }
 
-const Text = z.string().check(z.maxLength(8192))
-
 /** What a challenge asks for, as JSON. Nothing else is written as text, however deep it is. */
 const SentRequest = z.strictObject({
-  amount: Text,
-  currency: Text,
-  recipient: Text,
-  methodDetails: z.strictObject({ chainId: z.int(), credentialTypes: z.array(Text) }),
+  amount: ChallengeText,
+  currency: ChallengeText,
+  recipient: ChallengeText,
+  methodDetails: z.strictObject({ chainId: z.int(), credentialTypes: z.array(ChallengeText) }),
 })
 
 /** A credential as HTTP has it, where the challenge's `request` is text. */

@@ -5,6 +5,7 @@ import type { Reader } from '../../../storage/storage.js'
 import { bodyDigest } from '../../mpp/challenge.js'
 import type { BoundOffer } from '../../mpp/charge.js'
 import { buyByTransfer, TransferRefused } from '../../paid-calls/buy.js'
+import { firstPayment } from '../../paid-calls/dialect.js'
 import { soldItem } from '../../paid-calls/sold-item.js'
 import { offerOf } from '../../paid-calls/thing-sold.js'
 import { mppTool } from './mpp.js'
@@ -43,24 +44,22 @@ export async function sellCall(
   const offer = await service.storage.read(offered)
   if (offer.amount === 0n) return undefined
   const spoken = dialects.filter((dialect) => dialect.isSpoken(client))
-  for (const dialect of spoken) {
-    const sent = dialect.read(client, offer, service)
-    if (!sent) continue
-    if ('reason' in sent) return dialect.refused(sent, offer, client, service)
-    try {
-      const { delivered, payment } = await buyByTransfer(thing, sent, { owner: agent.owner }, service)
-      const status = delivered.response?.status ?? 502
-      return { result: { ...toolResultOf(delivered), _meta: dialect.receipt({ ...payment, status }, offer, client) } }
-    } catch (error) {
-      if (!(error instanceof TransferRefused)) throw error
-      const { reason, sentence } = dialect.wordsOf(error.refusal)
-      const words = [sentence, error.detail].filter(Boolean).join(' ')
-      // The price may have changed since the client signed it.
-      const now = await service.storage.read(offered)
-      return dialect.refused({ reason, sentence: words, fields: error.fields }, now, client, service)
-    }
+  const found = await firstPayment(spoken, (dialect) => dialect.read(client, offer, service))
+  if (!found) return spoken[0]?.required(offer, client, service)
+  const { dialect, sent } = found
+  if ('reason' in sent) return dialect.refused(sent, offer, client, service)
+  try {
+    const { delivered, payment } = await buyByTransfer(thing, sent, { owner: agent.owner }, service)
+    const status = delivered.response?.status ?? 502
+    return { result: { ...toolResultOf(delivered), _meta: dialect.receipt({ ...payment, status }, offer, client) } }
+  } catch (error) {
+    if (!(error instanceof TransferRefused)) throw error
+    const { reason, sentence } = dialect.wordsOf(error.refusal)
+    const words = [sentence, error.detail].filter(Boolean).join(' ')
+    // The price may have changed since the client signed it.
+    const now = await service.storage.read(offered)
+    return dialect.refused({ reason, sentence: words, fields: error.fields }, now, client, service)
   }
-  return spoken[0]?.required(offer, client, service)
 }
 
 const digestOf = (args: object): string => bodyDigest(new TextEncoder().encode(canonicalJson(args)))

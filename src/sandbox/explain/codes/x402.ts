@@ -1,7 +1,7 @@
 import { paymentIdentifiers } from '../../../agents/paid-calls/payment-identifier-row.js'
 import type { NamedPayment } from '../../../agents/paid-calls/payment-name.js'
 import type { TransferAuthorization } from '../../../agents/wallets/evm.js'
-import { quantityOfToken } from '../../../agents/wallets/networks.js'
+import { findUsdc, quantityOfToken } from '../../../agents/wallets/networks.js'
 import { checkTransfer, type SignedTransfer } from '../../../agents/wallets/transfer.js'
 import { callerOfAddress, twinOfAddress } from '../../../agents/wallets/wallet.js'
 import { FacilitatorBody, facilitatedPayment } from '../../../agents/x402/facilitator-body.js'
@@ -11,6 +11,8 @@ import { Problem } from '../../../base/problem.js'
 import { z } from '../../../http/fields/schema.js'
 import { catalogItems } from '../../../market/catalog/item-row.js'
 import { commodities } from '../../../money/commodities/commodity.js'
+import { digitalQuantities } from '../../../money/digital-quantities/digital-quantity.js'
+import { moneyText, toUnits } from '../../../money/ledger/amount.js'
 import { balanceOf, spendable } from '../../../money/ledger/movement.js'
 import { payments } from '../../../payments/payments/payment.js'
 import { isObject } from '../../../storage/unknown.js'
@@ -23,7 +25,12 @@ export const x402Explainers = {
   async payment_required(asked) {
     const item = await asked.get(catalogItems, Number(asked.idIn('items')))
     const commodity = await asked.get(commodities, item?.hash)
-    return { item: item?.id, price: commodity && (await money(asked.tx, commodity.dq, commodity.cost)) }
+    if (commodity) return { item: item?.id, price: await money(asked.tx, commodity.dq, commodity.cost) }
+    const { amount, destination, dq } = asked.body
+    const quantity = await (typeof dq === 'string' ? asked.get(digitalQuantities, dq) : findUsdc(asked.tx))
+    const price =
+      quantity && typeof amount === 'number' ? moneyText(toUnits(amount, quantity.decimals), quantity) : undefined
+    return { price, destination, service: asked.body.serviceUrl }
   },
   async payment_identifier_mismatch(asked) {
     const { transfer, named } = readIn(asked) ?? {}
