@@ -114,9 +114,10 @@ export class ProxyRecord {
     }
   }
 
-  /** The caller sees this status, which is not the service's. */
-  failed(call: ProxiedCall, status: number): void {
+  /** The caller sees this status, which is not the service's. Null: they see no whole answer. `code`: why. */
+  failed(call: ProxiedCall, status: number | null, code?: string): void {
     call.status = status
+    call.code = code
   }
 
   #noted(
