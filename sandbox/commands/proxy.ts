@@ -82,8 +82,10 @@ export async function openProxy(
   if (named === undefined)
     throw new Refusal('--to needs --profile, which says how the service takes payments: stripe, x402 or a file')
   const profile = await loadProfile(named)
+  const asked = readNumber('--port', port) ?? 0
+  if (asked > 65_535) throw new Refusal('--port must be at most 65535')
   const proxy = new PaymentProxy({
-    ...{ to: destination, profile, host, port: readNumber('--port', port) ?? 0, keepMessages },
+    ...{ to: destination, profile, host, port: asked, keepMessages },
     ...{ slowMs: readNumber('--slow', slow) ?? DEFAULT_SLOW_MS, ...options },
   })
   try {
@@ -104,8 +106,7 @@ export function readNumber(flag: string, text: string | undefined): number | und
 export function destinationOf(to: string): Destination {
   const url = URL.canParse(to) ? new URL(to) : undefined
   const { protocol, hostname, port, host, pathname, username, password, search, hash } = url ?? ({} as Partial<URL>)
-  if (protocol !== 'http:' && protocol !== 'https:')
-    throw new Refusal(`--to must begin with http:// or https://, unlike "${to}"`)
+  if (protocol !== 'http:' && protocol !== 'https:') throw new Refusal('--to must begin with http:// or https://')
   if (username || password || search || hash) throw new Refusal('--to must have no user, query or fragment')
   return {
     protocol,

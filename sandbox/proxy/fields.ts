@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import { canonicalJson, hiddenKey } from '../../src/base/secrets.js'
+import * as zlib from 'node:zlib'
+import { canonicalJson } from '../../src/base/secrets.js'
 
 /** A request or an answer while its fields are read. */
 export interface Message {
@@ -12,21 +12,57 @@ export interface Message {
 /** As much of a body as is looked at, in bytes. */
 export const MOST_BODY = 1_000_000
 
-const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
-  gzip: (bytes) => gunzipSync(bytes, { maxOutputLength: MOST_BODY }),
-  deflate: (bytes) => inflateSync(bytes, { maxOutputLength: MOST_BODY }),
-  br: (bytes) => brotliDecompressSync(bytes, { maxOutputLength: MOST_BODY }),
+type Decode = (bytes: Buffer, options: { readonly maxOutputLength: number }) => Buffer
+
+/** Services send `deflate` with the frame of zlib, and without. */
+const inflated: Decode = (bytes, options) => {
+  try {
+    return zlib.inflateSync(bytes, options)
+  } catch {
+    return zlib.inflateRawSync(bytes, options)
+  }
 }
+
+/** Node 20 does not know zstd. */
+const unzstd: Decode | undefined = Reflect.get(zlib, 'zstdDecompressSync')
+
+const decoders: ReadonlyMap<string, Decode> = new Map([
+  ['identity', (bytes) => bytes],
+  ['gzip', zlib.gunzipSync],
+  ['x-gzip', zlib.gunzipSync],
+  ['deflate', inflated],
+  ['br', zlib.brotliDecompressSync],
+  ...(unzstd ? [['zstd', unzstd] as const] : []),
+])
+
+/** The last coding is the outermost. Throws for one that nobody can read. */
+function decoded(bytes: Buffer, codings: readonly string[]): Buffer {
+  return codings.reduceRight((coded, coding) => {
+    const decode = decoders.get(coding)
+    if (!decode) throw new RangeError('an unknown coding')
+    return decode(coded, { maxOutputLength: MOST_BODY })
+  }, bytes)
+}
+
+const MOST_CODINGS = 4
 
 /** The text of a body. Undefined if it is too long, or in a coding that nobody can read. */
 export function bodyText({ headers, body }: Message): string | undefined {
-  if (!body) return undefined
-  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  const codings = (headers['content-encoding'] ?? 'identity').split(',').map((each) => each.trim().toLowerCase())
+  if (!body || codings.length > MOST_CODINGS) return undefined
   try {
-    const decode = coding === 'identity' ? (bytes: Buffer) => bytes : decoders[coding]
-    return decode?.(body).toString()
+    return decoderFor(headers['content-type']).decode(decoded(body, codings))
   } catch {
     return undefined
+  }
+}
+
+function decoderFor(type = ''): TextDecoder {
+  const [, charset = 'utf-8'] = /;\s*charset="?([\w-]+)/i.exec(type) ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder()
   }
 }
 
@@ -34,25 +70,67 @@ export function bodyText({ headers, body }: Message): string | undefined {
 export function bodyFields(message: Message): unknown {
   const text = bodyText(message)
   if (text === undefined || text === '') return undefined
-  if (/^application\/x-www-form-urlencoded\b/i.test(message.headers['content-type'] ?? ''))
-    return Object.fromEntries(new URLSearchParams(text))
+  if (isForm(message)) return formFields(text)
   try {
-    return JSON.parse(text)
+    const fields: unknown = JSON.parse(text)
+    return isShallow(fields, DEEPEST) ? fields : undefined
   } catch {
     return undefined
   }
 }
 
-/** What a JSON pointer (RFC 6901) names, as text. Undefined if there is nothing. */
+export const isForm = ({ headers }: Message): boolean =>
+  /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '')
+
+/** A name that occurs several times has a list. */
+function formFields(text: string): object {
+  const form = new URLSearchParams(text)
+  const names = [...new Set(form.keys())]
+  return Object.fromEntries(
+    names.map((name) => {
+      const values = form.getAll(name)
+      return [name, values.length > 1 ? values : values[0]]
+    }),
+  )
+}
+
+/** Whoever reads fields does so one level after the other, on the stack. */
+const DEEPEST = 100
+
+const isShallow = (value: unknown, levels: number): boolean =>
+  value === null ||
+  typeof value !== 'object' ||
+  (levels > 0 && Object.values(value).every((part) => isShallow(part, levels - 1)))
+
+/** The names in a JSON pointer (RFC 6901). */
+const namesIn = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+/** What a JSON pointer names, as text. Undefined if there is nothing. */
 export function fieldAt(fields: unknown, pointer: string): string | undefined {
   let at = fields
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  for (const name of namesIn(pointer)) {
     if (at === null || typeof at !== 'object' || !Object.hasOwn(at, name)) return undefined
     at = Reflect.get(at, name)
   }
   if (at === undefined || at === null || at === '') return undefined
   return typeof at === 'object' ? canonicalJson(at) : String(at)
+}
+
+/** The fields without what JSON pointers name. */
+export const withoutFields = (fields: unknown, pointers: readonly string[]): unknown =>
+  pointers.reduce((kept, pointer) => withoutField(kept, namesIn(pointer)), fields)
+
+function withoutField(fields: unknown, [name = '', ...rest]: readonly string[]): unknown {
+  if (fields === null || typeof fields !== 'object' || !Object.hasOwn(fields, name)) return fields
+  const parts = Object.entries(fields).flatMap(([each, part]) => {
+    if (each !== name) return [[each, part] as const]
+    return rest.length > 0 ? [[each, withoutField(part, rest)] as const] : []
+  })
+  return Object.fromEntries(parts)
 }
 
 /** All texts in JSON. */
@@ -61,5 +139,10 @@ export function textsIn(value: unknown): string[] {
   return value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsIn) : []
 }
 
-/** What stands for a value of others: equal values are seen to be equal, and nothing else. */
-export const hashed = (value: string): string => hiddenKey(value)
+/** A decimal number in units of which `decimals` digits are one. Smaller parts are dropped. Undefined if it is none. */
+export function smallestUnits(text: string, decimals: number): bigint | undefined {
+  const [, whole, part = '', shift = '0'] = /^(\d{1,40})(?:\.(\d{0,40}))?(?:e([+-]?\d{1,2}))?$/i.exec(text.trim()) ?? []
+  if (whole === undefined) return undefined
+  const zeros = Number(shift) + decimals - part.length
+  return BigInt(zeros >= 0 ? whole + part + '0'.repeat(zeros) : (whole + part).slice(0, zeros) || '0')
+}

@@ -2,20 +2,22 @@ import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { MOST_BODY } from './fields.js'
+import { AnswerBroken, ServiceClosed, ServiceSilent } from './own-answers.js'
 
-/** Headers of one connection (RFC 9110, section 7.6.1). `expect` was answered, and `host` is the service's. */
-const ofConnection = new Set([
+/** Headers of one connection (RFC 9110, section 7.6.1). `expect` was answered. */
+const ofConnection = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade', 'expect', 'host'],
-])
+  ...['transfer-encoding', 'upgrade', 'expect'],
+]
 
 /** The headers that are passed on, in their order and spelling: name, value, name, value. */
-export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
-  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
+export function passedHeaders({ rawHeaders, headers }: IncomingMessage, own: readonly string[] = []): string[] {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())
+  const dropped = new Set([...ofConnection, ...named, ...own])
   const passed: string[] = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
-    if (!ofConnection.has(name.toLowerCase()) && !named.has(name.toLowerCase())) passed.push(name, value)
+    if (!dropped.has(name.toLowerCase())) passed.push(name, value)
   }
   return passed
 }
@@ -26,7 +28,7 @@ export interface BodyHead {
   readonly isWhole: boolean
 }
 
-/** Reads a body as far as it is looked at. The rest stays in its stream. Rejects if the body breaks off. */
+/** Reads a body as far as it is looked at. The rest stays in its stream. Throws `AnswerBroken` if the body breaks off. */
 export function readHead(stream: IncomingMessage, limit = MOST_BODY): Promise<BodyHead> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -41,7 +43,7 @@ export function readHead(stream: IncomingMessage, limit = MOST_BODY): Promise<Bo
       if (length > limit) end(false)
     }
     const finish = () => end(true)
-    const breakOff = () => reject(new Error('the body broke off'))
+    const breakOff = () => reject(new AnswerBroken('the body broke off'))
     stream.on('data', take).once('end', finish).once('close', breakOff)
   })
 }
@@ -63,33 +65,62 @@ export interface Destination {
   readonly base: string
 }
 
-/** Sends a request on, and resolves with its answer. `rest`: what of its body is not in `head`. */
+interface Forwarded {
+  readonly request: IncomingMessage
+  readonly path: string
+  /** What of the body was read. */
+  readonly head: BodyHead
+  /** How long the service may be silent before it answers. */
+  readonly silentMs: number
+  /** Ends it. */
+  readonly signal: AbortSignal
+}
+
+/** As long as headers may be, in bytes. Signed payments make them long. */
+export const MOST_HEADERS = 256 * 1024
+
+/** Sends a request on, and resolves with its answer. Throws `ServiceSilent` or `ServiceClosed`. */
 export function forward(
   { protocol, hostname, port, host, base }: Destination,
-  { request, path, head }: { readonly request: IncomingMessage; readonly path: string; readonly head: BodyHead },
+  { request, path, head, silentMs, signal }: Forwarded,
 ): Promise<IncomingMessage> {
-  const { method = 'GET', headers } = request
-  const passed = passedHeaders(request)
-  const isSized = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-  // Node would send a body of no length in chunks, which some services refuse.
-  if (!isSized && !/^(?:GET|HEAD|DELETE|OPTIONS)$/.test(method)) passed.push('content-length', '0')
+  const { method = 'GET' } = request
   const send = protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
     const sent: ClientRequest = send({
-      ...{ hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path: base + path, agent: false },
-      headers: [...passed, 'host', host, 'via', '1.1 farthing'] as never,
+      ...{ hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path: base + path, agent: false, signal },
+      ...{ timeout: silentMs, maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false },
+      headers: [
+        ...passedHeaders(request, ['host', 'content-length']),
+        ...framing(request, head),
+        'host',
+        host,
+      ] as never,
     })
+    sent.once('timeout', () => sent.destroy(new ServiceSilent(silentMs)))
+    // Of an answer that switches protocols, nothing else tells.
+    sent.once('close', () => reject(new ServiceClosed()))
+    // After an answer, an error only means that the service did not want the rest. An answer that breaks off says so itself.
     sent.on('error', reject).once('response', (answer) => {
-      sent.on('error', (error) => answer.destroy(error))
+      sent.setTimeout(0)
       resolve(answer)
     })
-    sent.write(head.bytes)
-    if (head.isWhole) sent.end()
+    if (head.isWhole) sent.end(head.bytes)
     else {
+      sent.write(head.bytes)
       request.once('close', () => {
         if (!request.readableEnded) sent.destroy(new Error('the request broke off'))
       })
+      sent.once('close', () => void request.unpipe(sent).resume())
       request.pipe(sent)
     }
   })
+}
+
+/** How the service finds the end of the body. Always said, so that no part of a body is read as another request. */
+function framing({ method = 'GET', headers }: IncomingMessage, { bytes, isWhole }: BodyHead): string[] {
+  const length = headers['transfer-encoding'] === undefined ? headers['content-length'] : undefined
+  if (!isWhole) return length === undefined ? ['transfer-encoding', 'chunked'] : ['content-length', length]
+  const isEmpty = bytes.length === 0 && length === undefined && /^(?:GET|HEAD|DELETE|OPTIONS|TRACE)$/.test(method)
+  return isEmpty ? [] : ['content-length', String(bytes.length)]
 }

@@ -35,15 +35,26 @@ function partsOf(request: string, method: string, path: string): Record<string, 
   const compared = given.slice(given.length - wanted.length)
   for (const [at, part] of wanted.entries()) {
     const value = compared[at] ?? ''
-    if (part.startsWith(':')) parts[part.slice(1)] = value
+    if (part.startsWith(':')) parts[part.slice(1)] = decoded(value)
     else if (part !== value) return undefined
   }
   return parts
 }
 
-/** A path whose parts are words: an id, an address or a name in it becomes `:id`. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/** Words of programmers: `payment_intents`, `paymentIntents`, `v1`. */
+const WORD = /^(?:v\d+|[a-z][a-z_.-]{0,30}|[a-z]{2,}(?:[A-Z][a-z]{2,}){1,4})?$/
+
+/** A path whose parts are words. What has digits, capitals or other characters, as ids, addresses and keys do, becomes `:id`. */
 const shownPath = (path: string): string =>
   path
     .split('/')
-    .map((part) => (/^(?:v\d+|[a-z][a-z_.-]{0,30})?$/i.test(part) ? part : ':id'))
+    .map((part) => (WORD.test(part) ? part : ':id'))
     .join('/')

@@ -4,26 +4,26 @@ import { parseDocument, Refusal, readText } from '../refusal.js'
 
 const Word = z.string().check(z.minLength(1))
 /** A field of JSON or of a form, such as `/customer/id` or `/metadata[order]`. */
-const Pointer = z.string().check(z.regex(/^\/./, { error: 'must be a JSON pointer, such as "/customer/id"' }))
+const Pointer = z.string().check(z.regex(/^\/./, { error: 'a JSON pointer, such as "/customer/id"' }))
 /** A value of a request: a field of its body, `header:idempotency-key`, or `path:id`, which the path names. */
 const Place = z
   .string()
-  .check(
-    z.regex(/^(?:\/.|header:[\w-]+$|path:\w+$)/, { error: 'must be a JSON pointer, "header:name" or "path:name"' }),
-  )
+  .check(z.regex(/^(?:\/.|header:[\w-]+$|path:\w+$)/, { error: 'a JSON pointer, "header:name" or "path:name"' }))
 
 const words = z.array(Word)
 /** What a field of the answer says about a payment. */
-const OutcomeRule = z.strictObject({
-  field: Pointer,
-  paid: z.optional(words),
-  pending: z.optional(words),
-  /** Reserved: it can be taken, and was not. */
-  held: z.optional(words),
-  refused: z.optional(words),
-  /** Given back. */
-  reversed: z.optional(words),
-})
+const OutcomeRule = z
+  .strictObject({
+    field: Pointer,
+    paid: z.optional(words),
+    pending: z.optional(words),
+    /** Reserved: it can be taken, and was not. */
+    held: z.optional(words),
+    refused: z.optional(words),
+    /** Given back. */
+    reversed: z.optional(words),
+  })
+  .check(z.refine((rule) => Object.keys(rule).length > 1, 'a rule with paid, pending, held, refused or reversed'))
 
 const described = {
   /** What identifies one intention, by name. Calls with the same one are tries of the same payment. */
@@ -43,7 +43,9 @@ const described = {
 
 const Call = z.strictObject({
   /** `POST /payments/:id/confirm`. A `*` before the path stands for what it is mounted under. */
-  request: z.string().check(z.regex(/^[A-Z]+ \*?\/[\w./:-]*$/, { error: 'must be a method and a path' })),
+  request: z
+    .string()
+    .check(z.regex(/^[A-Z]+ \*?\/[\w./:-]*$/, { error: 'a method and a path, such as "POST /payments"' })),
   /** The part of the path that names what an earlier call made. It is bought by both. */
   of: z.optional(Word),
   ...described,
@@ -52,11 +54,15 @@ const Call = z.strictObject({
 /** How a service of others takes payments. What it says of all calls, a call may say anew. */
 const Profile = z.strictObject({
   /** Environment variables that a rehearsed command reads the address from, besides `FARTHING_URL`. */
-  environment: z.optional(z.array(z.string().check(z.regex(/^[A-Z_][A-Z0-9_]*$/)))),
+  environment: z.optional(
+    z.array(
+      z.string().check(z.regex(/^[A-Z_][A-Z0-9_]*$/, { error: 'the name of a variable, such as "PAYMENT_URL"' })),
+    ),
+  ),
   /** How many decimals its amounts have. Default: 0, which is the smallest unit. */
   decimals: z.optional(z.int().check(z.minimum(0), z.maximum(18))),
   /** Refusals that pass: the same call may succeed later. Default: 408, 425 and 429. */
-  retry: z.optional(z.array(z.int())),
+  retry: z.optional(z.array(z.int().check(z.minimum(400), z.maximum(599)))),
   /** The header of an answer that repeats an earlier one. */
   replayed: z.optional(Word),
   /** Answers that say that a key was used for something else. */
@@ -149,5 +155,38 @@ export async function loadProfile(named: string): Promise<ProxyProfile> {
   const document = await parseDocument(named, await readText(named))
   const fault = describeFault(Profile, document)
   if (fault !== undefined) throw new Refusal(`${named}: ${fault}`)
-  return Profile.parse(document)
+  const profile = Profile.parse(document)
+  const mistake = mistakeIn(profile)
+  if (mistake !== undefined) throw new Refusal(`${named}: ${mistake}`)
+  return profile
+}
+
+/** What fields say that cannot be meant. */
+function mistakeIn({ calls }: ProxyProfile): string | undefined {
+  const all = Object.entries(calls)
+  if (all.length === 0) return 'calls must have at least one, which pays'
+  for (const [at, [name, call]] of all.entries()) {
+    const [same] = all.slice(0, at).find(([, { request }]) => request === call.request) ?? []
+    if (same !== undefined) return `calls.${name}.request must not be that of calls.${same}`
+    const named = call.request.split('/')
+    const missing = placesOf(call).find(([, part]) => !named.includes(`:${part}`))
+    if (missing)
+      return `calls.${name}.${missing[0]} must name a part of its path, and "${call.request}" has no :${missing[1]}`
+  }
+  return undefined
+}
+
+/** The fields of a call that name parts of its path: field and part. */
+function placesOf({
+  of,
+  keys = {},
+  item = [],
+  payer = [],
+  amount = [],
+}: ProfiledCall): [field: string, part: string][] {
+  const inPath = (field: string, places: readonly string[]) =>
+    places.flatMap((place): [string, string][] => (place.startsWith('path:') ? [[field, place.slice(5)]] : []))
+  const ofKeys = Object.entries(keys).flatMap(([name, place]) => inPath(`keys.${name}`, [place]))
+  const others = [...inPath('item', item), ...inPath('payer', payer), ...inPath('amount', amount), ...ofKeys]
+  return of === undefined ? others : [['of', of], ...others]
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { canonicalJson } from '../../src/base/secrets.js'
+import { canonicalJson, hiddenKey } from '../../src/base/secrets.js'
 import { HIDDEN } from '../../src/base/text/redacted.js'
 import type {
   CallOutcome,
@@ -9,9 +9,9 @@ import type {
   RunEnd,
   RunRecord,
 } from '../../src/sandbox/rehearse/record.js'
-import { bodyFields, fieldAt, hashed, type Message, textsIn } from './fields.js'
+import { bodyFields, bodyText, fieldAt, type Message, smallestUnits, textsIn, withoutFields } from './fields.js'
 import type { MatchedCall } from './matching.js'
-import { writtenMessage } from './messages.js'
+import { writtenMessage, writtenPath } from './messages.js'
 import type { ProfiledCall, ProxyProfile } from './profile.js'
 
 /** A call while it happens. */
@@ -53,6 +53,7 @@ export class ProxyRecord {
   readonly #payments = new Map<string, Payment>()
   /** What earlier calls made, by the hash of its id: what they are about. */
   readonly #items = new Map<string, string>()
+  /** What its callers sign with. It may be in no log. */
   readonly #secrets = new Set<string>()
 
   constructor(
@@ -74,20 +75,20 @@ export class ProxyRecord {
   /** The whole request has arrived. */
   sent(call: ProxiedCall, message: Message, path: string): void {
     for (const secret of secretsIn(message.headers)) this.#secrets.add(secret)
-    if (this.keepMessages) call.request = writtenMessage(`${call.method} ${path}`, message)
+    if (this.keepMessages) call.request = writtenMessage(`${call.method} ${writtenPath(path)}`, message)
     const { call: described, parts } = call.matched
     if (!described) return
     const read = placeReader(message, parts)
     const keys = Object.entries(described.keys ?? {})
     call.identifiers = keys.flatMap(([name, place]) => {
       const value = read(place)
-      return value === undefined ? [] : [`${name}:${hashed(value)}`]
+      return value === undefined ? [] : [`${name}:${hiddenKey(value)}`]
     })
     const payer = firstOf(described.payer, read)
-    call.payer = payer === undefined ? null : hashed(payer)
+    call.payer = payer === undefined ? null : hiddenKey(payer)
     call.asked = this.#smallest(firstOf(described.amount, read))
-    const made = described.of === undefined ? undefined : hashed(parts[described.of] ?? '')
-    call.item = made === undefined ? itemOf(call.matched, message, read) : (this.#items.get(made) ?? made)
+    const made = described.of === undefined ? undefined : hiddenKey(parts[described.of] ?? '')
+    call.item = made === undefined ? itemOf(call.matched, { message, read, path }) : (this.#items.get(made) ?? made)
   }
 
   /** The service has answered, whether or not its caller sees it. Returns what tells what the caller sees. */
@@ -96,17 +97,17 @@ export class ProxyRecord {
     const { call: described } = call.matched
     const ruling = described && rulingOf(described, status, fields)
     const id = described?.payment === undefined ? undefined : fieldAt(fields, described.payment)
-    if (id !== undefined) this.#items.set(hashed(id), call.item)
+    if (id !== undefined) this.#items.set(hiddenKey(id), call.item)
     const payment = described && ruling ? this.#noted(call, { ruling, id, described, fields }) : undefined
     return () => {
-      const known = textsIn(fields).map(hashed)
+      const known = this.#payments.size > 0 ? textsIn(fields).map(hiddenKey) : []
       call.shownPayments = [...this.#payments.keys()].filter((each) => each === payment || known.includes(each))
       call.status = status
       call.outcome = this.#outcomeOf(status, ruling)
       call.code = ruling === 'paid' || ruling === 'refused' ? undefined : ruling
       const isRefused = call.outcome === 'refused'
       const { spent = [], replayed = '' } = this.profile
-      const isReplay = message.headers[replayed.toLowerCase()] !== undefined
+      const isReplay = (message.headers[replayed.toLowerCase()] ?? 'false') !== 'false'
       call.isKeySpent =
         (isRefused && isReplay) || spent.some(({ field, is }) => is.includes(fieldAt(fields, field) ?? ''))
       call.contradicts = isRefused && status < 300
@@ -114,9 +115,10 @@ export class ProxyRecord {
     }
   }
 
-  /** The caller sees this status, which is not the service's. */
-  failed(call: ProxiedCall, status: number): void {
+  /** The caller sees this status, which is not the service's. Null: they see no whole answer. `code`: why. */
+  failed(call: ProxiedCall, status: number | null, code?: string): void {
     call.status = status
+    call.code = code
   }
 
   #noted(
@@ -140,7 +142,7 @@ export class ProxyRecord {
     }
     // A read tells of payments, and makes none.
     if (call.method === 'GET' || status === 'failed' || status === 'reversed') return undefined
-    const made = id === undefined ? `payment:${this.#payments.size + 1}` : hashed(id)
+    const made = id === undefined ? `payment:${this.#payments.size + 1}` : hiddenKey(id)
     this.#payments.set(made, {
       ...{ id: made, call: call.id, item: call.item, payer: call.payer, status, identifiers: call.identifiers },
       ...{ amount: String(said ?? call.asked ?? 0n), hasId: id !== undefined },
@@ -150,7 +152,7 @@ export class ProxyRecord {
 
   /** The payment with this id. Where one of two answers has no id, the same key says that they tell of one payment. */
   #known({ identifiers }: ProxiedCall, id: string | undefined): Payment | undefined {
-    const named = id === undefined ? undefined : this.#payments.get(hashed(id))
+    const named = id === undefined ? undefined : this.#payments.get(hiddenKey(id))
     const sameKey = (each: Payment) => each.identifiers.some((key) => identifiers.includes(key))
     return named ?? [...this.#payments.values()].find((each) => (id === undefined || !each.hasId) && sameKey(each))
   }
@@ -163,18 +165,17 @@ export class ProxyRecord {
   }
 
   #smallest(text: string | undefined): bigint | undefined {
-    const { decimals = 0 } = this.profile
-    const [, whole, part = ''] = /^(\d{1,40})(?:\.(\d{1,18}))?$/.exec(text ?? '') ?? []
-    return whole === undefined ? undefined : BigInt(whole + part.slice(0, decimals).padEnd(decimals, '0'))
+    return text === undefined ? undefined : smallestUnits(text, this.profile.decimals ?? 0)
   }
 
   /** What the judge reads. A secret of the service in the output becomes a mark, and is kept nowhere. */
   result({ ended, output }: { readonly ended: RunEnd; readonly output: string }): RunRecord {
     const leaked = [...this.#secrets].filter((secret) => output.includes(secret))
-    const hide = (text: string) => leaked.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
+    const hide = (text: string) => withoutTexts(text, leaked)
+    const calls = this.#calls.map(asCall).map((call) => withoutSecrets(call, this.#secrets))
     this.#secrets.clear()
     return {
-      calls: this.#calls.map(asCall),
+      calls,
       payments: [...this.#payments.values()].map(asPayment),
       deliveries: [],
       ended: ended.result === undefined ? ended : { ...ended, result: hide(ended.result) },
@@ -205,6 +206,16 @@ function asCall({ matched, asked: _, request, response, ...call }: ProxiedCall):
 
 const asPayment = ({ identifiers: _, hasId: __, ...payment }: Payment): RehearsedPayment => ({ ...payment })
 
+const withoutTexts = (text: string, hidden: Iterable<string>): string =>
+  [...hidden].reduce((shown, each) => shown.replaceAll(each, HIDDEN), text)
+
+/** A service may repeat in its answer what signed the request. */
+function withoutSecrets({ messages, ...call }: RehearsedCall, secrets: Iterable<string>): RehearsedCall {
+  if (!messages) return call
+  const { request, response } = messages
+  return { ...call, messages: { request: withoutTexts(request, secrets), response: withoutTexts(response, secrets) } }
+}
+
 type ReadPlace = (place: string) => string | undefined
 
 function placeReader(message: Message, parts: Readonly<Record<string, string>>): ReadPlace {
@@ -226,13 +237,24 @@ function firstOf(places: readonly string[] | undefined, read: ReadPlace): string
   return undefined
 }
 
-function itemOf({ call, path }: MatchedCall, message: Message, read: ReadPlace): string {
-  if (call?.item) return hashed(canonicalJson([path, ...call.item.map((place) => read(place) ?? null)]))
+interface Described {
+  readonly message: Message
+  readonly read: ReadPlace
+  readonly path: string
+}
+
+/** Where a profile does not name what is bought, all but keys and amounts does. */
+function itemOf({ call, path: shown }: MatchedCall, { message, read, path }: Described): string {
+  if (call?.item) return hiddenKey(canonicalJson([shown, ...call.item.map((place) => read(place) ?? null)]))
+  const aside = [...Object.values(call?.keys ?? {}), ...(call?.amount ?? [])].filter((place) => place.startsWith('/'))
   const fields = bodyFields(message)
-  if (fields === null || typeof fields !== 'object') return path
-  const aside = [...Object.values(call?.keys ?? {}), ...(call?.amount ?? [])]
-  const kept = Object.entries(fields).filter(([name]) => !aside.some((place) => place.split('/')[1] === name))
-  return hashed(canonicalJson([path, Object.fromEntries(kept)]))
+  return hiddenKey(canonicalJson([path, fields === undefined ? textOf(message) : withoutFields(fields, aside)]))
+}
+
+/** The text of a body of which nothing is known, but for the boundary of a form with files, which each try has anew. */
+function textOf(message: Message): string {
+  const [, boundary = '\n'] = /;\s*boundary="?([^\s";]+)/i.exec(message.headers['content-type'] ?? '') ?? []
+  return (bodyText(message) ?? message.body?.toString('latin1') ?? '').replaceAll(boundary, '\n')
 }
 
 /** What the answer says about a payment. Without rules, an answer that worked is one. */
@@ -252,10 +274,8 @@ const SHORTEST_SECRET = 12
 
 function secretsIn(headers: IncomingHttpHeaders): string[] {
   const { authorization = '', cookie = '', 'x-api-key': key = '' } = headers
-  const given = [
-    authorization.replace(/^\w+ +/, ''),
-    ...cookie.split('; ').map((each) => each.replace(/^[^=]*=/, '')),
-    key,
-  ]
-  return given.flat().filter(({ length }) => length >= SHORTEST_SECRET)
+  const [, scheme = '', credential = authorization] = /^([\w-]+) +(.*)$/.exec(authorization) ?? []
+  const inBasic = /^basic$/i.test(scheme) ? Buffer.from(credential, 'base64').toString().split(':') : []
+  const cookies = cookie.split('; ').map((each) => each.replace(/^[^=]*=/, ''))
+  return [credential, ...inBasic, ...cookies, key].flat().filter(({ length }) => length >= SHORTEST_SECRET)
 }

@@ -1,5 +1,5 @@
 import type { RunEnd } from '../../src/sandbox/rehearse/record.js'
-import type { RehearsalStage } from '../../src/sandbox/rehearse/rehearse-stage.js'
+import { RehearsalRefused, type RehearsalStage } from '../../src/sandbox/rehearse/rehearse-stage.js'
 import type { PaymentProxy } from './proxy.js'
 
 /** Runs an application once. `until`: it is stopped when this resolves. */
@@ -19,6 +19,9 @@ export const proxyStage = (proxy: PaymentProxy, run: RunBefore): RehearsalStage 
     })
     proxy.begin(plan, happen)
     if (plan.some(({ kind }) => kind === 'restart')) await run(proxy.url, { until: fault })
-    return proxy.end(await run(proxy.url, {}))
+    const record = await proxy.end(await run(proxy.url, {}))
+    if (plan.length === 0 && record.payments.length === 0 && proxy.failure !== undefined)
+      throw new RehearsalRefused(`The service did not answer. ${proxy.failure}`)
+    return record
   },
 })

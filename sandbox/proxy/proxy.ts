@@ -1,15 +1,16 @@
+import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isLoopbackHost, isLoopbackOrigin } from '../../src/base/loopback.js'
 import type { Fault } from '../../src/sandbox/onion/fault.js'
 import { type FaultPlan, faultsFor } from '../../src/sandbox/rehearse/plan.js'
 import type { RunEnd, RunRecord } from '../../src/sandbox/rehearse/record.js'
-import { messageOf } from '../../src/storage/unknown.js'
-import { MOST_BODY } from './fields.js'
-import { type BodyHead, type Destination, drain, forward, passedHeaders, readHead } from './forwarding.js'
+import { whyRefused } from './callers.js'
+import { type BodyHead, type Destination, drain, forward, MOST_HEADERS, readHead } from './forwarding.js'
 import { matchCall } from './matching.js'
+import { answerOwn, answerUnreadable, type OwnAnswer, whyNoAnswer } from './own-answers.js'
+import { closedOrAfter, type Passing, passOn } from './passing.js'
 import type { ProxyProfile } from './profile.js'
-import { type ProxiedCall, ProxyRecord } from './proxy-record.js'
+import { ProxyRecord } from './proxy-record.js'
 
 export interface ProxyOptions {
   readonly to: Destination
@@ -20,23 +21,16 @@ export interface ProxyOptions {
   /** Default: a free one. */
   readonly port?: number | undefined
   readonly keepMessages?: boolean | undefined
+  /** How long the service may be silent before it answers, in milliseconds. Default: two minutes. */
+  readonly silentMs?: number | undefined
   /** Called when a call has ended. */
   onCall?(record: Pick<RunRecord, 'calls' | 'payments'>): void
 }
 
-/** A call that a proxy passes on or lets fail. */
-interface Passing {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly record: ProxyRecord
-  readonly call: ProxiedCall
-  readonly fault: Fault | undefined
-  /** Below the address of the service, with its query. */
-  readonly path: string
-}
-
 /** How long calls that are still under way are waited for when a run ends. */
 const LAST_CALLS_MS = 5000
+/** Longer than clients wait. */
+const SILENT_MS = 120_000
 
 /** A proxy before one service: it makes a plan of faults happen, and records what a judge reads. */
 export class PaymentProxy {
@@ -46,14 +40,21 @@ export class PaymentProxy {
   #plan: FaultPlan = []
   #record: ProxyRecord
   #onFault: () => void = () => {}
+  /** Ends the calls that a run leaves behind. */
+  #ending = manyHear(new AbortController())
+  #failure: OwnAnswer | undefined
 
   constructor(readonly options: ProxyOptions) {
     this.#record = new ProxyRecord(options.profile, options.keepMessages ?? false)
-    this.#server = createServer((request, response) => {
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
+      response.on('error', () => {})
       const passing = this.#handle(request, response).catch(() => void response.destroy())
       this.#underWay.add(passing)
       void passing.then(() => this.#underWay.delete(passing))
-    })
+    }
+    // An idle connection that ends looks like a fault to a client that is about to use it.
+    this.#server = createServer({ keepAliveTimeout: 0, maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false }, answer)
+    this.#server.on('checkExpectation', answer).on('clientError', (_, socket) => answerUnreadable(socket))
   }
 
   /** Rejects if the port is taken. */
@@ -74,6 +75,8 @@ export class PaymentProxy {
     this.#plan = plan
     this.#onFault = onFault
     this.#counts.clear()
+    this.#failure = undefined
+    this.#ending = manyHear(new AbortController())
     this.#record = new ProxyRecord(this.options.profile, this.options.keepMessages ?? false)
   }
 
@@ -88,19 +91,26 @@ export class PaymentProxy {
     })
     await Promise.race([Promise.all(this.#underWay), late])
     clearTimeout(timer)
+    this.#ending.abort()
     return this.#record.result(run)
   }
 
+  /** Why the service gave no answer in this run. Undefined if it always did. */
+  get failure(): string | undefined {
+    return this.#failure?.sentence
+  }
+
   async close(): Promise<void> {
+    this.#ending.abort()
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = this.#whyRefused(request)
+    const refusal = whyRefused(request, (this.#server.address() as AddressInfo).address)
     if (refusal !== undefined) {
       await drain(request)
-      answerJson(response, 403, refusal)
+      answerOwn(response, refusal)
       return
     }
     const { url: path = '/', method = 'GET' } = request
@@ -113,15 +123,6 @@ export class PaymentProxy {
     } finally {
       this.options.onCall?.(record.shown(call))
     }
-  }
-
-  /** It speaks to its service only, and on loopback to this machine only. */
-  #whyRefused({ url = '', headers: { host = '', origin } }: IncomingMessage): string | undefined {
-    if (!url.startsWith('/') || /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\?]|$)/i.test(url))
-      return 'This proxy speaks to one service. Send it a plain path.'
-    if (this.options.host !== undefined && !isLoopbackHost(this.options.host)) return undefined
-    if (!isLoopbackHost(host.replace(/:\d+$/, ''))) return 'This proxy serves this machine only.'
-    return origin === undefined || isLoopbackOrigin(origin) ? undefined : 'This proxy serves no pages of other origins.'
   }
 
   #faultOf(operation: string): Fault | undefined {
@@ -142,89 +143,59 @@ export class PaymentProxy {
       return
     }
     try {
-      if (fault?.do.duplicate && head.isWhole) await this.#read(passing, head)
-      if (fault && !fault.do.duplicate) {
-        const { show, answer, body } = await this.#read(passing, head)
-        if (fault.do.delay_ms === undefined) this.#fail(passing, fault)
-        else {
-          this.#onFault()
-          await closedOrAfter(response, fault.do.delay_ms)
-          if (response.destroyed) return
-          response.writeHead(answer.statusCode ?? 502, passedHeaders(answer))
-          response.end(body.bytes)
-          show()
-        }
-        return
-      }
-      const answer = await forward(this.options.to, { request, path, head })
-      await passOn(answer, passing)
-      if (fault) this.#onFault()
+      await this.#answer(passing, head)
     } catch (error) {
-      record.failed(call, 502)
-      if (response.headersSent) response.destroy()
-      else answerJson(response, 502, `The service did not answer: ${messageOf(error)}`)
+      const own = whyNoAnswer(error, this.options.to)
+      if (record === this.#record) this.#failure = own
+      const isBegun = response.headersSent || response.destroyed
+      record.failed(call, isBegun ? null : own.status, own.error)
+      if (isBegun) response.destroy()
+      else answerOwn(response, own)
     }
   }
 
+  async #answer(passing: Passing, head: BodyHead): Promise<void> {
+    const { response, fault } = passing
+    const { duplicate = false, delay_ms: delayMs } = fault?.do ?? {}
+    if (fault && !duplicate && delayMs === undefined) {
+      await this.#read(passing, head)
+      this.#fail(passing, fault)
+      return
+    }
+    if (duplicate && head.isWhole) await this.#read(passing, head)
+    const answer = await this.#forward(passing, head)
+    if (fault) this.#onFault()
+    if (delayMs !== undefined) await closedOrAfter(response, delayMs)
+    await passOn(answer, passing)
+  }
+
+  #forward({ request, path }: Passing, head: BodyHead): Promise<IncomingMessage> {
+    const { to, silentMs = SILENT_MS } = this.options
+    return forward(to, { request, path, head, silentMs, signal: this.#ending.signal })
+  }
+
   /** Has the service answer, and passes nothing on. */
-  async #read({ request, record, call, path }: Passing, head: BodyHead) {
-    const answer = await forward(this.options.to, { request, path, head })
-    const body = await readHead(answer)
+  async #read(passing: Passing, head: BodyHead): Promise<void> {
+    const answer = await this.#forward(passing, head)
+    const { bytes, isWhole } = await readHead(answer)
     await drain(answer)
-    const message = { headers: answer.headers, body: body.isWhole ? body.bytes : undefined }
-    return { answer, body, show: record.answered(call, answer.statusCode ?? 502, message) }
+    const message = { headers: answer.headers, body: isWhole ? bytes : undefined }
+    passing.record.answered(passing.call, answer.statusCode ?? 502, message)
   }
 
   #fail({ response, record, call }: Passing, fault: Fault): void {
-    if (fault.do.status === undefined) response.destroy()
+    const { status } = fault.do
+    if (status === undefined) response.destroy()
     else {
-      record.failed(call, fault.do.status)
-      answerJson(response, fault.do.status, 'A fault of farthing proxy.')
+      record.failed(call, status)
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { type: 'api_error', message: 'A fault of farthing proxy.' } }))
     }
     this.#onFault()
   }
 }
 
-/** Streams an answer to its caller. If the caller leaves, the service is still listened to. */
-async function passOn(answer: IncomingMessage, { response, record, call }: Passing): Promise<void> {
-  const status = answer.statusCode ?? 502
-  const isLive = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '')
-  const kept: Buffer[] = []
-  let length = 0
-  // A caller that has the last piece may leave at once. Before that, the answer is recorded as seen.
-  let held: Buffer | undefined
-  const write = (piece: Buffer | undefined) => {
-    if (piece && !response.destroyed && !response.write(piece)) answer.pause()
-  }
-  response.writeHead(status, passedHeaders(answer))
-  response.on('drain', () => answer.resume()).on('close', () => answer.resume())
-  answer.on('data', (piece: Buffer) => {
-    length += piece.length
-    if (length <= MOST_BODY) kept.push(piece)
-    write(isLive ? piece : held)
-    held = isLive ? undefined : piece
-  })
-  await new Promise<void>((resolve, reject) => {
-    answer.once('end', resolve).once('error', reject)
-  })
-  const body = length <= MOST_BODY ? Buffer.concat(kept) : undefined
-  const show = record.answered(call, status, { headers: answer.headers, body })
-  if (response.destroyed) return
-  show()
-  response.end(held)
-}
-
-function closedOrAfter(response: ServerResponse, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    response.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
-}
-
-function answerJson(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify({ error: { type: 'api_error', message } }))
+function manyHear(ending: AbortController): AbortController {
+  setMaxListeners(0, ending.signal)
+  return ending
 }
