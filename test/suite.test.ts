@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { runtimes } from './runtimes.js'
+import { ranWhole } from './support/contract/unanswered.js'
 
 /** What holds for the tests themselves, so that a red run is red, and red because of the change. */
 
@@ -88,6 +89,26 @@ describe('the contract', () => {
     expect(declared).toBeGreaterThan(700)
     expect(places([tagged], contract).length / declared).toBeLessThan(0.25)
     expect(places([inPages], contract).length / declared).toBeLessThan(0.12)
+  })
+})
+
+describe('what the contract leaves unanswered', () => {
+  const ran = (moduleId: string, state: 'passed' | 'failed' | 'pending', errors = 0) => ({
+    moduleId,
+    state: () => state,
+    errors: () => Array.from({ length: errors }, () => ({ message: 'planted', name: 'Error' })),
+  })
+
+  it('is said after a run of each file, with red tests too', () => {
+    expect(ranWhole(['a', 'b'], [ran('a', 'passed'), ran('b', 'failed'), ran('c', 'pending')])).toBe(true)
+  })
+
+  it.each([
+    ['did not run', []],
+    ['did not end', [ran('b', 'pending')]],
+    ['failed as it loaded', [ran('b', 'failed', 1)]],
+  ])('is not said where a file %s', (_, others) => {
+    expect(ranWhole(['a', 'b'], [ran('a', 'passed'), ...others])).toBe(false)
   })
 })
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { chromium } from 'playwright-core'
 import { inject } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { quickenPromises } from '../support/browser/quick-promises.js'
 import { bytesOf, textOf } from './browser/carried.js'
 import type { Asked, Commands, Done } from './browser/commands.js'
 import type { Runtime } from './runtime.js'
@@ -64,6 +65,7 @@ async function openPage(path: string, gone: () => void): Promise<Commands> {
   const connected = once(server, 'connection', { signal: AbortSignal.timeout(60_000) })
   const { port } = server.address() as AddressInfo
   await browser.send('Target.createTarget', { url: `${host}${path}#${port}`, browserContextId })
+  quickenPromises()
   const [socket] = await connected.catch((cause) => {
     gone()
     throw new Error(`the page ${path} of test/support/browser/shared-browser.ts fails as it loads`, { cause })

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { TestProject } from 'vitest/node'
+import type { TestModule, TestProject } from 'vitest/node'
 import type { Answered } from './promised-answers.js'
 
 /**
@@ -13,7 +13,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(tmpdir(), 'farthing-answers-'))
   project.provide('answersFolder', folder)
   return async () => {
-    const answered = (await ranWhole(project)) ? await readAnswers(folder) : undefined
+    const answered = (await ranAll(project)) ? await readAnswers(folder) : undefined
     await rm(folder, { recursive: true })
     if (!answered) return
     // The whole service takes seconds to load, which most runs need not wait for.
@@ -25,21 +25,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** Whether every contract test there is ran, and passed. */
-async function ranWhole({ vitest, config }: TestProject): Promise<boolean> {
+/** Whether every contract test there is ran. */
+async function ranAll({ vitest, config }: TestProject): Promise<boolean> {
   if (config.watch || config.testNamePattern) return false
   const folder = resolve(config.root, 'test/contract')
   const files = (await readdir(folder, { recursive: true }))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join(folder, name))
-  const passed = new Set(
-    vitest.state
-      .getTestModules()
-      .filter((module) => module.ok())
-      .map(({ moduleId }) => moduleId),
-  )
-  return files.every((file) => passed.has(file))
+  return ranWhole(files, vitest.state.getTestModules())
 }
+
+/** Whether each file ran its tests, red ones too: what stays unseen does not hide behind them. One that fails as it loads ran none. */
+export function ranWhole(files: readonly string[], modules: readonly Ran[]): boolean {
+  const ran = modules.filter((module) => ['passed', 'failed'].includes(module.state()) && module.errors().length === 0)
+  const paths = new Set(ran.map(({ moduleId }) => moduleId))
+  return files.every((file) => paths.has(file))
+}
+
+type Ran = Pick<TestModule, 'moduleId' | 'state' | 'errors'>
 
 async function readAnswers(folder: string): Promise<Answered> {
   const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
