@@ -33,7 +33,7 @@ function dialectOf(headers: Entry['response']['headers']): string | undefined {
 
 /** The price in the header of an offer: `0.25 USDC`. */
 function priceIn(header: string | undefined): string | undefined {
-  const [way] = parsed(decoded(header)).accepts ?? []
+  const [way] = parsed(headerText(header)).accepts ?? []
   if (way === undefined) return undefined
   const known = [...quantities.value.values()]
   // A token's address is made of the hash, but that of USDC is the network's own.
@@ -51,7 +51,7 @@ function whatOf({ path, request }: Entry): string {
   return typeof destination === 'string' ? destination : 'the paywall'
 }
 
-function decoded(header: string | undefined): string {
+function headerText(header: string | undefined): string {
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(header ?? ''), (each) => each.charCodeAt(0)))
   } catch {
