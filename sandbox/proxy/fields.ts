@@ -36,7 +36,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
 ])
 
 /** The last coding is the outermost. Throws for one that nobody can read. */
-function decoded(bytes: Buffer, codings: readonly string[]): Buffer {
+function decompressed(bytes: Buffer, codings: readonly string[]): Buffer {
   return codings.reduceRight((coded, coding) => {
     const decode = decoders.get(coding)
     if (!decode) throw new RangeError('an unknown coding')
@@ -51,7 +51,7 @@ export function bodyText({ headers, body }: Message): string | undefined {
   const codings = (headers['content-encoding'] ?? 'identity').split(',').map((each) => each.trim().toLowerCase())
   if (!body || codings.length > MOST_CODINGS) return undefined
   try {
-    return decoderFor(headers['content-type']).decode(decoded(body, codings))
+    return decoderFor(headers['content-type']).decode(decompressed(body, codings))
   } catch {
     return undefined
   }
