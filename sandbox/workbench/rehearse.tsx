@@ -87,7 +87,7 @@ function Rehearsed({ report: shown }: { report: Report }) {
   return (
     <>
       <div class="filters">
-        <h2>{shown.command ?? 'Rehearsal'}</h2>
+        <h2>{(shown.command ?? 'Rehearsal').split(' ').map((word) => [<span class="word">{word}</span>, ' '])}</h2>
         {running && <span class="tag">running</span>}
         <Choice />
         <Chooser />
@@ -156,7 +156,7 @@ function Matrix({ shown: { cells }, open }: { shown: Report; open: ReportCell | 
           {calls.map(([key, { operation, nth }]) => (
             <tr key={key}>
               <th scope="row">
-                {operation}
+                {operation.split(/(?=[A-Z])/).map((part, at) => [at > 0 && <wbr />, part])}
                 {isRepeated(operation) && <span class="muted"> {nth}</span>}
               </th>
               {kinds.map((kind) => {

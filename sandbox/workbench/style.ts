@@ -163,6 +163,7 @@ tbody th { font-weight: 550; }
 .inline { display: flex; align-items: center; gap: 8px; }
 .inline span { color: var(--muted); }
 .inline select { max-width: 60vw; }
+.filters .inline select { max-width: min(60vw, 360px); }
 .changes { border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .changes summary { padding: 8px 14px; font-size: 14px; color: var(--ink); }
 .changes summary span { margin-left: 8px; font-variant-numeric: tabular-nums; }
@@ -180,9 +181,12 @@ td.acts { flex-wrap: nowrap; }
 .curve path { fill: none; stroke: var(--accent); stroke-width: 2; vector-effect: non-scaling-stroke; }
 .element { max-width: 560px; min-height: 60px; }
 table.matrix { width: auto; }
+.scrolls:has(> .matrix) { width: fit-content; max-width: 100%; max-height: 80vh; overflow: auto; isolation: isolate; }
 .split section[aria-label=Findings] { margin-top: 24px; }
-.matrix thead th { text-align: center; text-transform: none; }
-.matrix thead th:first-child { text-align: left; }
+.matrix thead th { position: sticky; top: 0; z-index: 1; border: 0; background: var(--card); box-shadow: inset 0 -1px var(--line); text-align: center; text-transform: none; }
+.matrix thead th:first-child { z-index: 2; text-align: left; }
+@media (max-width: 700px) { .matrix th { padding-inline: 8px; white-space: normal; } }
+.word { display: inline-block; max-width: 100%; overflow-wrap: anywhere; }
 .matrix th:first-child { position: sticky; left: 0; background: var(--card); }
 .matrix td { padding: 3px; text-align: center; }
 .matrix td a { display: block; min-width: 44px; padding: 5px 8px; border-radius: 6px; color: var(--muted); text-decoration: none; font-weight: 600; }

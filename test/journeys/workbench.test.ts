@@ -151,6 +151,42 @@ test('a rehearsal is a matrix, whose red cells open to their story by the keyboa
   await expectAccessible(page, 'a rehearsal')
 })
 
+test('a large matrix scrolls inside itself, with its calls and faults in sight, on a narrow screen', async () => {
+  const { service, page } = await workbench({ viewport: { width: 360, height: 780 } })
+  const kinds = [
+    'lost_before',
+    'lost_after',
+    'error_before',
+    'error_after',
+    'slow',
+    'twice',
+    'price_changed',
+    'restart',
+  ]
+  const cells = Array.from({ length: 15 }, (_, call) => `createAuthenticationRequest${call}`).flatMap((operation) =>
+    kinds.map((kind) => ({ kind, operation, nth: 1, state: 'passed', diagram: '', stories: [] })),
+  )
+  const command = 'npm run test:integration -- --reporter verbose --project checkout'
+  const body = { command, ok: true, runs: 150, plans: 900, random_seed: 7, findings: [], cells }
+  await service.call('PUT', '/_sandbox/rehearsals/large', { body })
+  await visit(page, 'Rehearse')
+  const table = page.getByRole('table')
+  await table.waitFor()
+  const box = table.locator('..')
+  const measured = await box.evaluate((element) => {
+    element.scrollTo(200, 200)
+    const { left, top } = element.getBoundingClientRect()
+    const corner = element.querySelector('th')?.getBoundingClientRect()
+    return {
+      isPageWide: document.documentElement.scrollWidth > innerWidth,
+      moved: [element.scrollLeft, element.scrollTop],
+      corner: corner && [Math.round(corner.left - left), Math.round(corner.top - top)],
+      isFirstColumnNarrow: corner && corner.width < 160,
+    }
+  })
+  expect(measured).toEqual({ isPageWide: false, moved: [200, 200], corner: [1, 1], isFirstColumnNarrow: true })
+})
+
 test('axe finds nothing serious in any view', { timeout: EVERY_STATE_MS }, async () => {
   const { page } = await workbench({ colorScheme: 'dark' })
   await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).click()
