@@ -52,6 +52,10 @@ export function intentsOf(run: RunRecord, baseline: RunRecord): Intent[] {
   })
 }
 
+/** Payments that moved value, or will. */
+export const charged = (payments: readonly RehearsedPayment[]): readonly RehearsedPayment[] =>
+  payments.filter(({ status }) => status !== 'failed' && status !== 'reversed')
+
 /** A call without a payment, which gets the offers of a 402, is no try to pay. */
 const asksForPrice = ({ status, identifiers }: RehearsedCall): boolean => status === 402 && identifiers.length === 0
 
@@ -108,7 +112,7 @@ function payingOperations({ calls, payments }: RunRecord): string[] {
 function countWanted({ calls, payments }: RunRecord): Map<string, number> {
   const counts = new Map<string, number>()
   for (const call of calls) {
-    const paid = payments.filter((payment) => payment.call === call.id).length
+    const paid = charged(payments).filter((payment) => payment.call === call.id).length
     counts.set(placeOf(call), (counts.get(placeOf(call)) ?? 0) + paid)
   }
   return counts

@@ -1,7 +1,7 @@
 import { holdsToken } from '../journal/redact.js'
-import { type Intent, intentsOf, isOfSignature, placeOf, type Sureness } from './intents.js'
+import { charged, type Intent, intentsOf, isOfSignature, placeOf, type Sureness } from './intents.js'
 import { kindOfFault } from './plan.js'
-import type { RehearsedCall, RehearsedPayment, RunRecord } from './record.js'
+import type { RehearsedCall, RunRecord } from './record.js'
 
 /** What went wrong. */
 export type VerdictName =
@@ -50,7 +50,8 @@ export function judgeRun(run: RunRecord, baseline: RunRecord): Verdict[] {
       return habit === undefined ? [] : [verdictOf(habit, intent)]
     }),
   )
-  return [...found, ...deliveredUnpaid(intents, run, baseline), ...leakedSecret(run)].sort(
+  const ofRun = [...paidElsewhere(intents, run, baseline), ...deliveredUnpaid(intents, run, baseline)]
+  return [...found, ...ofRun, ...leakedSecret(run)].sort(
     (one, other) => order.indexOf(one.name) - order.indexOf(other.name),
   )
 }
@@ -80,10 +81,6 @@ function verdictOf({ name, habit, tries, sureness }: Judged, intent: Intent): Ve
   }
 }
 
-/** Payments that moved value, or will. */
-const charged = (payments: readonly RehearsedPayment[]): readonly RehearsedPayment[] =>
-  payments.filter(({ status }) => status !== 'failed' && status !== 'reversed')
-
 function paidTwice({ calls, payments, wanted }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
   const paid = charged(payments)
   if (paid.length <= Math.max(wanted, 1)) return undefined
@@ -108,6 +105,30 @@ function repeatedBefore(paying: string | undefined, run: RunRecord, baseline: Ru
   }
   const repeated = before.findLast((call) => call.method !== 'GET' && triesOf(call, before).length > usualTimes(call))
   return repeated && triesOf(repeated, before)
+}
+
+/** Paid without the client's knowledge, and then once more in another way: for a new cart, or from another wallet. */
+function paidElsewhere(intents: readonly Intent[], run: RunRecord, baseline: RunRecord): Verdict[] {
+  if (charged(run.payments).length <= charged(baseline.payments).length) return []
+  const placeIn = (call: RehearsedCall | undefined) => run.calls.findIndex(({ id }) => id === call?.id)
+  const isUnknownAt = ({ calls, payments }: Intent, place: number) => {
+    const last = calls.at(-1)
+    const isOpen = placeIn(last) < place && (last?.outcome === 'unknown' || last?.outcome === 'pending')
+    const seen = new Set(run.calls.slice(0, place).flatMap(({ shownPayments }) => shownPayments))
+    return isOpen && charged(payments).some(({ id }) => !seen.has(id))
+  }
+  return intents
+    .filter(({ wanted, payments }) => wanted === 0 && charged(payments).length > 0)
+    .flatMap((again): Verdict[] => {
+      const lost = intents.find((each) => isUnknownAt(each, placeIn(again.calls[0])))
+      if (!lost) return []
+      const [calls, payments] = [
+        [...lost.calls, ...again.calls],
+        [...lost.payments, ...again.payments],
+      ]
+      const judged: Judged = { name: 'paid_twice', habit: tryHabit(calls), sureness: 'likely' }
+      return [verdictOf(judged, { ...again, calls, payments })]
+    })
 }
 
 function tryHabit(calls: readonly RehearsedCall[]): ClientHabit {
@@ -231,8 +252,16 @@ function gaveUp({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord
 
 /** Whether the application says the same at its end as without faults, so that it has delivered. */
 function endsAsUsual({ ended: { isOk, result } }: RunRecord, baseline: RunRecord): boolean {
-  return isOk && result !== undefined && result !== '' && result === baseline.ended.result
+  if (!isOk || result === undefined || result === '') return false
+  return withoutNew(result) === withoutNew(baseline.ended.result ?? '')
 }
+
+/** A text without what is another one each time: ids that are drawn, and times. */
+const withoutNew = (text: string): string =>
+  text.replace(
+    /\b(?:[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}|(?:0x)?[\da-f]{16,}|\d{4}-\d\d-\d\dT[\d:.]+Z?|\d{10,})\b/gi,
+    '#',
+  )
 
 /** The application says that it delivered, or ends as if it had, and was paid less often than without faults. */
 function deliveredUnpaid(intents: readonly Intent[], run: RunRecord, baseline: RunRecord): Verdict[] {

@@ -49,7 +49,7 @@ export async function recordRun(
   }
   const asPayment = (kind: 'payment' | 'transfer') => (row: ShownRow) => {
     const call = callOf(row, `${kind}:${row.id}`)
-    const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : 'posted'
+    const status = kind === 'payment' ? (row.status as RehearsedPayment['status']) : statusOfTransfer(row)
     const payer = (call && payerOf(call)) ?? String(row.payer_owner ?? row.sender_owner)
     return {
       ...{ id: `${kind}:${row.id}`, call: call?.id, item: call ? itemOf(call) : String(row.hash ?? row.descriptor) },
@@ -64,6 +64,9 @@ export async function recordRun(
     ...{ ended, output, secrets: [...accounts, ...users].map(({ client_secret }) => client_secret) },
   }
 }
+
+const statusOfTransfer = ({ status }: ShownRow): RehearsedPayment['status'] =>
+  status === 'cancelled' || status === 'expired' ? 'reversed' : 'posted'
 
 /** The call behind work that follows from it, such as the charge of a card. */
 function originOf(entry: Entry, entries: readonly Entry[]): Entry {

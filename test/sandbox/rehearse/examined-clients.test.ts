@@ -27,6 +27,9 @@ const details: Readonly<Record<string, string>> = {
   'a job that takes a list that it could not read for an empty one':
     'createPayment new_key_each_try certain: lost_after lost_before',
   'a shop that pays the price of the refusal': 'createPayment ignores_changed_price possible: price_changed',
+  'a checkout that begins anew, with a new cart, when it fails': 'payCart new_key_each_try likely: lost_after',
+  'a wallet that pays from the second card if the first does not answer':
+    'createPayment new_key_each_try likely: lost_after',
   'a top-up that is tried again without a key': 'createTopup sends_no_key certain: lost_after',
   'a saga that takes a lost answer for a refusal': 'createPayment loses_the_answer certain: lost_after',
 }
