@@ -155,6 +155,34 @@ test.each(['paymentPayload.resource.url', 'paymentRequirements.resource'])('%s h
   await service.close()
 })
 
+test('a named settlement is the same, however its amount and addresses are spelled', async () => {
+  const { service, call } = started()
+  const account = await newWallet(call, 1)
+  const payment = await paymentOf(account, { extensions: named })
+  const { body } = await settle(call, payment)
+  const { amount, payTo, asset } = payment.paymentRequirements
+  const spelled = { amount: `00${amount}`, payTo: payTo.toLowerCase(), asset: asset.toLowerCase() }
+  const again = { ...payment, paymentRequirements: { ...payment.paymentRequirements, ...spelled } }
+  expect((await settle(call, again)).body).toEqual(body)
+  await service.close()
+})
+
+test('no line of a payment shows the password in the URL of a resource', async () => {
+  const { service, call } = started()
+  const account = await newWallet(call, 1)
+  for (const resource of ['https://ada:hIdDeN@shop.example.test/', 'https://hIdDeN@shop.example.test/a?b=@'])
+    expect((await settle(call, await paymentOf(account, { resource }))).body.success).toBe(true)
+  expect((await settle(call, await paymentOf(account, { resource: 'https://shop.example.test/@ada' }))).status).toBe(
+    200,
+  )
+  for (const path of ['rows/payments', 'rows/events', 'requests']) {
+    const { text } = await call('GET', `/_sandbox/${path}?limit=100`)
+    expect(text).not.toContain('hIdDeN')
+    if (path === 'rows/payments') expect(text).toContain('https://shop.example.test/@ada')
+  }
+  await service.close()
+})
+
 /** What is no identifier. Whoever sends it means to pay once. */
 const malformed = [
   ID,

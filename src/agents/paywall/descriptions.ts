@@ -8,7 +8,7 @@ const PAYS =
 export const paywallTexts: TextsOf<typeof paywallRoutes> = {
   operations: {
     callPaywall:
-      'For a user. A session or page waits for the second factor of its user; an agent sends an `approval_id`; accounts and embeds send a `persona_delegate`. The amount is held, the service is called, and the payment is posted if the service answers below 500, else reversed. A payer causes at most 20,000 calls of one host a day. Send an `Idempotency-Key`, so that a retry does not pay twice.' +
+      'For a user. A session or page waits for the second factor of its user; an agent sends an `approval_id`; accounts and embeds send a `persona_delegate`. The amount is held, the service is called, and the payment is posted if the service answers below 500 and not 402, else reversed. A payer causes at most 20,000 calls of one host a day. Send an `Idempotency-Key`, so that a retry does not pay twice.' +
       PAYS,
   },
   fields: {

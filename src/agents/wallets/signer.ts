@@ -1,5 +1,6 @@
 import type { Problem } from '../../base/problem.js'
 import type { ApprovalTerms } from '../../consent/approvals/approval.js'
+import { currentGrant } from '../../consent/oidc/token.js'
 import { actorOf } from '../../consent/personas/spending.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type PayingCaller, spendPayer } from '../../payments/payments/payer.js'
@@ -24,7 +25,7 @@ interface Spender {
 /**
  * Spends what allows the payer to pay: nothing for whoever has the key, a delegate's authority, or an approval. A signature
  * names no approval, so it spends the one that an earlier refusal of the same payment offered, if the app's user has given
- * it. In the transaction that moves the value. Throws `delegate_refused`, `approval_required`, and what `spendApproval` throws.
+ * it. In the transaction that moves the value. Throws `token_invalid` once the app is disconnected, `delegate_refused`, `approval_required`, and what `spendApproval` throws.
  */
 export async function spendSigner(
   tx: Writer,
@@ -35,6 +36,8 @@ export async function spendSigner(
   const caller = await callerOfAddress(tx, authorization.from)
   if (!caller) return { actor: payer.owner, caller: undefined }
   const { party, delegate } = caller
+  // A token of a disconnected app is dead. A signature has none.
+  if (party.kind === 'agent') await currentGrant(tx, party)
   const approvalId =
     party.kind === 'agent' && delegate === undefined
       ? await approvedOffer(tx, party, (await approval()).terms, at)

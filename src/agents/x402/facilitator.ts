@@ -188,7 +188,12 @@ async function pay(tx: Writer, order: SettleOrder, paying: PayingTransfer, servi
 }
 
 const descriptorOf = (resource: string | undefined): string =>
-  resource !== undefined && resource.length <= 255 && isPlainLine(resource) ? resource : 'x402'
+  resource !== undefined && resource.length <= 255 && isPlainLine(resource) && !USER_INFO.test(resource)
+    ? resource
+    : 'x402'
+
+/** Name and password in a URL. Both sides of a payment read its line, and their webhooks get it. */
+const USER_INFO = /:\/\/[^/?#]*@/
 
 /** Tokens refuse to pay it, and to pay themselves. */
 const NOBODY = checksummed('0'.repeat(40))

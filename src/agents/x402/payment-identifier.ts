@@ -28,6 +28,6 @@ export function namedPayment(sent: SentPayment, due: DuePayment, payer: Address)
   const identifier = identifierIn(sent)
   if (identifier === undefined) return undefined
   const { network, asset, payTo, amount } = due
-  const terms = { network, asset: asset.toLowerCase(), payTo: payTo.toLowerCase(), amount }
+  const terms = { network, asset: asset.toLowerCase(), payTo: payTo.toLowerCase(), amount: String(BigInt(amount)) }
   return paymentNameOf(payer, identifier, { ...terms, resource: sent.resource ?? null })
 }
