@@ -52,8 +52,7 @@ export class PaymentProxy {
       this.#underWay.add(passing)
       void passing.then(() => this.#underWay.delete(passing))
     }
-    // An idle connection that ends looks like a fault to a client that is about to use it.
-    this.#server = createServer({ keepAliveTimeout: 0, maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false }, answer)
+    this.#server = createServer({ maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false }, answer)
     this.#server.on('checkExpectation', answer).on('clientError', (_, socket) => answerUnreadable(socket))
   }
 
@@ -188,7 +187,8 @@ export class PaymentProxy {
     if (status === undefined) response.destroy()
     else {
       record.failed(call, status)
-      response.writeHead(status, { 'content-type': 'application/json' })
+      // A client that does not read it would wait for the end of the connection before it exits.
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
       response.end(JSON.stringify({ error: { type: 'api_error', message: 'A fault of farthing proxy.' } }))
     }
     this.#onFault()
