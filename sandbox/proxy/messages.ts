@@ -41,8 +41,12 @@ function shownBody(message: Message): string {
   if (text === '' || message.body?.length === 0) return ''
   const fields = bodyFields(message)
   if (fields === undefined) return '[a body that is neither JSON nor a form]'
-  return isForm(message) ? shownForm(text ?? '') : JSON.stringify(shownFields(fields))
+  const shown = isForm(message) ? shownForm(text ?? '') : JSON.stringify(shownFields(fields))
+  return shown.length > MOST_SHOWN ? `${shown.slice(0, MOST_SHOWN)}…` : shown
 }
+
+/** As much of a body as a report has, in characters. A rehearsal holds those of all its runs. */
+const MOST_SHOWN = 10_000
 
 const shownForm = (text: string): string =>
   [...new URLSearchParams(text)].map(([name, value]) => `${shownText(name)}=${shownInPlaceOf(name, value)}`).join('&')
