@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../../src/base/loopback.js'
 import { judgeRun, type Verdict } from '../../src/sandbox/rehearse/judge.js'
 import type { FaultPlan, PlannedFault, RehearsedFault } from '../../src/sandbox/rehearse/plan.js'
 import type { RunRecord } from '../../src/sandbox/rehearse/record.js'
@@ -93,6 +94,10 @@ export async function openProxy(
   } catch (error) {
     if (hasCode(error, 'EADDRINUSE')) throw new Refusal(`port ${port} is in use: choose another one with --port`)
     throw new Refusal(`cannot listen on ${host ?? '127.0.0.1'}: ${String(error)}`, { cause: error })
+  }
+  if (isLoopbackHost(destination.hostname) && destination.port === new URL(proxy.url).port) {
+    await proxy.close()
+    throw new Refusal('--to is the address of the proxy itself')
   }
   return { proxy, profile, to: `${destination.protocol}//${destination.host}${destination.base}` }
 }

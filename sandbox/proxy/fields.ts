@@ -36,7 +36,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
 ])
 
 /** The last coding is the outermost. Throws for one that nobody can read. */
-function decompressed(bytes: Buffer, codings: readonly string[]): Buffer {
+function withoutCodings(bytes: Buffer, codings: readonly string[]): Buffer {
   return codings.reduceRight((coded, coding) => {
     const decode = decoders.get(coding)
     if (!decode) throw new RangeError('an unknown coding')
@@ -51,7 +51,7 @@ export function bodyText({ headers, body }: Message): string | undefined {
   const codings = (headers['content-encoding'] ?? 'identity').split(',').map((each) => each.trim().toLowerCase())
   if (!body || codings.length > MOST_CODINGS) return undefined
   try {
-    return decoderFor(headers['content-type']).decode(decompressed(body, codings))
+    return decoderFor(headers['content-type']).decode(withoutCodings(body, codings))
   } catch {
     return undefined
   }
@@ -84,14 +84,13 @@ export const isForm = ({ headers }: Message): boolean =>
 
 /** A name that occurs several times has a list. */
 function formFields(text: string): object {
-  const form = new URLSearchParams(text)
-  const names = [...new Set(form.keys())]
-  return Object.fromEntries(
-    names.map((name) => {
-      const values = form.getAll(name)
-      return [name, values.length > 1 ? values : values[0]]
-    }),
-  )
+  const fields = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = fields.get(name)
+    if (values) values.push(value)
+    else fields.set(name, [value])
+  }
+  return Object.fromEntries([...fields].map(([name, values]) => [name, values.length > 1 ? values : values[0]]))
 }
 
 /** Whoever reads fields does so one level after the other, on the stack. */

@@ -35,13 +35,13 @@ function partsOf(request: string, method: string, path: string): Record<string, 
   const compared = given.slice(given.length - wanted.length)
   for (const [at, part] of wanted.entries()) {
     const value = compared[at] ?? ''
-    if (part.startsWith(':')) parts[part.slice(1)] = pathPart(value)
+    if (part.startsWith(':')) parts[part.slice(1)] = plainPart(value)
     else if (part !== value) return undefined
   }
   return parts
 }
 
-function pathPart(part: string): string {
+function plainPart(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {

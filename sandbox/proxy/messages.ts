@@ -20,7 +20,7 @@ const spaced = (name: string): string => name.replace(/([a-z])(?=[A-Z])/g, '$1-'
 
 /** Keys of many services (`sk_live_…`), secrets that Stripe joins to ids, and signed tokens, wherever they are. */
 const SECRET_TEXT =
-  /\b(?:[a-z]{2,6}_(?:live|test)_|whsec_|ghp_|xox[a-z]-)\w{6,}|\w+_secret_\w+|\beyJ[\w-]{8,}(?:\.[\w-]*){1,2}|\b0x[\da-f]{130,}\b/gi
+  /\b(?:[a-z]{2,6}_(?:live|test)_|whsec_|ghp_|xox[a-z]-)\w{6,}|\b\w+_secret_\w+|(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){1,2}|\b0x[\da-f]{130,}\b/gi
 
 const shownText = (text: string): string => hideCardNumbers(text.replace(SECRET_TEXT, HIDDEN), HIDDEN)
 
@@ -41,8 +41,16 @@ function shownBody(message: Message): string {
   if (text === '' || message.body?.length === 0) return ''
   const fields = bodyFields(message)
   if (fields === undefined) return '[a body that is neither JSON nor a form]'
-  return isForm(message) ? shownForm(text ?? '') : JSON.stringify(shownFields(fields))
+  const shown = isForm(message) ? shownForm(firstOf(text ?? '')) : JSON.stringify(shownFields(fields))
+  return shown.length > MOST_SHOWN ? `${shown.slice(0, MOST_SHOWN)}…` : shown
 }
+
+/** The first parameters of a form. */
+const firstOf = (form: string): string =>
+  form.length > MOST_SHOWN ? `${form.slice(0, MOST_SHOWN).replace(/&[^&]*$/, '')}&…` : form
+
+/** As much of a body as a report has, in characters. A rehearsal holds those of all its runs. */
+const MOST_SHOWN = 10_000
 
 const shownForm = (text: string): string =>
   [...new URLSearchParams(text)].map(([name, value]) => `${shownText(name)}=${shownInPlaceOf(name, value)}`).join('&')

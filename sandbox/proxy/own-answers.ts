@@ -14,6 +14,7 @@ export interface OwnAnswer {
 const headersOf = ({ error }: OwnAnswer) => ({
   'content-type': 'text/plain; charset=utf-8',
   'proxy-status': `farthing; error=${error}`,
+  connection: 'close',
 })
 
 const textOf = ({ sentence }: OwnAnswer): string => `farthing proxy: ${sentence}\n`
@@ -27,7 +28,7 @@ export function answerOwn(response: ServerResponse, own: OwnAnswer): void {
 export function answerUnreadable(socket: Duplex): void {
   if (!socket.writable) return
   const own = { status: 400, error: 'http_request_error', sentence: 'This is no request of HTTP/1.1.' } as const
-  const headers = Object.entries({ ...headersOf(own), connection: 'close' }).map((header) => header.join(': '))
+  const headers = Object.entries(headersOf(own)).map((header) => header.join(': '))
   socket.end(['HTTP/1.1 400 Bad Request', ...headers, '', textOf(own)].join('\r\n'))
 }
 
@@ -71,16 +72,18 @@ const reasons: Readonly<Record<string, Reason>> = {
   },
 }
 
-const untrusted: Reason = {
+const ofCertificate = (advice: string): Reason => ({
   error: 'tls_certificate_error',
-  sentence: (host, said) =>
-    `The certificate of ${host} is not trusted: ${said}. To trust the authority that signed it, set NODE_EXTRA_CA_CERTS.`,
-}
+  sentence: (host, said) => `The certificate of ${host} is not trusted: ${said}.${advice}`,
+})
+const untrusted = ofCertificate(' To trust the authority that signed it, set NODE_EXTRA_CA_CERTS.')
+const invalid = ofCertificate('')
+
 const unread: Reason = {
   error: 'http_protocol_error',
   sentence: (host) => `${host} answers with something that is not HTTP/1.1.`,
 }
-const other: Reason = { error: 'proxy_internal_error', sentence: (host, said) => `${host} did not answer: ${said}` }
+const other: Reason = { error: 'proxy_internal_error', sentence: (host, said) => `${host} did not answer: ${said}.` }
 
 /** Codes of OpenSSL and Node for certificates, such as `DEPTH_ZERO_SELF_SIGNED_CERT`. */
 const OF_CERTIFICATE = /CERT|SIGNATURE|ISSUER|CRL|_CA$|ALTNAME/
@@ -94,7 +97,7 @@ export function whyNoAnswer(error: unknown, { host }: Destination): OwnAnswer {
   if (error instanceof AnswerBroken)
     return { status: 502, error: 'http_response_incomplete', sentence: `The answer of ${host} broke off.` }
   const reason = reasonOf(error)
-  return { status: 502, error: reason.error, sentence: reason.sentence(host, messageOf(error)) }
+  return { status: 502, error: reason.error, sentence: reason.sentence(host, messageOf(error).replace(/\.$/, '')) }
 }
 
 function reasonOf(error: unknown): Reason {
@@ -103,5 +106,6 @@ function reasonOf(error: unknown): Reason {
   if (Object.hasOwn(reasons, code)) return reasons[code] ?? other
   if (code.startsWith('HPE_')) return unread
   if (code.startsWith('ERR_SSL_')) return noTls
-  return OF_CERTIFICATE.test(code) ? untrusted : other
+  if (/SELF_SIGNED|UNABLE_TO/.test(code)) return untrusted
+  return OF_CERTIFICATE.test(code) ? invalid : other
 }

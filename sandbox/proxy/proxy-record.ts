@@ -78,7 +78,8 @@ export class ProxyRecord {
     if (this.keepMessages) call.request = writtenMessage(`${call.method} ${writtenPath(path)}`, message)
     const { call: described, parts } = call.matched
     if (!described) return
-    const read = placeReader(message, parts)
+    const fields = bodyFields(message)
+    const read = placeReader({ message, fields, parts })
     const keys = Object.entries(described.keys ?? {})
     call.identifiers = keys.flatMap(([name, place]) => {
       const value = read(place)
@@ -88,7 +89,8 @@ export class ProxyRecord {
     call.payer = payer === undefined ? null : hiddenKey(payer)
     call.asked = this.#smallest(firstOf(described.amount, read))
     const made = described.of === undefined ? undefined : hiddenKey(parts[described.of] ?? '')
-    call.item = made === undefined ? itemOf(call.matched, { message, read, path }) : (this.#items.get(made) ?? made)
+    call.item =
+      made === undefined ? itemOf(call.matched, { message, fields, read, path }) : (this.#items.get(made) ?? made)
   }
 
   /** The service has answered, whether or not its caller sees it. Returns what tells what the caller sees. */
@@ -218,8 +220,13 @@ function withoutSecrets({ messages, ...call }: RehearsedCall, secrets: Iterable<
 
 type ReadPlace = (place: string) => string | undefined
 
-function placeReader(message: Message, parts: Readonly<Record<string, string>>): ReadPlace {
-  const fields = bodyFields(message)
+interface Readable {
+  readonly message: Message
+  readonly fields: unknown
+  readonly parts: MatchedCall['parts']
+}
+
+function placeReader({ message, fields, parts }: Readable): ReadPlace {
   return (place) => {
     const [, kind, name = ''] = /^(header|path):(.*)$/.exec(place) ?? []
     if (kind === 'path') return parts[name]
@@ -239,15 +246,15 @@ function firstOf(places: readonly string[] | undefined, read: ReadPlace): string
 
 interface Described {
   readonly message: Message
+  readonly fields: unknown
   readonly read: ReadPlace
   readonly path: string
 }
 
 /** Where a profile does not name what is bought, all but keys and amounts does. */
-function itemOf({ call, path: shown }: MatchedCall, { message, read, path }: Described): string {
+function itemOf({ call, path: shown }: MatchedCall, { message, fields, read, path }: Described): string {
   if (call?.item) return hiddenKey(canonicalJson([shown, ...call.item.map((place) => read(place) ?? null)]))
   const aside = [...Object.values(call?.keys ?? {}), ...(call?.amount ?? [])].filter((place) => place.startsWith('/'))
-  const fields = bodyFields(message)
   return hiddenKey(canonicalJson([path, fields === undefined ? textOf(message) : withoutFields(fields, aside)]))
 }
 

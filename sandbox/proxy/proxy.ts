@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Fault } from '../../src/sandbox/onion/fault.js'
 import { type FaultPlan, faultsFor } from '../../src/sandbox/rehearse/plan.js'
 import type { RunEnd, RunRecord } from '../../src/sandbox/rehearse/record.js'
@@ -46,15 +47,23 @@ export class PaymentProxy {
 
   constructor(readonly options: ProxyOptions) {
     this.#record = new ProxyRecord(options.profile, options.keepMessages ?? false)
+    const answering = new WeakMap<Duplex, ServerResponse>()
     const answer = (request: IncomingMessage, response: ServerResponse) => {
-      response.on('error', () => {})
+      answering.set(
+        request.socket,
+        response.on('error', () => {}),
+      )
       const passing = this.#handle(request, response).catch(() => void response.destroy())
       this.#underWay.add(passing)
       void passing.then(() => this.#underWay.delete(passing))
     }
-    // An idle connection that ends looks like a fault to a client that is about to use it.
-    this.#server = createServer({ keepAliveTimeout: 0, maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false }, answer)
-    this.#server.on('checkExpectation', answer).on('clientError', (_, socket) => answerUnreadable(socket))
+    this.#server = createServer({ maxHeaderSize: MOST_HEADERS, insecureHTTPParser: false }, answer)
+    this.#server.on('checkExpectation', answer).on('clientError', (_, socket) => {
+      const response = answering.get(socket)
+      // In the middle of an answer, the client would take it for a part of that.
+      if (response?.headersSent && !response.writableFinished) socket.destroy()
+      else answerUnreadable(socket)
+    })
   }
 
   /** Rejects if the port is taken. */
@@ -188,7 +197,8 @@ export class PaymentProxy {
     if (status === undefined) response.destroy()
     else {
       record.failed(call, status)
-      response.writeHead(status, { 'content-type': 'application/json' })
+      // A client that does not read it would wait for the end of the connection before it exits.
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
       response.end(JSON.stringify({ error: { type: 'api_error', message: 'A fault of farthing proxy.' } }))
     }
     this.#onFault()

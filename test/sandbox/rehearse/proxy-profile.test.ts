@@ -1,10 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { destinationOf, openProxy } from '../../../sandbox/commands/proxy.js'
 import { loadProfile } from '../../../sandbox/proxy/profile.js'
-import { payProfile } from './proxied.js'
+import { listening, payProfile } from './proxied.js'
 
 /** What a profile and the flags of a proxy may say, and which sentence a mistake gets. */
 
@@ -106,6 +107,21 @@ test.each([
   await expect(openProxy(flags)).rejects.toThrow(sentence)
   await expect(openProxy(flags)).rejects.not.toThrow(/secret-of-theirs/)
 })
+
+test('refuses to stand before itself', async () => {
+  const port = await listening(createServer())
+  const flags = { to: `http://localhost:${port}`, profile: 'stripe', port: String(port) }
+  await expect(openProxy(flags)).rejects.toThrow(`port ${port} is in use`)
+  const free = String(await freePort())
+  await expect(openProxy({ ...flags, to: `http://localhost:${free}`, port: free })).rejects.toThrow('proxy itself')
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const port = await listening(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
 
 test('takes an address with a port, a path and IPv6', () => {
   expect(destinationOf('https://[::1]:8443/api/')).toEqual({

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { matchCall } from '../../../sandbox/proxy/matching.js'
 import { writtenMessage, writtenPath } from '../../../sandbox/proxy/messages.js'
+import { ProxyRecord } from '../../../sandbox/proxy/proxy-record.js'
 import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
 import { rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 import { diagramOf, showRehearsal } from '../../../src/sandbox/rehearse/report.js'
@@ -101,6 +103,24 @@ test('when it is asked, the reports have the messages, without secrets', async (
   expect(reports[2]).not.toContain('<b>')
 })
 
+test.each([
+  ['authorization', 'Bearer token-of-theirs', 'token-of-theirs', true],
+  ['authorization', 'token-of-theirs-alone', 'token-of-theirs-alone', true],
+  ['authorization', `Basic ${btoa('user:password-of-theirs')}`, 'password-of-theirs', true],
+  ['cookie', 'a=1; b=cookie-of-theirs', 'cookie-of-theirs', true],
+  ['x-api-key', 'api-key-of-theirs', 'api-key-of-theirs', true],
+  // Too short to tell it from a word.
+  ['x-api-key', 'key', 'key', false],
+  ['x-other', 'value-of-theirs', 'value-of-theirs', false],
+])('%s: %s in the output is seen: %s, %s', (name, value, printed, isSeen) => {
+  const record = new ProxyRecord(payProfile, false)
+  const call = record.begin(matchCall(payProfile, 'GET', '/a'), 'GET', undefined)
+  record.sent(call, { headers: { [name]: value }, body: undefined }, '/a')
+  const run = record.result({ ended: { isOk: true, result: printed }, output: `it is ${printed}` })
+  expect(run.secrets).toEqual(isSeen ? ['[redacted]'] : [])
+  expect(JSON.stringify(run).includes(printed)).toBe(!isSeen)
+})
+
 describe('a message that is kept', () => {
   const HIDDEN = '[redacted]'
   const json = (body: string) =>
@@ -148,6 +168,11 @@ describe('a message that is kept', () => {
     ['content-type', 'application/json', 'application/json'],
   ])('header %s', (name, value, shown) => {
     expect(writtenMessage('200', { headers: { [name]: value }, body: Buffer.alloc(0) })).toBe(`200\n${name}: ${shown}`)
+  })
+
+  test('has the begin of a long body', () => {
+    const shown = json(JSON.stringify({ a: 'b '.repeat(500_000 / 2 - 10) }))
+    expect(shown).toMatch(/^\{"a":"b b .{9000,10000}…$/)
   })
 
   test('has a form, and a path with its query', () => {

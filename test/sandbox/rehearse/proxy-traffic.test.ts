@@ -1,6 +1,6 @@
-import { createServer, get } from 'node:http'
+import { createServer, get, type IncomingMessage, request } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
 import type { RehearsedFault } from '../../../src/sandbox/rehearse/plan.js'
 import { RehearsalRefused, rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
@@ -333,11 +333,40 @@ describe('requests', () => {
       )
   })
 
+  test('stream, and so do their answers', async () => {
+    const to = await listening(
+      createServer((asked, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        asked.on('data', (piece) => response.write(piece)).on('end', () => response.end())
+      }),
+    )
+    const { url } = await startProxy(`http://127.0.0.1:${to}`)
+    for (const path of ['/other', '/events']) {
+      const answer = await new Promise<IncomingMessage>((resolve) => {
+        const sent = request(`${url}${path}`, { method: 'POST' }, resolve)
+        sent.write('first')
+        onTestFinished(() => void sent.destroy())
+      })
+      const { value } = await answer[Symbol.asyncIterator]().next()
+      expect(String(value)).toBe('first')
+    }
+  })
+
   test('100 is said before a body is sent', async () => {
     const { port: to } = await startService()
     const { port } = await startProxy(`http://127.0.0.1:${to}`)
     const head = 'POST /pay HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n'
     expect(await exchange(port, head)).toBe('HTTP/1.1 100 Continue\r\n\r\n')
+  })
+
+  test('that fail end their connection, so that a client which does not read the answer can exit', async () => {
+    const { port: to } = await startService()
+    const { port } = await startProxy(`http://127.0.0.1:${to}`, { plan: fault('error_before') })
+    const { status, headers } = await send(port, '/pay', { method: 'POST', headers: { connection: 'keep-alive' } })
+    expect([status, headers.connection]).toEqual([503, 'close'])
+    const own = await send(port, '/../a', { headers: { connection: 'keep-alive' } })
+    expect([own.status, own.headers.connection]).toEqual([403, 'close'])
+    expect((await send(port, '/a', { headers: { connection: 'keep-alive' } })).headers.connection).toBe('keep-alive')
   })
 
   test('a connection serves several', async () => {
