@@ -34,7 +34,6 @@ const alone = [
   'test/docs/{blocks,container-block,stripe-block}.test.ts',
   'test/front-end/**/*.test.ts',
   'test/jobs/timers.test.ts',
-  'test/sandbox/explain/every-code.test.ts',
   'test/simulator/**/*.test.ts',
   'test/storage/indexeddb-*.test.ts',
 ]
