@@ -176,7 +176,8 @@ function pricesBefore(calls: readonly RehearsedCall[], call: RehearsedCall): num
 function paidUndelivered(intent: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
   const { calls, payments } = intent
   const paid = charged(payments).filter(({ status }) => status === 'posted')
-  if (paid.length === 0 || leftPending(intent, run) || endsAsUsual(run, baseline)) return undefined
+  if (paid.length === 0 || leftPending(intent, run) || endsAsUsual(run, baseline) || isCutOff(intent, run, baseline))
+    return undefined
   const isSeen = paid.some(({ id }) => run.calls.some(({ shownPayments }) => shownPayments.includes(id)))
   const isDone = calls.some(({ outcome, contradicts }) => outcome === 'done' && !contradicts)
   const isCutShort = !run.ended.isOk && run.calls.at(-1)?.outcome === 'unknown'
@@ -242,18 +243,37 @@ const isRefusedForGood = ({ outcome, status, identifiers }: RehearsedCall): bool
   outcome === 'refused' && status !== 401 && !(status === 402 && identifiers.some(isOfSignature))
 
 /** A call with a key changes nothing twice, so it can always be repeated. */
-function gaveUp({ calls, payments }: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
+function gaveUp(intent: Intent, run: RunRecord, baseline: RunRecord): Judged | undefined {
+  const { calls, payments } = intent
   const { ended } = run
   const last = calls.at(-1)
   if (last?.outcome !== 'unknown' || last.identifiers.length === 0 || endsAsUsual(run, baseline)) return undefined
+  if (isCutOff(intent, run, baseline)) return undefined
   if (calls.some(({ outcome }) => outcome === 'done') || (ended.isOk && payments.length > 0)) return undefined
   return { name: 'gave_up', habit: 'gives_up' }
+}
+
+/** Whether the application may have failed because something else was refused at the same time, before it could try again. */
+function isCutOff({ calls: own }: Intent, { calls, ended }: RunRecord, baseline: RunRecord): boolean {
+  if (ended.isOk || own.at(-1)?.outcome !== 'unknown') return false
+  const places = new Set(own.map(placeOf))
+  const usual = new Set(baseline.calls.filter(isRefusedForGood).map(placeOf))
+  return calls.filter(isRefusedForGood).some((call) => !places.has(placeOf(call)) && !usual.has(placeOf(call)))
 }
 
 /** Whether the application says the same at its end as without faults, so that it has delivered. */
 function endsAsUsual({ ended: { isOk, result } }: RunRecord, baseline: RunRecord): boolean {
   if (!isOk || result === undefined || result === '') return false
   return withoutNew(result) === withoutNew(baseline.ended.result ?? '')
+}
+
+/** Whether an application did the same as without faults, and ended in the same way. */
+export function isSameRun(run: RunRecord, baseline: RunRecord): boolean {
+  const [here, there] = [run, baseline].map(({ calls, ended }) => {
+    const answers = calls.map(({ operation, outcome, status }) => `${operation} ${outcome} ${status}`)
+    return [...answers, ended.isOk, withoutNew(ended.result ?? '')].join('\n')
+  })
+  return here === there
 }
 
 /** A text without what is another one each time: ids that are drawn, and times. */

@@ -1,5 +1,5 @@
 import { required } from '../../base/required.js'
-import { type ClientHabit, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
+import { type ClientHabit, isSameRun, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
 import { cellsOf, type JudgedPlan, type RehearsedCell } from './matrix.js'
 import { type FaultPlan, followingPlans, keyOfPlan, pairPlans, type RehearsedFault, singlePlans } from './plan.js'
 import type { RunRecord } from './record.js'
@@ -97,8 +97,11 @@ class Rehearsing {
       const run = this.#runs.get(keyOfPlan(plan))
       return run ? [{ plan, run }] : []
     })
-    const following = followingPlans(runs, required(this.#baseline, 'the run without faults'), this.#planOptions)
-    this.#pairs = [...following, ...this.#pairs]
+    const baseline = required(this.#baseline, 'the run without faults')
+    const waited = new Set(runs.filter((each) => waitsForSlow(each, baseline)).map(({ plan }) => plan))
+    const following = followingPlans(runs, baseline, this.#planOptions)
+    const noticed = this.#singles.filter((plan) => !waited.has(plan))
+    this.#pairs = [...following, ...pairPlans(noticed, this.#randomSeed)]
     await this.#runEach(this.#pairs)
   }
 
@@ -174,6 +177,10 @@ class Rehearsing {
     this.options.onJudged?.(this.result())
   }
 }
+
+/** Whether a client waits for an answer however late it is. Then it notices no more of it together with other faults. */
+const waitsForSlow = ({ plan, run }: { readonly plan: FaultPlan; readonly run: RunRecord }, baseline: RunRecord) =>
+  plan.every(({ kind }) => kind === 'slow') && isSameRun(run, baseline)
 
 interface Named {
   readonly name: VerdictName
