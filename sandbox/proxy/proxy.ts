@@ -154,6 +154,10 @@ export class PaymentProxy {
     try {
       await this.#answer(passing, head)
     } catch (error) {
+      if (isAborted(error)) {
+        response.destroy()
+        return
+      }
       const own = whyNoAnswer(error, this.options.to)
       if (record === this.#record) this.#failure = own
       const isBegun = response.headersSent || response.destroyed
@@ -204,6 +208,9 @@ export class PaymentProxy {
     this.#onFault()
   }
 }
+
+/** Whether the run ended before the service answered. */
+const isAborted = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError'
 
 function manyHear(ending: AbortController): AbortController {
   setMaxListeners(0, ending.signal)

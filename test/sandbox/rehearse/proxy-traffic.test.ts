@@ -124,7 +124,8 @@ describe('a service that gives no answer', () => {
     const { calls } = await proxy.end({ ended: { isOk: true, result: undefined }, output: '' }, { withinMs: 20 })
     expect(calls).toMatchObject([{ status: null }])
     await proxy.close()
-    await Promise.all([ended, paid])
+    expect(await Promise.all([paid, ended])).toContain('left')
+    expect(proxy.failure).toBeUndefined()
   })
 })
 
