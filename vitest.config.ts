@@ -29,7 +29,7 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
 
 /** These replace modules, globals or the folder of their process, or have a page's. */
 const alone = [
-  'test/adapters/{client,node-load,node-upstream,worker-install}.test.ts',
+  'test/adapters/worker-install.test.ts',
   'test/cli/keys.test.ts',
   'test/docs/{blocks,container-block,stripe-block}.test.ts',
   'test/front-end/**/*.test.ts',
