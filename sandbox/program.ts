@@ -136,7 +136,7 @@ function addRehearse(root: Command): void {
     .option('--restart', 'also stop the command after a payment and start it again: for one that remembers its keys')
     .option('--to <url>', 'put a proxy before this service instead of a sandbox: the command finds it in FARTHING_URL')
     .option('--profile <name>', PROFILE)
-    .option('--keep-messages', 'with --to: show in the report what was sent, without the headers that sign it')
+    .option('--keep-messages', 'with --to: show in the report what was sent, without what signs it')
     .option('--json', 'print the report as one line of JSON')
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--html <file>', 'write the report as a page')

@@ -197,12 +197,13 @@ export class PaymentProxy {
   }
 
   #fail({ response, record, call }: Passing, fault: Fault): void {
-    const { status } = fault.do
+    const { status, retry_after: wait } = fault.do
     if (status === undefined) response.destroy()
     else {
       record.failed(call, status)
       // A client that does not read it would wait for the end of the connection before it exits.
-      response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+      const retry = wait !== undefined && { 'retry-after': String(wait) }
+      response.writeHead(status, { 'content-type': 'application/json', connection: 'close', ...retry })
       response.end(JSON.stringify({ error: { type: 'api_error', message: 'A fault of farthing proxy.' } }))
     }
     this.#onFault()

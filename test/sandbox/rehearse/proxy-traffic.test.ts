@@ -364,7 +364,7 @@ describe('requests', () => {
     const { port: to } = await startService()
     const { port } = await startProxy(`http://127.0.0.1:${to}`, { plan: fault('error_before') })
     const { status, headers } = await send(port, '/pay', { method: 'POST', headers: { connection: 'keep-alive' } })
-    expect([status, headers.connection]).toEqual([503, 'close'])
+    expect([status, headers.connection, headers['retry-after']]).toEqual([503, 'close', '0'])
     const own = await send(port, '/../a', { headers: { connection: 'keep-alive' } })
     expect([own.status, own.headers.connection]).toEqual([403, 'close'])
     expect((await send(port, '/a', { headers: { connection: 'keep-alive' } })).headers.connection).toBe('keep-alive')
