@@ -213,8 +213,8 @@ export const systemAlarm: Alarm = {
 export const letOthersRun = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0))
 
 /** Keeps the process alive until a piece of work is done, even if an alarm is all that it waits for. */
-export async function keepAlive<T>(work: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, LONGEST_MS)
+export function keepAlive(work: Promise<void>): Promise<void> {
+  const timer = setInterval(() => {}, 1000)
   return work.finally(() => clearInterval(timer))
 }
 
