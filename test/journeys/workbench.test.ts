@@ -166,7 +166,7 @@ test('a large matrix scrolls inside itself, with its calls and faults in sight, 
   const cells = Array.from({ length: 15 }, (_, call) => `createAuthenticationRequest${call}`).flatMap((operation) =>
     kinds.map((kind) => ({ kind, operation, nth: 1, state: 'passed', diagram: '', stories: [] })),
   )
-  const command = 'npm run test:integration -- --reporter verbose --project checkout'
+  const command = 'npm run test:integration -- --reporter verbose --shard 1/2'
   const body = { command, ok: true, runs: 150, plans: 900, random_seed: 7, findings: [], cells }
   await service.call('PUT', '/_sandbox/rehearsals/large', { body })
   await visit(page, 'Rehearse')
