@@ -18,6 +18,8 @@ export interface CarriedAnswer {
 // What a browser lets no page send or read goes in headers of its own.
 const SENT = 'x-contract-sent'
 const SET_COOKIE = 'x-contract-set-cookie'
+/** On the answer of the pages' host to whatever is none of its files. */
+export const OF_HOST = 'x-contract-host'
 // A page is not shown where it is redirected to.
 const STATUS = 'x-contract-status'
 

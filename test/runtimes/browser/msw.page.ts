@@ -4,7 +4,7 @@ import { handlers } from '../../../adapters/msw.js'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService, type Service, type Storage } from '../../../src/index.js'
 import { unhandled } from '../../support/unhandled.js'
-import { cancelStream, carriedTo, fetchFromPage, nextPiece } from './carried.js'
+import { type CarriedRequest, cancelStream, carriedTo, fetchFromPage, nextPiece, OF_HOST } from './carried.js'
 import { obey } from './obey.js'
 
 /** A page with many services side by side, each below a path of its own at the page's origin, behind one MSW worker. */
@@ -30,7 +30,7 @@ obey({
     answerAll()
     return service.baseUrl
   },
-  fetch: fetchFromPage,
+  fetch: fetchIntercepted,
   nextPiece,
   cancelStream,
   async state(id) {
@@ -51,3 +51,25 @@ const ready = worker.start({
   quiet: true,
   serviceWorker: { url: 'mockServiceWorker.js' },
 })
+
+/**
+ * A browser ends a worker that is idle for half a minute, and calls the timers of a page that nobody sees too seldom to keep
+ * it. MSW's worker then forgets the page, whose requests reach the host.
+ */
+async function fetchIntercepted(request: CarriedRequest): ReturnType<typeof fetchFromPage> {
+  const answer = await fetchFromPage(request)
+  if (!answer.headers.some(([name]) => name === OF_HOST)) return answer
+  await remindWorker(navigator.serviceWorker)
+  return fetchFromPage(request)
+}
+
+/** Says to MSW's worker, as its client did at the start, that this page has handlers. */
+const remindWorker = (container: ServiceWorkerContainer): Promise<void> =>
+  new Promise((resolve) => {
+    container.addEventListener('message', function hear({ data }) {
+      if (data?.type !== 'MOCKING_ENABLED') return
+      container.removeEventListener('message', hear)
+      resolve()
+    })
+    container.controller?.postMessage('MOCK_ACTIVATE')
+  })

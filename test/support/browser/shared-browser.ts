@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserServer } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
+import { OF_HOST } from '../../runtimes/browser/carried.js'
 import { mockServiceWorker } from '../msw-release.js'
 
 declare module 'vitest' {
@@ -56,7 +57,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   const server = createServer(async (request, response) => {
     const answer = answers[request.url?.split('?')[0] ?? '']
-    if (!answer) return response.writeHead(404).end()
+    if (!answer) return response.writeHead(404, { [OF_HOST]: '404' }).end()
     try {
       const [type, body] = await answer()
       return response.setHeader('content-type', `${type}; charset=utf-8`).end(body)
