@@ -281,7 +281,8 @@ const SHORTEST_SECRET = 12
 
 function secretsIn(headers: IncomingHttpHeaders): string[] {
   const { authorization = '', cookie = '', 'x-api-key': key = '' } = headers
-  const [, scheme = '', credential = authorization] = /^([\w-]+) +(.*)$/.exec(authorization) ?? []
+  const [, scheme = ''] = /^([\w-]+) /.exec(authorization) ?? []
+  const credential = authorization.slice(scheme.length).trim()
   const inBasic = /^basic$/i.test(scheme) ? Buffer.from(credential, 'base64').toString().split(':') : []
   const cookies = cookie.split('; ').map((each) => each.replace(/^[^=]*=/, ''))
   return [credential, ...inBasic, ...cookies, key].flat().filter(({ length }) => length >= SHORTEST_SECRET)
