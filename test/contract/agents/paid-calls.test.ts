@@ -260,6 +260,18 @@ contract('callCatalogItem', (start) => {
     expectProblem(await call('POST', path, { headers }), 422, 'arguments_refused')
   })
 
+  it('refuses a key that is none, and charges nothing: 400 idempotency_key_invalid', async () => {
+    const { call } = await start()
+    const { item } = await newPaidShop(call, { ...at('ok'), service_method: 'POST' })
+    const account = await newWallet(call, 1)
+    const path = `/v4/catalog/items/${item.id}/call`
+    const body = { city: 'Oslo' }
+    const headers = await payHeader(account, offerIn(await call('POST', path, { body })))
+    const keyed = { ...headers, 'idempotency-key': 'x'.repeat(256) }
+    expectProblem(await call('POST', path, { body, headers: keyed }), 400, 'idempotency_key_invalid')
+    expect(await heldBy(call, account.address)).toBe(1)
+  })
+
   it('refuses as a GET does', async () => {
     const { call } = await start({ limits: { freeCalls: 1 } })
     const { seller, item } = await newPaidShop(call, at('ok'))
