@@ -51,8 +51,10 @@ export function sandboxPages(options: SandboxPages): Pick<Service, 'respond' | '
   }
 }
 
-const pagesAt = (url: string): (typeof pages)[string] | undefined =>
-  pages[pathOf(url)] ?? (isBuilt(placeOf(url)) ? { GET: builtPage } : undefined)
+function pagesAt(url: string): (typeof pages)[string] | undefined {
+  const place = placeOf(url)
+  return pages[withoutSlash(place)] ?? (isBuilt(place) ? { GET: builtPage } : undefined)
+}
 
 const builtPage: Page = ({ built }, { url }) => builtFile(placeOf(url), built)
 
@@ -74,9 +76,12 @@ function takeControlToken(address: string, reach: SandboxAccess): Record<string,
 }
 
 /** The path of a URL. Files are relative to a folder, which ends with a slash. */
-const placeOf = (url: string): string => (pathOf(url) === '/' ? '/' : pathOfUrl(url))
+function placeOf(url: string): string {
+  const path = pathOfUrl(url)
+  return withoutSlash(path) === '/' ? '/' : path
+}
 
-const pathOf = (url: string): string => withoutEnd(pathOfUrl(url), '/') || '/'
+const withoutSlash = (path: string): string => withoutEnd(path, '/') || '/'
 
 const LOCAL_ONLY = { controlToken: undefined, allowOrigins: [], allowHosts: [] }
 
@@ -86,7 +91,7 @@ async function answer(page: Page, options: SandboxPages, request: Request, sourc
     const { method, url } = request
     const guarded = { baseUrl: options.service.baseUrl, sandbox: reach }
     const asked = { method, url, headers: source?.headers ?? request.headers, source: source ?? {} }
-    guardCaller({ ...asked, path: pathOf(url) }, guarded)
+    guardCaller({ ...asked, path: withoutSlash(placeOf(url)) }, guarded)
     guardChange(asked, guarded)
     const taken = method === 'GET' ? takeControlToken(url, reach) : undefined
     if (taken) return rendered(source, null, 303, taken)

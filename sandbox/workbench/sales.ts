@@ -1,4 +1,5 @@
 import type { Entry } from '../../src/sandbox/onion/entry.js'
+import { jsonIn } from './json.js'
 import { money, quantities } from './state.js'
 
 /** Calls that pay for themselves, by x402 or MPP. */
@@ -7,7 +8,7 @@ const SOLD = new Set<string | null>(['callCatalogItem', 'callCatalogItemByGet', 
 
 /** Whether an answer only says what a call costs, to whoever has not paid yet. */
 export const isOffer = ({ code, response }: Entry): boolean =>
-  code === 'payment_required' && parsed(response.body).reason === undefined
+  code === 'payment_required' && jsonIn(response.body).reason === undefined
 
 /** What a call that pays for itself was asked or paid, in a few words. Undefined for any other. `prices`: by path, of the offers before it. */
 export function saleText(entry: Entry, prices: Map<string, string>): string | undefined {
@@ -17,7 +18,7 @@ export function saleText(entry: Entry, prices: Map<string, string>): string | un
   if (code === 'payment_required') {
     const price = priceIn(response.headers['payment-required'])
     if (price !== undefined) prices.set(path, price)
-    const { reason } = parsed(response.body)
+    const { reason } = jsonIn(response.body)
     return reason === undefined ? `asked ${price ?? 'a price'} for ${what}` : `tried to pay for ${what}: ${reason}`
   }
   const dialect = dialectOf(response.headers)
@@ -33,7 +34,7 @@ function dialectOf(headers: Entry['response']['headers']): string | undefined {
 
 /** The price in the header of an offer: `0.25 USDC`. */
 function priceIn(header: string | undefined): string | undefined {
-  const [way] = parsed(headerText(header)).accepts ?? []
+  const [way] = jsonIn(headerText(header)).accepts ?? []
   if (way === undefined) return undefined
   const known = [...quantities.value.values()]
   // A token's address is made of the hash, but that of USDC is the network's own.
@@ -46,7 +47,7 @@ function priceIn(header: string | undefined): string | undefined {
 function whatOf({ path, request }: Entry): string {
   const [, item] = /\/items\/(\d+)\/call/.exec(path) ?? []
   if (item !== undefined) return `item ${item}`
-  const { serviceUrl, destination } = parsed(request.body)
+  const { serviceUrl, destination } = jsonIn(request.body)
   if (typeof serviceUrl === 'string' && URL.canParse(serviceUrl)) return new URL(serviceUrl).host
   return typeof destination === 'string' ? destination : 'the paywall'
 }
@@ -56,14 +57,5 @@ function headerText(header: string | undefined): string {
     return new TextDecoder().decode(Uint8Array.from(atob(header ?? ''), (each) => each.charCodeAt(0)))
   } catch {
     return ''
-  }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: whoever reads it knows what it may be
-function parsed(text: string | null): any {
-  try {
-    return JSON.parse(text ?? '') ?? {}
-  } catch {
-    return {}
   }
 }

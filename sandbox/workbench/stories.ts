@@ -1,4 +1,5 @@
 import type { Entry } from '../../src/sandbox/onion/entry.js'
+import { jsonIn } from './json.js'
 import { isOffer, saleText } from './sales.js'
 import { money, nameOf } from './state.js'
 
@@ -102,17 +103,8 @@ const caused: Readonly<Record<string, string>> = {
 
 function told(entry: Entry, prices: Map<string, string>): string {
   const does = saleText(entry, prices) ?? phrases[entry.operation_id ?? ''] ?? words(entry)
-  const text = typeof does === 'string' ? does : does(answerBody(entry))
+  const text = typeof does === 'string' ? does : does(jsonIn(entry.response.body))
   return entry.fault === undefined ? text : `${text} (fault)`
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: each phrase knows its answer
-function answerBody({ response }: Entry): any {
-  try {
-    return JSON.parse(response.body ?? '') ?? {}
-  } catch {
-    return {}
-  }
 }
 
 /** `createWebhook` becomes “create webhook”. */

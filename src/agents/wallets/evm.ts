@@ -74,10 +74,10 @@ export function authorizationHash(authorization: TransferAuthorization, domain: 
  * form of each signature (EIP-2), which tokens refuse.
  */
 export const signerOf = (hash: Uint8Array, signature: Hex): Address | undefined =>
-  addressIn(recoveredSigner(`${bytesToHex(hash)} ${signature}`))
+  recoveredSigner(`${bytesToHex(hash)} ${signature}`) || undefined
 
 /** Remembered, since a shop has each payment verified and then settled: the curve is most of what either costs. */
-const recoveredSigner = memoize((signed) => {
+const recoveredSigner = memoize((signed): Address | '' => {
   const [, hash = '', compact, recovery = ''] = /^([0-9a-f]{64}) 0x([0-9a-f]{128})(00|01|1b|1c)$/i.exec(signed) ?? []
   if (compact === undefined) return ''
   try {

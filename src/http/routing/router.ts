@@ -188,17 +188,17 @@ function incomingOf(request: Request, { options }: ServiceContext, source: Fetch
   const sent = source.url ?? request.url
   const url = options.basePath === '' ? sent : belowBase(sent, options.basePath)
   const start = url.indexOf('/', url.indexOf('//') + 2)
-  const end = start < 0 ? start : url.slice(start).search(/[?#]/)
+  const path = pathOfUrl(url)
   return {
     method: method === 'HEAD' ? 'GET' : method,
     url,
-    path: start < 0 ? '/' : end < 0 ? url.slice(start) : url.slice(start, start + end),
+    path,
     request,
     headers,
     source,
     clientAddress: source.peerAddress === undefined ? undefined : clientAddress(source, headers, options),
     params: {},
-    query: end < 0 ? '' : url.slice(start + end).replace(/#.*/, ''),
+    query: start < 0 ? '' : url.slice(start + path.length).replace(/#.*/, ''),
     endpoint: undefined,
     session: undefined,
     issued: false,
