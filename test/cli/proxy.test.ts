@@ -2,11 +2,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadProfile } from '../../sandbox/proxy/profile.js'
+import { bodyKeyProfile, listening } from '../sandbox/rehearse/proxied.js'
 import { selfSigned } from '../support/certificate.js'
 import { cli } from '../support/cli.js'
 import { blockTestedBy, readPage } from '../support/docs/markdown.js'
@@ -28,12 +28,9 @@ async function startEcho() {
     response.writeHead(200, { 'content-type': 'application/json', 'x-answer': SECRETS.answerHeader })
     response.end(JSON.stringify({ id: `pay_${requests.length}`, status: 'paid', note: SECRETS.answer }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
+  const port = await listening(server)
+  onTestFinished(() => server.closeAllConnections())
+  return { url: `http://127.0.0.1:${port}`, requests }
 }
 
 const SECRETS = {
@@ -42,17 +39,6 @@ const SECRETS = {
   answer: 'answer-secret-90bb12',
   answerHeader: 'answer-header-secret-3e4f',
   key: 'key-secret-order-77',
-}
-
-/** A profile of a service with keys in the body. */
-const profile = {
-  environment: ['SHOP_API'],
-  keys: { key: '/key' },
-  item: ['/article'],
-  amount: ['/amount'],
-  payment: '/id',
-  outcome: [{ field: '/status', paid: ['paid'] }],
-  calls: { pay: { request: 'POST /payments' } },
 }
 
 /** Pays with a new key for each try. */
@@ -72,7 +58,7 @@ process.exit(1)
 `
 
 async function withFiles(): Promise<readonly string[]> {
-  await writeFile(inDirectory('shop.json'), JSON.stringify(profile))
+  await writeFile(inDirectory('shop.json'), JSON.stringify(bodyKeyProfile))
   await writeFile(inDirectory('pay.mjs'), paying)
   return ['--profile', inDirectory('shop.json'), '--budget', '2', '--slow', '30']
 }
@@ -184,7 +170,7 @@ describe('rehearse --to', () => {
   })
 
   test('refuses what it cannot use with 2', async () => {
-    await writeFile(inDirectory('wrong.json'), JSON.stringify({ ...profile, amuont: ['/amount'] }))
+    await writeFile(inDirectory('wrong.json'), JSON.stringify({ ...bodyKeyProfile, amuont: ['/amount'] }))
     const to = ['--to', 'http://127.0.0.1:1', '--profile', inDirectory('wrong.json')]
     const { code, stderr } = await run(['rehearse', ...to, '--', 'true'])
     expect(stderr).toContain('amuont is not a field. Did you mean "amount"?')
@@ -233,11 +219,10 @@ describe('proxy', () => {
   async function answeredOverTls(name: string, isTrusted: boolean, until?: string) {
     const { cert, key } = selfSigned({ ...(until !== undefined && { until }) })
     const server = createTlsServer({ cert, key }, (_, response) => void response.end('{"id":"p1","status":"paid"}'))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
+    const port = await listening(server)
     await withFiles()
     await writeFile(inDirectory('authority.pem'), cert)
-    const to = ['--to', `https://${name}:${(server.address() as AddressInfo).port}`]
+    const to = ['--to', `https://${name}:${port}`]
     const env = isTrusted ? { NODE_EXTRA_CA_CERTS: inDirectory('authority.pem') } : {}
     const proxy = await startProxy([...to, '--profile', inDirectory('shop.json')], env)
     const answer = await pay(proxy.url, 'one')

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { bodyKeyProfile, listening } from '../sandbox/rehearse/proxied.js'
 import { cli } from '../support/cli.js'
 
 const farthing = cli()
@@ -23,22 +23,9 @@ async function startPayments(): Promise<string> {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ id, status: 'paid', note: NOTE }))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-const profile = {
-  environment: ['SHOP_API'],
-  keys: { key: '/key' },
-  item: ['/article'],
-  amount: ['/amount'],
-  payment: '/id',
-  outcome: [{ field: '/status', paid: ['paid'] }],
-  calls: { pay: { request: 'POST /payments' } },
+  const port = await listening(server)
+  onTestFinished(() => server.closeAllConnections())
+  return `http://127.0.0.1:${port}`
 }
 
 /** Pays with one key for all tries. `key`: where it gets that from. */
@@ -65,7 +52,7 @@ process.exit(1)
 const REMEMBERED = "existsSync(file) ? readFileSync(file, 'utf8') : randomUUID()"
 
 async function rehearsed(script: string, flags: readonly string[]) {
-  await writeFile(inDirectory('shop.json'), JSON.stringify(profile))
+  await writeFile(inDirectory('shop.json'), JSON.stringify(bodyKeyProfile))
   await writeFile(inDirectory('pay.mjs'), script)
   const to = ['--to', await startPayments(), '--profile', inDirectory('shop.json'), '--slow', '30']
   const command = ['--', process.execPath, inDirectory('pay.mjs')]

@@ -24,6 +24,17 @@ export const payProfile: ProxyProfile = {
   calls: { pay: { request: 'POST /pay' } },
 }
 
+/** For a service with keys in the body, and the command that pays there by `SHOP_API`. */
+export const bodyKeyProfile: ProxyProfile = {
+  environment: ['SHOP_API'],
+  keys: { key: '/key' },
+  item: ['/article'],
+  amount: ['/amount'],
+  payment: '/id',
+  outcome: [{ field: '/status', paid: ['paid'] }],
+  calls: { pay: { request: 'POST /payments' } },
+}
+
 export const PAID = { id: 'p1', status: 'paid' }
 
 /** Listens on a free port of this machine. Returns it. */
