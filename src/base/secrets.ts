@@ -41,8 +41,18 @@ export function base64url(bytes: Uint8Array): string {
 export const bytesOf = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
 
+type NativeHash = (algorithm: 'sha256', text: string, encoding: 'hex') => string
+
+/** What Node and runtimes like it offer without an import. */
+declare const process: { getBuiltinModule?(name: 'crypto'): { readonly hash?: NativeHash } | undefined } | undefined
+
+// An eighth of the cost of SHA-256 in JavaScript, which every other runtime has.
+const nativeHash = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('crypto')?.hash
+
 /** SHA-256 of a secret, in hex. It is stored in place of a secret that is never shown again. */
-export const digest = (secret: string): string => hexOf(sha256(utf8ToBytes(secret)))
+export const digest: (secret: string) => string = nativeHash
+  ? (secret) => nativeHash('sha256', secret, 'hex')
+  : (secret) => hexOf(sha256(utf8ToBytes(secret)))
 
 /** Compares two strings in time that depends only on their lengths. */
 export function sameSecret(a: string, b: string): boolean {
