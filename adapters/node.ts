@@ -253,7 +253,7 @@ const sourceOf = (req: IncomingMessage, ending: AbortSignal): FetchSource => ({
   peerAddress: req.socket.remoteAddress ?? '',
   body: bodyOf(req),
   takesGetBody: true,
-  chunks: () => chunksOf(req),
+  ...(hasBody(req) && { chunks: () => chunksOf(req) }),
   ending,
 })
 

@@ -80,7 +80,7 @@ async function readBytes(
   if (declared > limit) return undefined
   if (source.body && (declared <= SMALL || !source.chunks)) {
     const announced = declared > 0 ? declared : 0
-    held?.take(announced)
+    if (announced > 0) held?.take(announced)
     const bytes = await untilCut(source.body(limit))
     // A runtime that reads by itself says only now how many have come.
     if (bytes && bytes.byteLength > announced) held?.take(bytes.byteLength - announced)
