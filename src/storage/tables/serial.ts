@@ -148,43 +148,61 @@ class SerialStorage {
 
   readonly read = async <T>(body: (tx: Reader) => Promise<T>): Promise<T> => {
     if (this.#closing) throw new StorageClosed()
+    const tables = this.#tables
     const turn = this.#lock.take()
     if (turn) await turn
-    let value: T
+    let value: T | undefined
     let durable: Promise<void> | undefined
+    let growing: Promise<void> | undefined
     try {
       if (this.#log) this.#landings.undoFailed(this.#log.fault !== undefined)
-      value = await body(this.#tables)
+      tables.mayRunAgain = true
+      value = await body(tables)
+      growing = tables.takeGrowing()
       if (this.#log) durable = this.#landings.durable
+    } catch (error) {
+      growing = tables.takeGrowing()
+      if (!growing) throw error
     } finally {
+      tables.mayRunAgain = false
       this.#lock.release()
     }
+    if (growing) return growing.then(() => this.read(body))
     if (durable) await durable.catch(refuseReader)
-    return value
+    return value as T // The body returned it.
   }
 
   readonly write = async <T>(body: (tx: Writer) => Promise<T>): Promise<T> => {
     // Before its turn, so that nobody waits for the disk who only reads.
     if (this.#log?.fault && !this.#closing) await this.#log.recover()
     if (this.#closing) throw new StorageClosed()
+    const tables = this.#tables
     const turn = this.#lock.take()
     if (turn) await turn
-    let value: T
+    let value: T | undefined
     let isSent = false
     let durable: Promise<void> | undefined
+    let growing: Promise<void> | undefined
     try {
       if (this.#log) this.#landings.undoFailed(this.#log.fault !== undefined)
-      if (this.#rerun) await body(new Transaction(this.#tables))
-      const tx = new Transaction(this.#tables)
+      tables.mayRunAgain = true
+      if (this.#rerun) await body(new Transaction(tables))
+      const tx = new Transaction(tables)
       value = await body(tx)
-      if (this.#rerun) assertPlain(tx)
-      isSent = this.#land([...tx.changes()])
+      growing = tables.takeGrowing()
+      if (this.#rerun && !growing) assertPlain(tx)
+      if (!growing) isSent = this.#land([...tx.changes()])
       if (this.#log) durable = this.#landings.durable
+    } catch (error) {
+      growing ??= tables.takeGrowing()
+      if (!growing) throw error
     } finally {
+      tables.mayRunAgain = false
       this.#lock.release()
     }
+    if (growing) return growing.then(() => this.write(body))
     if (durable) await (isSent ? durable : durable.catch(refuseReader))
-    return value
+    return value as T // The body returned it.
   }
 
   async export(): Promise<State> {

@@ -10,6 +10,9 @@ export interface PartlyRead extends State {
   readonly unread: Readonly<Record<string, readonly UnreadRows[]>>
 }
 
+/** A transaction needs an index that is not built yet. It runs again, so nobody sees this. */
+class IndexMissing extends Error {}
+
 /** Committed rows in memory: by id, and in the order of each index that was read. */
 export class Tables implements CommittedReader {
   #tables = new Map<string, Table>()
@@ -17,6 +20,9 @@ export class Tables implements CommittedReader {
   readonly #shared = new Set<string>()
   #counters = new Map<string, number>()
   readonly #moved = new Map<string, number>()
+  /** Whether a transaction that needs a new index of many rows runs again when the index is built. */
+  mayRunAgain = false
+  #growing: Promise<void> | undefined
 
   constructor(state?: State) {
     if (state) this.load(state)
@@ -65,8 +71,18 @@ export class Tables implements CommittedReader {
   }
 
   find<R extends Row, I extends string>(from: Collection<R, I>, query: Query<I>): Promise<R[]> {
-    // Only rows of this collection are under its name.
-    return Promise.resolve((this.#tables.get(from.name) ?? this.#table(from.name)).find(from, query) as R[])
+    const table = this.#tables.get(from.name) ?? this.#table(from.name)
+    const found = table.find(from, query, this.mayRunAgain)
+    if (found) return Promise.resolve(found as R[]) // Only rows of this collection are under its name.
+    this.#growing = table.grow(from, query.index)
+    return Promise.reject(new IndexMissing(`${from.name}.${query.index} is not built yet`))
+  }
+
+  /** What a transaction asked for and waits for outside of its turn, before it runs again. Undefined: its outcome counts. */
+  takeGrowing(): Promise<void> | undefined {
+    const growing = this.#growing
+    this.#growing = undefined
+    return growing
   }
 
   nextId(of: string): Promise<number> {
