@@ -254,9 +254,10 @@ export class LayeredMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    const known = this.#own.get(key) ?? (this.#layers.length > 0 ? this.#below(key) : undefined)
-    if (known === undefined || known === REMOVED) this.size++
+    const known = this.#layers.length > 0 ? (this.#own.get(key) ?? this.#below(key)) : undefined
     this.#own.set(key, value)
+    if (this.#layers.length === 0) this.size = this.#own.size
+    else if (known === undefined || known === REMOVED) this.size++
   }
 
   delete(key: K): void {
