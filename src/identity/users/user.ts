@@ -41,11 +41,13 @@ export const users = collection<UserRow>()(
 )
 
 /** Records an event that the user sees. `actor`: default the user. */
-export const recordUserEvent = (
+export async function recordUserEvent(
   tx: Writer,
   userId: number,
   { actor = `user:${userId}`, ...event }: Omit<NewEvent, 'owners' | 'actor'> & { readonly actor?: string },
-): Promise<void> => recordEvent(tx, { owners: [`user:${userId}`], actor, ...event })
+): Promise<void> {
+  await recordEvent(tx, { owners: [`user:${userId}`], actor, ...event })
+}
 
 /** The generation of an owner. 0 of an owner that is no user. */
 export async function generationOf(tx: Reader, owner: string): Promise<number> {

@@ -57,18 +57,19 @@ export interface NewEvent extends Omit<EventRow, 'id' | 'owner' | 'other' | 'typ
 }
 
 /** Writes an event, in the transaction of the change that it reports. */
-export async function recordEvent(tx: Writer, event: NewEvent): Promise<void> {
-  await putEvent(tx, event)
-}
+export const recordEvent = (tx: Writer, event: NewEvent): Promise<unknown> => putEvent(tx, event)
 
-/** `recordEvent` that returns the row, for events of any type. */
-export async function putEvent(
-  tx: Writer,
-  { id: given, owners, type, actor, subject, data, at }: Omit<NewEvent, 'type'> & Pick<EventRow, 'type'>,
-) {
+type AnyEvent = Omit<NewEvent, 'type'> & Pick<EventRow, 'type'>
+
+/** `recordEvent` that resolves with the row, for events of any type. */
+export const putEvent = (tx: Writer, event: AnyEvent): Promise<EventRow> =>
+  event.id === undefined
+    ? tx.nextId('events').then((id) => writeEvent(tx, id, event))
+    : Promise.resolve(writeEvent(tx, event.id, event))
+
+function writeEvent(tx: Writer, id: number, { owners, type, actor, subject, data, at }: AnyEvent): EventRow {
   const [owner, second] = owners
   const other = second === undefined || second === owner ? null : second
-  const id = given ?? (await tx.nextId('events'))
   const row: EventRow = { id, owner, other, type, actor, subject, data, created_at: at }
   tx.put(events, row)
   return row

@@ -118,7 +118,7 @@ function recordItemEvent(
   tx: Writer,
   { id, account_id, name, hash }: CatalogItemRow,
   { actor, data, ...told }: { type: EventType; actor?: string | undefined; at: number; data?: object },
-): Promise<void> {
+): Promise<unknown> {
   const owner = `account:${account_id}` as const
   const item = { subject: `catalog_item:${id}`, data: { name, hash, ...data } }
   return recordEvent(tx, { ...told, ...item, owners: [owner], actor: actor ?? owner })

@@ -195,13 +195,14 @@ function checkFunds(payer: BalanceRow, { amount, payerIsIssuer, identity }: Hold
   else if ((identity === undefined ? spendable(payer) : unheld(payer)) < amount) throw problem('insufficient_funds')
 }
 
-async function bothBalances(
+const bothBalances = (
   tx: Reader,
   { dq, payerTwinId, payeeTwinId }: Pick<MovementOrder, 'dq' | 'payerTwinId' | 'payeeTwinId'>,
-): Promise<Funds> {
-  const [payer, payee] = await tx.getMany(balances, [balanceId(payerTwinId, dq), balanceId(payeeTwinId, dq)])
-  return { payer: payer ?? emptyBalance(payerTwinId, dq), payee: payee ?? emptyBalance(payeeTwinId, dq) }
-}
+): Promise<Funds> =>
+  tx.getMany(balances, [balanceId(payerTwinId, dq), balanceId(payeeTwinId, dq)]).then(([payer, payee]) => ({
+    payer: payer ?? emptyBalance(payerTwinId, dq),
+    payee: payee ?? emptyBalance(payeeTwinId, dq),
+  }))
 
 function newMovement<Payee extends number | null>(
   tx: Writer,

@@ -184,15 +184,15 @@ export async function movePrice(
   return Object.assign(shown, { nonce, timestamp: at })
 }
 
-export async function recordPaymentEvent(
+export function recordPaymentEvent(
   tx: Writer,
   type: EventType,
   { id, payer_owner, payee_owner }: PaymentRow,
   { hash, descriptor, dq, amount, hostname, payee_hostname }: ShownPayment,
   { eventId, actor, at, eventData, owners = [payer_owner, payee_owner] }: PaymentEvent,
-): Promise<void> {
+): Promise<unknown> {
   const data = { hash, descriptor, dq, amount, hostname, payee_hostname, ...eventData }
-  await recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
+  return recordEvent(tx, { id: eventId, owners, type, actor, subject: `payment:${id}`, data, at })
 }
 
 interface PaymentEvent {
