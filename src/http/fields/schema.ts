@@ -1,6 +1,7 @@
 import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
 import { isPlainLine } from '../../base/text/invisible-characters.js'
+import { isDay, isTime } from '../../base/time.js'
 import { fieldRefused } from './field.js'
 import { allDesigned, designed } from './graded.js'
 import { component, strictComponent } from './marks.js'
@@ -24,7 +25,7 @@ export function timeOf(field: string, time: number | string | undefined): number
   const [, day, clock, zone] =
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
-  if (Number.isSafeInteger(ms)) return ms
+  if (isTime(ms) && (day === undefined || isDay(day))) return ms
   throw fieldRefused(field, 'must be Unix seconds or an ISO 8601 date-time')
 }
 
