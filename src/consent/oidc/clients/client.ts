@@ -1,7 +1,7 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { parsedUrl } from '../../../base/text/foreign-url.js'
-import { revealInvisible } from '../../../base/text/invisible-characters.js'
+import { isBlank, revealInvisible } from '../../../base/text/invisible-characters.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { countFailure } from '../../../identity/tokens/token.js'
 import { countedDaily } from '../../../storage/growth.js'
@@ -189,7 +189,7 @@ export const appHost = ({ id }: OidcClientRow): string | null => (isDocumentId(i
 export const appFields = ({ title, host }: ShownApp) => ({ app: title, ...(host !== null && { app_host: host }) })
 
 function chosenName({ metadata: { client_name = '' } }: OidcClientRow): string | undefined {
-  return client_name.trim() === '' ? undefined : revealInvisible(client_name)
+  return isBlank(client_name) ? undefined : revealInvisible(client_name)
 }
 
 const unnamed = ({ id }: OidcClientRow): string =>
