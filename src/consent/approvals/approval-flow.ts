@@ -1,6 +1,6 @@
 import { Problem, problem, problemOr } from '../../base/problem.js'
 import { minuteText } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
 import { findSession, isSignedInByPerson, type SessionRow } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
@@ -30,6 +30,7 @@ import {
   type CartDetail,
   type ChangeDetail,
   decideApproval,
+  type ShownApproval,
   showToUser,
 } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
@@ -163,6 +164,7 @@ export const approvalFlow = formFlow({
 export const approveApproval = (
   service: ServiceContext,
   { id, userId, session, seen }: { id: string; userId: number; session: UserSession | undefined; seen: PriceQuote },
+  storeAnswer: StoreAnswer<ShownApproval>,
 ) =>
   actApproved(service, session, {
     async plan(tx, at) {
@@ -175,7 +177,7 @@ export const approveApproval = (
     async act(tx, row, at) {
       const decided = await decideApproval(tx, row, { decision: 'approved', at })
       if (decided instanceof Problem) throw decided
-      return showToUser(decided, service)
+      return storeAnswer(tx, showToUser(decided, service))
     },
   })
 
