@@ -9,6 +9,9 @@ const replaceInvisible = (text: string, by: (character: string) => string): stri
 /** Whether text is one line without invisible characters. */
 export const isPlainLine = (text: string): boolean => !/[\n\t]/.test(text) && removeInvisible(text) === text
 
+/** Whether text shows nothing: it has only spaces, invisible characters, or the empty pattern of Braille. */
+export const isBlank = (text: string): boolean => !/[^\p{Z}\p{Cc}\u2800]/u.test(removeInvisible(text))
+
 /** Replaces invisible characters in untrusted text by their code points, such as `⟨U+200B⟩`. */
 export const revealInvisible = (text: string): string => replaceInvisible(text, codePointText)
 

@@ -1,8 +1,8 @@
 import { Problem, problem, problemOr } from '../../base/problem.js'
 import { minuteText } from '../../base/time.js'
-import type { ServiceContext } from '../../http/context.js'
+import type { ServiceContext, StoreAnswer } from '../../http/context.js'
 import { formFlow, Next, type Visit } from '../../http/pages/form-flow.js'
-import { findSession, type SessionRow } from '../../identity/sessions/session.js'
+import { findSession, isSignedInByPerson, type SessionRow } from '../../identity/sessions/session.js'
 import { emailOf } from '../../identity/users/user.js'
 import type { PriceQuote } from '../../money/commodities/commodity.js'
 import { quantityOf } from '../../money/digital-quantities/digital-quantity.js'
@@ -30,6 +30,7 @@ import {
   type CartDetail,
   type ChangeDetail,
   decideApproval,
+  type ShownApproval,
   showToUser,
 } from './approval.js'
 import { approvalPages, approvalSentence } from './approval-page.js'
@@ -146,8 +147,8 @@ const leadOn = (decided: ApprovalRow | Problem): Next | Problem => (decided inst
 const CODE_COUNTS_FOR = 5 * 60_000
 
 /** Without a device, the second factor would be a mailed link, and a code that was just mailed already proves as much. */
-const isJustSignedIn = async (tx: Reader, { user_id, by, created_at }: SessionRow, at: number): Promise<boolean> =>
-  by === 'code' && at - created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, user_id))
+const isJustSignedIn = async (tx: Reader, session: SessionRow, at: number): Promise<boolean> =>
+  isSignedInByPerson(session) && at - session.created_at < CODE_COUNTS_FOR && !(await hasDevice(tx, session.user_id))
 
 export const approvalFlow = formFlow({
   path: '/approvals/:id',
@@ -163,6 +164,7 @@ export const approvalFlow = formFlow({
 export const approveApproval = (
   service: ServiceContext,
   { id, userId, session, seen }: { id: string; userId: number; session: UserSession | undefined; seen: PriceQuote },
+  storeAnswer: StoreAnswer<ShownApproval>,
 ) =>
   actApproved(service, session, {
     async plan(tx, at) {
@@ -175,7 +177,7 @@ export const approveApproval = (
     async act(tx, row, at) {
       const decided = await decideApproval(tx, row, { decision: 'approved', at })
       if (decided instanceof Problem) throw decided
-      return showToUser(decided, service)
+      return storeAnswer(tx, showToUser(decided, service))
     },
   })
 

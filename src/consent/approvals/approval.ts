@@ -194,10 +194,56 @@ export async function listApprovals(
   { status, ...page }: { status?: ApprovalStatus | undefined; limit?: number | undefined; after?: string | undefined },
   context: Pick<ServiceContext, 'baseUrl' | 'clock'>,
 ) {
-  const index = status === undefined ? 'byUser' : 'byUserStatus'
-  const prefix = status === undefined ? [userId] : [userId, status]
-  const { rows, next } = await newestFirst(tx, approvals, { index, prefix, ...page })
+  const { rows, next } =
+    status === undefined
+      ? await newestFirst(tx, approvals, { index: 'byUser', prefix: [userId], ...page })
+      : await newestWithStatus(tx, userId, { status, ...page }, context.clock.now())
   return { approvals: rows.map((row) => showToUser(row, context)), next }
+}
+
+/** One that has expired is stored as `expired` only later. */
+const storedAs = (status: ApprovalStatus): readonly ApprovalStatus[] =>
+  status === 'expired' ? ['expired', 'pending', 'approved'] : [status]
+
+type StatusPage = { status: ApprovalStatus; limit?: number | undefined; after?: string | undefined }
+
+/** A page of the approvals that have a status now. Its cursor stays good when the approval that it names changes. */
+async function newestWithStatus(tx: Reader, userId: number, { status, limit = 20, after }: StatusPage, at: number) {
+  const last = after === undefined ? undefined : await tx.get(approvals, after)
+  if (after !== undefined && last?.user_id !== userId) throw problem('cursor_invalid')
+  const found: ApprovalRow[] = []
+  for (const stored of storedAs(status))
+    found.push(...(await newestNow(tx, [userId, stored], { status, limit, last, at })))
+  found.sort((a, b) => b.number - a.number)
+  return { rows: found.slice(0, limit), next: found.length > limit ? (found[limit - 1]?.id ?? null) : null }
+}
+
+interface StatusPlace {
+  readonly status: ApprovalStatus
+  readonly limit: number
+  readonly last: ApprovalRow | undefined
+  readonly at: number
+}
+
+/** How many rows one read takes. Few have expired and are not stored as that. */
+const LOOKED_AT = 200
+
+async function newestNow(
+  tx: Reader,
+  prefix: readonly [number, ApprovalStatus],
+  { status, limit, last, at }: StatusPlace,
+) {
+  const found: ApprovalRow[] = []
+  for (let past = last?.number; ; ) {
+    const after = past === undefined ? {} : { after: [...prefix, past] }
+    const rows = await tx.find(approvals, {
+      ...{ index: 'byUserStatus', prefix, limit: LOOKED_AT, reverse: true },
+      ...after,
+    })
+    found.push(...rows.filter((row) => approvalStatus(row, at) === status))
+    past = rows.at(-1)?.number
+    if (found.length > limit || rows.length < LOOKED_AT) return found.slice(0, limit + 1)
+  }
 }
 
 /** Stores the user's final answer. Returns `not_pending` if the approval does not wait for one. */

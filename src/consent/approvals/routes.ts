@@ -43,8 +43,10 @@ export const approvalRoutes = defineRoutes('approvals', {
     result: ApprovalShape,
     errors: [...decisionErrors, ...secondFactorErrors],
     idempotent: true,
-    handle: ({ params, body: seen, ...caller }, service) =>
-      approveApproval(service, { ...params, userId: caller.principal.id, session: sessionOf(caller), seen }),
+    handle({ params, body: seen, storeAnswer, ...caller }, service) {
+      const order = { ...params, userId: caller.principal.id, session: sessionOf(caller), seen }
+      return approveApproval(service, order, storeAnswer)
+    },
   }),
   rejectApproval: route({
     ...users,

@@ -7,6 +7,7 @@ import {
   findPageSession,
   findSession,
   hasNewId,
+  isSignedInByPerson,
   newSessionId,
   type PageSessionRow,
   type SessionRow,
@@ -270,8 +271,8 @@ async function authenticateGuest(asked: Presented): Promise<Caller> {
 }
 
 /** The user of a session that a browser keeps, if they signed in by a code. */
-const provenUserOf = ({ by, user_id }: SessionRow, headers: SentCredentials['headers']): number | undefined =>
-  by === 'code' && headers.get('x-session-id') === null ? user_id : undefined
+const provenUserOf = (session: SessionRow, headers: SentCredentials['headers']): number | undefined =>
+  isSignedInByPerson(session) && headers.get('x-session-id') === null ? session.user_id : undefined
 
 async function authenticateEmbed(tx: Reader, publicSecret: unknown): Promise<Caller> {
   const account = typeof publicSecret === 'string' ? await accountByPublicSecret(tx, publicSecret) : undefined

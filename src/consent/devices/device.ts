@@ -82,7 +82,8 @@ export async function planRegistration(
   const token_digest = digest(token)
   const known = own.find((device) => device.token_digest === token_digest)
   const former = known ?? own.find((device) => deviceId !== undefined && device.device_id === deviceId)
-  if (!former && own.filter(isActive).length >= MAX_DEVICES) throw problem('too_many_devices')
+  // One that is not active takes no active one's place.
+  if (!(former && isActive(former)) && own.filter(isActive).length >= MAX_DEVICES) throw problem('too_many_devices')
   const id = known?.id ?? (await tx.nextId('devices'))
   const row: DeviceRow = {
     id,
@@ -136,11 +137,13 @@ export async function settleChange(
   if (!change) return
   const device: DeviceRow = { ...rest, change: null }
   if (change.kind === 'remove') return confirmed ? removeDevice(tx, device, at) : tx.put(devices, device)
-  if (!confirmed) {
+  const former = change.replaces === null ? undefined : await tx.get(devices, change.replaces)
+  // Others may have become active since it was registered.
+  const hasRoom = (former && isActive(former)) || !(await isFull(tx, device.user_id))
+  if (!confirmed || !hasRoom) {
     tx.remove(devices, device.id)
     return recordDeviceEvent(tx, 'device_refused', device, at)
   }
-  const former = change.replaces === null ? undefined : await tx.get(devices, change.replaces)
   await addDevice(tx, { row: device, isKnown: false, former }, { at, isMailed: true })
 }
 
@@ -178,6 +181,9 @@ const isActive = ({ change }: DeviceRow): boolean => change?.kind !== 'add'
 
 export const activeDevicesOf = async (tx: Reader, userId: number): Promise<DeviceRow[]> =>
   (await rowsOf(tx, userId)).filter(isActive)
+
+const isFull = async (tx: Reader, userId: number): Promise<boolean> =>
+  (await activeDevicesOf(tx, userId)).length >= MAX_DEVICES
 
 /** Active and unconfirmed devices. Removes the unconfirmed ones whose link has expired. */
 async function currentDevicesOf(tx: Writer, userId: number, at: number): Promise<DeviceRow[]> {

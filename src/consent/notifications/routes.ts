@@ -1,5 +1,5 @@
 import type { ServiceContext } from '../../http/context.js'
-import { component, IdPath, lineOf, listing, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, IdPath, lineUpTo, listing, UnixSeconds, z } from '../../http/fields/schema.js'
 import { refusedBy } from '../../http/pages/html.js'
 import { noContent } from '../../http/reply.js'
 import { type Call, defineRoutes, route } from '../../http/route.js'
@@ -19,7 +19,7 @@ const Platform = z.enum(platforms)
 
 /** Every token fits in a header, because answers send it as `X-Device-Token`. */
 const Token = z.string().check(z.regex(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 printable ASCII characters without spaces'))
-const Name = lineOf(255, 0)
+const Name = lineUpTo(255)
 
 const Registration = component('Device', {
   id: z.Id,

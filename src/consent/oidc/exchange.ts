@@ -9,7 +9,14 @@ import { recordUserEvent, subjectOf, users } from '../../identity/users/user.js'
 import { getExisting } from '../../storage/page.js'
 import type { Reader, Writer } from '../../storage/storage.js'
 import { claimsOf } from './claims.js'
-import { authenticateClient, idTokenAlgorithm, type OidcClientRow, type SentClient } from './clients/client.js'
+import {
+  authenticateClient,
+  idTokenAlgorithm,
+  isOwnRedirect,
+  type OidcClientRow,
+  ownScopes,
+  type SentClient,
+} from './clients/client.js'
 import { endFamily, type FamilyMember, isFamilyAlive } from './connection.js'
 import { audienceOf, issuerOf, splitOnSpaces } from './issuer.js'
 import { sign } from './keys.js'
@@ -93,12 +100,13 @@ async function exchangeCode(exchange: Exchange): Promise<TokenResponse | Problem
   if (
     !isAuthorizationCodeCurrent(row, at) ||
     row.redirect_uri !== redirect_uri ||
+    !isOwnRedirect(client, row.redirect_uri) ||
     !matchesChallenge(code_verifier, row)
   )
     throw problem('invalid_grant')
+  const scopes = grantedScopes(client, row)
   const family_id = randomHex(context.random, 16)
   spendAuthorizationCode(tx, row, family_id)
-  const scopes = mayRefresh(client) ? row.scopes : row.scopes.filter((scope) => scope !== 'offline_access')
   const grant = { ...grantOf(row), family_id, scopes, audience: chooseAudience(row.resource, resource, context) }
   return tokenResponse(exchange, grant, { scopes, nonce: row.nonce })
 }
@@ -127,15 +135,23 @@ async function refresh(exchange: Exchange): Promise<TokenResponse | Problem> {
   if (!row || row.client_id !== client.id) throw problem('invalid_grant')
   if (row.refresh_used) return revokeReused(tx, row, at)
   if (!isOidcRefreshCurrent(row, at)) throw problem('invalid_grant')
-  const scopes = narrowScopes(row, scope)
+  const granted = grantedScopes(client, row)
+  const scopes = narrowScopes(granted, scope)
   const { family_id } = row
   const audience = chooseAudience(row.resource, resource, context)
-  const grant = { ...grantOf(row), family_id, scopes: row.scopes, audience }
+  const grant = { ...grantOf(row), family_id, scopes: granted, audience }
   tx.put(oidcTokens, { ...row, refresh_used: true })
   return tokenResponse(exchange, grant, { scopes, nonce: null })
 }
 
-function narrowScopes({ scopes }: OidcTokenRow, scope: string | undefined): readonly string[] {
+/** What the user allowed and the client still registers. Throws `invalid_scope` if nothing is left. */
+function grantedScopes(client: OidcClientRow, { scopes }: OidcCodeRow | OidcTokenRow): readonly string[] {
+  const own = ownScopes(client, scopes).filter((scope) => scope !== 'offline_access' || mayRefresh(client))
+  if (own.length === 0) throw problem('invalid_scope')
+  return own
+}
+
+function narrowScopes(scopes: readonly string[], scope: string | undefined): readonly string[] {
   if (scope === undefined) return scopes
   const requested = splitOnSpaces(scope)
   if (requested.length === 0 || !requested.every((word) => scopes.includes(word))) throw problem('invalid_scope')

@@ -1,5 +1,5 @@
 import { allDesigned } from '../../http/fields/graded.js'
-import { component, lineOf, UnixSeconds, z } from '../../http/fields/schema.js'
+import { component, lineUpTo, UnixSeconds, z } from '../../http/fields/schema.js'
 import { signingAlgorithms } from './clients/client.js'
 
 const Text = z.string().check(z.maxLength(2048))
@@ -49,7 +49,7 @@ const metadata = {
   token_endpoint_auth_method: z.optional(Phrase),
   ...all(z.optional(Phrases), 'grant_types', 'response_types'),
   scope: z.optional(z.string().check(z.maxLength(1024))),
-  client_name: z.optional(lineOf(128, 0)),
+  client_name: z.optional(lineUpTo(128)),
   ...all(z.optional(Text), 'client_uri', 'logo_uri', 'tos_uri', 'policy_uri'),
   contacts: z.optional(Phrases),
   application_type: z.optional(z.enum(['web', 'native'])),

@@ -6,6 +6,7 @@ import {
   Email,
   HashPath,
   lineOf,
+  lineUpTo,
   pageQuery,
   Time,
   timeOf,
@@ -73,7 +74,7 @@ export const personaRoutes = defineRoutes('personas', {
     method: 'POST',
     path: '/persona',
     body: z.object({
-      name: lineOf(64).check(z.trim(), z.minLength(1)),
+      name: lineOf(64).check(z.trim()),
       description: z.optional(z.nullable(z.string().check(z.maxLength(1024)))),
       twin_id: z.Id,
     }),
@@ -163,7 +164,7 @@ export const personaRoutes = defineRoutes('personas', {
     params: HashPath,
     body: z.object({
       hostname: z.Hostname,
-      name: z.optional(z.nullable(lineOf(255, 0))),
+      name: z.optional(z.nullable(lineUpTo(255))),
       email: z.optional(z.nullable(Email)),
       spend: designed(z.optional(z.nullable(NewSpend))),
     }),

@@ -3,7 +3,7 @@ import type { ServiceContext } from '../../http/context.js'
 import { fieldRefused } from '../../http/fields/field.js'
 import { Email, z } from '../../http/fields/schema.js'
 import { Next, type Visitor } from '../../http/pages/form-flow.js'
-import { findSession, signIn } from '../../identity/sessions/session.js'
+import { findSession, isSignedInByPerson, signIn } from '../../identity/sessions/session.js'
 import {
   bindCode,
   checkCode,
@@ -91,7 +91,8 @@ async function requestDeviceApproval(
   const user = await userByEmail(tx, code.email)
   // Until the address is proven, the device may belong to someone who does not read its mail.
   if (!user || !isProven(user) || !(await hasDevice(tx, user.id))) return undefined
-  if ((await findSession(tx, sessionId, at))?.user_id === user.id) return undefined
+  const session = await findSession(tx, sessionId, at)
+  if (session?.user_id === user.id && isSignedInByPerson(session)) return undefined
   // Counts separately, so that someone who reads the user's mail cannot use up the user's own requests.
   const order = { userId: user.id, action: 'sign_in', asker: 'sign_in', sessionId, at }
   const request = await requireSecondFactor(tx, { ...order, detail: { email: code.email, ...detail } }, service)

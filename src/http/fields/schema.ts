@@ -1,6 +1,7 @@
 import { LONGEST_EMAIL } from '../../base/text/email.js'
 import { withoutEnds } from '../../base/text/ends.js'
-import { isPlainLine } from '../../base/text/invisible-characters.js'
+import { isBlank, isPlainLine } from '../../base/text/invisible-characters.js'
+import { isDay, isTime } from '../../base/time.js'
 import { fieldRefused } from './field.js'
 import { allDesigned, designed } from './graded.js'
 import { component, strictComponent } from './marks.js'
@@ -24,13 +25,18 @@ export function timeOf(field: string, time: number | string | undefined): number
   const [, day, clock, zone] =
     /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? []
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(`${day}T${clock ?? '00:00'}${zone ?? 'Z'}`)
-  if (Number.isSafeInteger(ms)) return ms
+  if (isTime(ms) && (day === undefined || isDay(day))) return ms
   throw fieldRefused(field, 'must be Unix seconds or an ISO 8601 date-time')
 }
 
 const plainLine = z.refine<string>(isPlainLine, 'one line without control, invisible or text-direction characters')
-/** A name: one line of `least` to `most` characters. */
-export const lineOf = (most: number, least = 1) => z.string().check(z.minLength(least), z.maxLength(most), plainLine)
+const visibleLine = z.refine<string>((text) => !isBlank(text), 'a line with something to see')
+
+/** One line of at most `most` characters. */
+export const lineUpTo = (most: number) => z.string().check(z.maxLength(most), plainLine)
+
+/** A name: one line of 1 to `most` characters, with something to see. */
+export const lineOf = (most: number) => z.string().check(z.minLength(1), z.maxLength(most), plainLine, visibleLine)
 
 export const Email = z.string().check(
   z.refine((text) => isPlainLine(withoutSpaces(text)), 'an email address without control or invisible characters'),
@@ -127,7 +133,7 @@ export const itemFields = {
 export const Descriptor = lineOf(255)
 
 /** The name of an account. Null clears it. */
-export const AccountName = z.nullable(lineOf(255, 0))
+export const AccountName = z.nullable(lineUpTo(255))
 const profileText = (most: number) => z.string().check(z.trim(), z.minLength(1), z.maxLength(most))
 const profileLine = (most: number) => z.optional(z.nullable(profileText(most).check(plainLine)))
 

@@ -1,6 +1,7 @@
 import { accountIdOf, type Owner } from '../../base/owner.js'
 import { required } from '../../base/required.js'
 import { randomHex } from '../../base/secrets.js'
+import { isBlank } from '../../base/text/invisible-characters.js'
 import { seconds, secondsDigits } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
 import { recordEvent } from '../../jobs/events/event.js'
@@ -164,14 +165,15 @@ function recordAccountEvent(tx: Writer, { id }: AccountRow, { actor, ...event }:
 
 type AccountEvent = { type: EventType; data?: Record<string, unknown>; actor?: string | undefined; at: number }
 
-/** The name that payers see. Null if the account has none. */
-export const sellerName = ({ business_name, name }: AccountRow): string | null => business_name ?? name
+/** The name that payers see. Null if the account has none: a blank one is none. */
+export const sellerName = ({ business_name, name }: AccountRow): string | null =>
+  [business_name, name].find((each) => each !== null && !isBlank(each)) ?? null
 
 /** The name of a seller or payee for people. Default: the twin's hostname. */
 export async function sellerOf(tx: Reader, { owner, hostname }: { readonly owner: Owner; readonly hostname: string }) {
   const id = accountIdOf(owner)
   const account = id === undefined ? undefined : await tx.get(accounts, id)
-  return (account && sellerName(account)) || hostname
+  return (account && sellerName(account)) ?? hostname
 }
 
 /** Reads the accounts of several owners in one call, so that `sellerOf` finds them there. */

@@ -46,6 +46,9 @@ export interface PageOfSession {
   readonly session_id: number
 }
 
+/** Whether a person signed in to a session, by a mailed code. Whoever makes one with an access token proves nothing of that. */
+export const isSignedInByPerson = ({ by }: Pick<SessionRow, 'by'>): boolean => by === 'code'
+
 export type PageSessionRow = SessionRow & { readonly page: PageOfSession }
 
 export const sessions = collection<SessionRow>()(

@@ -9,7 +9,7 @@ import { DAY } from '../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../storage/storage.js'
 import { sendMail } from '../mail/send-mail.js'
 import { networkAt, recordUserEvent, userByEmail } from '../users/user.js'
-import { findAnySession } from './session.js'
+import { findAnySession, isSignedInByPerson } from './session.js'
 
 const CODE_MS = 10 * 60_000
 const TRIES = 5
@@ -101,14 +101,13 @@ const unusedCodes = ({ limits }: Pick<CodeContext, 'limits'>): RateLimit => ({
 /** Whose limits a code counts against: an address, or a browser or session that is proven, so that others lock no user out. */
 async function countedFor(tx: Reader, { email, sessionId, source, at }: AskedCode, { keys }: CodeContext) {
   const session = await findAnySession(tx, sessionId)
-  // Whoever holds a token of a user can make any number of sessions, and may not read the user's mail.
-  const isByCode = session?.by === 'code'
-  if (source.device === undefined && !isByCode) return email
+  const isByPerson = session !== undefined && isSignedInByPerson(session)
+  if (source.device === undefined && !isByPerson) return email
   const user = await userByEmail(tx, email)
   if (!user) return email
   const device = provenDevice(source.device, { userId: user.id, at }, keys)
   if (device !== undefined) return `${email} on device ${device}`
-  return isByCode && user.id === session.user_id ? `${email} in session ${session.id}` : email
+  return isByPerson && user.id === session.user_id ? `${email} in session ${session.id}` : email
 }
 
 /**

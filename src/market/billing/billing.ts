@@ -66,6 +66,8 @@ export async function readBilling(tx: Reader, accountId: number, at: number) {
   }
 }
 
+type ShownBilling = Awaited<ReturnType<typeof readBilling>>
+
 function nextInvoice(subscription: SubscriptionRow) {
   const period = paidPeriod(subscription)
   const plan = subscription.next_plan ?? subscription.plan
@@ -88,13 +90,18 @@ export async function saveAccountCard(accountId: number, paymentMethodId: string
 }
 
 /** Replaces an account's card on file. Nothing is charged now. The next charge uses the new card. */
-export async function updateCard(accountId: number, paymentMethodId: string, service: ServiceContext) {
+export async function updateCard(
+  accountId: number,
+  paymentMethodId: string,
+  service: ServiceContext,
+  storeAnswer: StoreAnswer<ShownBilling>,
+): Promise<ShownBilling> {
   const card = await saveAccountCard(accountId, paymentMethodId, service)
   return service.storage.write(async (tx) => {
     const at = service.clock.now()
     const subscription = await subscriptionOf(tx, accountId)
     await storeCard(tx, subscription, { card, at })
-    return readBilling(tx, accountId, at)
+    return storeAnswer(tx, await readBilling(tx, accountId, at))
   })
 }
 

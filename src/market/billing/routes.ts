@@ -123,7 +123,8 @@ export const billingRoutes = defineRoutes('billing', {
     errors: ['too_many_declines', 'too_many_charges', 'card_declined', 'charge_pending', 'processor_failed'],
     refusesCardData: true,
     idempotent: true,
-    handle: ({ body, principal }, service) => updateCard(principal.id, body.payment_method_id, service),
+    handle: ({ body, principal, storeAnswer }, service) =>
+      updateCard(principal.id, body.payment_method_id, service, storeAnswer),
   }),
   deleteCard: route({
     ...billing,

@@ -61,7 +61,7 @@ export const catalogItems = collection<CatalogItemRow>()(
 /** Returns an item that everyone sees, or that is private to the account `within`. Throws `not_found`. */
 export async function visibleItem(tx: Reader, id: number, within: number | undefined): Promise<CatalogItemRow> {
   const row = await getOrNotFound(tx, catalogItems, id)
-  if (row.private && row.account_id !== within) throw problem('not_found')
+  if (!isVisible(row, within)) throw problem('not_found')
   return row
 }
 
@@ -105,7 +105,7 @@ export async function checkForSale(tx: Reader, hash: string, within?: number): P
   const [item] = await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })
   if (!item) return
   if (!item.active || item.archived) throw problem('item_inactive')
-  if (item.private && item.account_id !== within)
+  if (!isVisible(item, within))
     throw problem('item_inactive', { detail: "It is private. Only its seller's own MCP server sells it." })
 }
 
@@ -113,19 +113,26 @@ export async function checkForSale(tx: Reader, hash: string, within?: number): P
 export const isSoldByItem = async (tx: Reader, hash: string): Promise<boolean> =>
   (await tx.find(catalogItems, { index: 'byCommodity', prefix: [hash], limit: 1 })).length > 0
 
-/** Returns the commodity of the oldest active item whose endpoint is exactly this URL. */
-export async function itemCalledAt(tx: Reader, url: URL): Promise<CommodityRow | undefined> {
-  const [item] = await tx.find(catalogItems, { index: 'byEndpoint', prefix: [url.href], limit: 1 })
+/** How many items with one endpoint are looked at. Anybody may create some with the endpoint of others. */
+const MOST_AT_ENDPOINT = 100
+
+const isVisible = ({ private: isPrivate, account_id }: CatalogItemRow, within: number | undefined): boolean =>
+  !isPrivate || account_id === within
+
+/** Returns the commodity of the oldest active item whose endpoint is exactly this URL, as the account `within` sees it. */
+export async function itemCalledAt(tx: Reader, url: URL, within?: number): Promise<CommodityRow | undefined> {
+  const called = await tx.find(catalogItems, { index: 'byEndpoint', prefix: [url.href], limit: MOST_AT_ENDPOINT })
+  const item = called.find((each) => isVisible(each, within))
   return item && commodityOf(tx, item.hash)
 }
 
-/** Throws `item_inactive` if the payee has items with this endpoint and none of them is active. */
-export async function checkEndpointForSale(tx: Reader, url: URL, payee: Owner): Promise<void> {
+/** Throws `item_inactive` if the payee has items with this endpoint, and none is active and visible within the account. */
+export async function checkEndpointForSale(tx: Reader, url: URL, payee: Owner, within?: number): Promise<void> {
   const accountId = accountIdOf(payee)
   if (accountId === undefined) return
   const prefix = [url.href, accountId]
+  const active = await tx.find(catalogItems, { index: 'activeByEndpoint', prefix, limit: MOST_AT_ENDPOINT })
+  if (active.some((each) => isVisible(each, within))) return
   const [idle] = await tx.find(catalogItems, { index: 'idleByEndpoint', prefix, limit: 1 })
-  if (!idle) return
-  const [active] = await tx.find(catalogItems, { index: 'activeByEndpoint', prefix, limit: 1 })
-  if (!active) throw problem('item_inactive')
+  if (idle || active.length > 0) throw problem('item_inactive')
 }

@@ -56,7 +56,9 @@ export async function callPaywall(
   service: ServiceContext,
   storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
 ): Promise<PaywallOutcome> {
-  const order = { ...paywall, url: checkedUpstream(paywall, service) }
+  const { party } = paywall.caller
+  const within = party.kind === 'account' ? party.id : undefined
+  const order = { ...paywall, url: checkedUpstream(paywall, service), within }
   const approved = await requestSecondFactor(order, service)
   const pay: PayPaywall = async (tx, take) => take(await termsOf(tx, order, approved, service))
   return runPaywall({ ...order, pay }, service, storeAnswer)
@@ -242,6 +244,8 @@ interface PaywallCaller {
 interface PaywallOrder extends PaywallCaller {
   readonly request: PaywallRequest
   readonly url: URL | undefined
+  /** The account that pays, which may pay for its own private items. */
+  readonly within?: number | undefined
 }
 
 /** Finds out who pays for a principal's call. Throws `delegate_required`. */
@@ -297,7 +301,7 @@ export async function paywallOffer(tx: Reader, order: PayeeOrder, dq: string): P
   const { quantity, amount } = await paywallPrice(tx, order.request.amount, order.request.dq ?? dq)
   const payee = await findPayee(tx, order)
   if (!payee) throw problem('destination_unknown')
-  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner)
+  if (order.url) await checkEndpointForSale(tx, order.url, payee.owner, order.within)
   return { payee, quantity, amount, descriptor: order.url?.host ?? 'PAYWALL' }
 }
 
@@ -326,15 +330,15 @@ export async function paywallPrice(tx: Reader, amount: number, dq: string) {
   return { quantity, amount: units }
 }
 
-type PayeeOrder = Pick<PaywallOrder, 'request' | 'sellerId' | 'url'>
+type PayeeOrder = Pick<PaywallOrder, 'request' | 'sellerId' | 'url' | 'within'>
 
-async function findPayee(tx: Reader, { request: { destination }, sellerId, url }: PayeeOrder) {
+async function findPayee(tx: Reader, { request: { destination }, sellerId, url, within }: PayeeOrder) {
   if (destination !== undefined) {
     const named = await twinByHostname(tx, destination)
     if (named && canSpend(named.owner)) return named
     throw problem('destination_unknown', { detail: `No twin has the hostname "${destination}".` })
   }
-  const sold = url && (await itemCalledAt(tx, url))
+  const sold = url && (await itemCalledAt(tx, url, within))
   if (sold) return tx.get(twins, sold.twin_id)
   return sellerId === undefined ? undefined : primaryTwin(tx, `account:${sellerId}`)
 }

@@ -1,5 +1,6 @@
 import { type Problem, problem } from '../../base/problem.js'
 import { withoutEnd } from '../../base/text/ends.js'
+import { isDay } from '../../base/time.js'
 import { CsvMalformed, type CsvRecord, type CsvSource, csvRecords } from '../../http/csv/csv-records.js'
 import { MAX_UNITS } from '../../money/ledger/amount.js'
 import { type BinderColumn, binderColumns } from '../statements/binder.js'
@@ -118,12 +119,6 @@ function timeIn(line: number, cell: CellReader): number {
   const at = day === undefined || !isDay(day) ? Number.NaN : Date.parse(text)
   if (Number.isNaN(at)) throw binderFault(line, 'timestamp', 'an ISO 8601 time such as 2026-01-31T09:05:00.000Z', text)
   return at
-}
-
-/** `Date.parse` reads February 30 as March 2. */
-function isDay(day: string): boolean {
-  const at = Date.parse(`${day}T00:00:00Z`)
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
 }
 
 class RowOrder {

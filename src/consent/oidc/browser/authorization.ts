@@ -6,8 +6,8 @@ import type { CallSource, ServiceContext } from '../../../http/context.js'
 import type { z } from '../../../http/fields/schema.js'
 import { userBySubject } from '../../../identity/users/user.js'
 import type { Reader, Writer } from '../../../storage/storage.js'
-import { clientById, type OidcClientRow } from '../clients/client.js'
-import { sameRedirectUri, withParameters } from '../clients/redirect-uri.js'
+import { clientById, isOwnRedirect, type OidcClientRow, ownScopes } from '../clients/client.js'
+import { withParameters } from '../clients/redirect-uri.js'
 import { audienceOf, isMcpAudience, isScope, issuerOf, splitOnSpaces } from '../issuer.js'
 import { signedClaims } from '../keys.js'
 import type { Authorization } from '../schema.js'
@@ -60,9 +60,8 @@ const EMPTY_REQUEST = {
   ...{ login_hint: null, hinted_user_id: null, resource: null },
 }
 
-function checkRedirectUri({ metadata }: OidcClientRow, asked: string | undefined): string {
-  if (asked !== undefined && metadata.redirect_uris.some((registered) => sameRedirectUri(registered, asked)))
-    return asked
+function checkRedirectUri(client: OidcClientRow, asked: string | undefined): string {
+  if (asked !== undefined && isOwnRedirect(client, asked)) return asked
   throw problem('invalid_request', { detail: '`redirect_uri` must be one that the client registered.' })
 }
 
@@ -121,13 +120,12 @@ const prompts = ['none', 'login', 'consent', 'select_account']
 
 function scopeError({ scope }: AuthorizationParameters, client: OidcClientRow): AuthorizationAnswer | undefined {
   if (scope === undefined) return undefined
-  const registered = splitOnSpaces(client.metadata.scope)
   // Unknown scopes are ignored (OpenID Connect Core 1.0 section 3.1.2.1).
   const known = splitOnSpaces(scope).filter(isScope)
-  if (known.length > 0 && known.every((word) => registered.includes(word))) return undefined
+  if (known.length > 0 && ownScopes(client, known).length === known.length) return undefined
   return {
     error: 'invalid_scope',
-    error_description: `\`scope\` must contain some of the client's scopes: ${registered.join(' ')}.`,
+    error_description: `\`scope\` must contain some of the client's scopes: ${client.metadata.scope}.`,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { SessionRow } from '../../../identity/sessions/session.js'
+import { isSignedInByPerson, type SessionRow } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import { countedDaily } from '../../../storage/growth.js'
 import { collection, type Reader } from '../../../storage/storage.js'
@@ -55,10 +55,14 @@ export interface AuthorizationAnswer {
   readonly code?: string
 }
 
-/** Whether the user must sign in again: as a different user, because it was too long ago, or because the request demands it. */
+/**
+ * Whether the user must sign in again: as a different user, because it was too long ago, because the request demands it, or
+ * because a program made the session, so that its start is no `auth_time`.
+ */
 export function mustSignIn({ request, signed_in }: InteractionRow, session: SessionRow, at: number): boolean {
   const { hinted_user_id, prompt, max_age } = request
   if (hinted_user_id !== null && hinted_user_id !== session.user_id) return true
+  if (!isSignedInByPerson(session)) return true
   if (signed_in) return false
   const stale = max_age === 0 || (max_age !== null && at - session.created_at > max_age * 1000)
   return stale || prompt.includes('login') || prompt.includes('select_account')

@@ -10,7 +10,15 @@ import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
 import { requireSecondFactor, spendSecondFactor } from '../../second-factor/request.js'
 import { type FilledSignIn, mailCode, resumeCodeSignIn, verifyCode } from '../../sign-in/sign-in-flow.js'
-import { appFields, clientById, type OidcClientRow, type ShownApp, shownApp } from '../clients/client.js'
+import {
+  appFields,
+  clientById,
+  isOwnRedirect,
+  type OidcClientRow,
+  ownScopes,
+  type ShownApp,
+  shownApp,
+} from '../clients/client.js'
 import { redirectOrigin } from '../clients/redirect-uri.js'
 import { type ConnectionRow, connectApp, connectionOf, grantableAccounts } from '../connection.js'
 import { issueCode } from '../token.js'
@@ -106,13 +114,18 @@ async function openInteraction(tx: Writer, { id, sessionId, source }: Interactio
   const row = await tx.get(oidcInteractions, id)
   const client = row && (await clientById(tx, row.request.client_id))
   const at = service.clock.now()
-  if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, at)) throw problem('interaction_expired')
+  if (!client || !isCurrent(row.expires_at, INTERACTION_LIFETIME, at) || !isStillOwn(client, row))
+    throw problem('interaction_expired')
   const session = await findSession(tx, sessionId, at)
   const session_digest = digest(sessionId)
   // A different session starts from the beginning.
   const own = row.session_digest === session_digest ? row : { ...row, ...NO_PROGRESS, session_digest }
   return { tx, service, row: own, client, sessionId, source, session }
 }
+
+/** Whether a request asks for what its client has registered. A client that was changed since starts again. */
+const isStillOwn = (client: OidcClientRow, { request: { redirect_uri, scopes } }: InteractionRow): boolean =>
+  isOwnRedirect(client, redirect_uri) && ownScopes(client, scopes).length === scopes.length
 
 const shownInteraction = (interaction: Interaction, next: Step | Next, refused?: Problem): ShownInteraction | Next =>
   next instanceof Next ? next : { ...frameOf(interaction), ...next, refused }

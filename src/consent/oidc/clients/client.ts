@@ -1,12 +1,14 @@
 import { type Problem, problem } from '../../../base/problem.js'
 import { digest, sameSecret } from '../../../base/secrets.js'
 import { parsedUrl } from '../../../base/text/foreign-url.js'
-import { revealInvisible } from '../../../base/text/invisible-characters.js'
+import { isBlank, revealInvisible } from '../../../base/text/invisible-characters.js'
 import { quoted } from '../../../base/text/quotation.js'
 import { countFailure } from '../../../identity/tokens/token.js'
 import { countedDaily } from '../../../storage/growth.js'
 import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
+import { splitOnSpaces } from '../issuer.js'
+import { sameRedirectUri } from './redirect-uri.js'
 
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 export type AuthMethod = (typeof authMethods)[number]
@@ -136,6 +138,16 @@ function basicPair(authorization: string): [id: string, secret: string] {
 export const idTokenAlgorithm = ({ metadata }: OidcClientRow): SigningAlgorithm =>
   metadata.id_token_signed_response_alg ?? 'ES256'
 
+/** Whether a client has registered a redirect URI. It may have removed one since it asked for something. */
+export const isOwnRedirect = ({ metadata }: OidcClientRow, uri: string): boolean =>
+  metadata.redirect_uris.some((registered) => sameRedirectUri(registered, uri))
+
+/** Those scopes that a client has registered. It may have removed some since a user allowed them. */
+export function ownScopes({ metadata }: OidcClientRow, scopes: readonly string[]): string[] {
+  const own = splitOnSpaces(metadata.scope)
+  return scopes.filter((scope) => own.includes(scope))
+}
+
 /** Returns a client that is not deleted. */
 export async function clientById(tx: Reader, id: string): Promise<OidcClientRow | undefined> {
   const client = await tx.get(oidcClients, id)
@@ -177,7 +189,7 @@ export const appHost = ({ id }: OidcClientRow): string | null => (isDocumentId(i
 export const appFields = ({ title, host }: ShownApp) => ({ app: title, ...(host !== null && { app_host: host }) })
 
 function chosenName({ metadata: { client_name = '' } }: OidcClientRow): string | undefined {
-  return client_name.trim() === '' ? undefined : revealInvisible(client_name)
+  return isBlank(client_name) ? undefined : revealInvisible(client_name)
 }
 
 const unnamed = ({ id }: OidcClientRow): string =>

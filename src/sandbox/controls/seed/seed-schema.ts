@@ -1,8 +1,8 @@
-import { Descriptor, Email, lineOf, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
+import { Descriptor, Email, lineOf, lineUpTo, ServiceMethod, ServiceSchema, z } from '../../../http/fields/schema.js'
 import { FaultShape } from '../../faults/fault-shape.js'
 import type { Fault } from '../../onion/fault.js'
 
-const Line = lineOf(255, 0)
+const Line = lineUpTo(255)
 const Text = z.optional(z.string())
 const Flag = z.optional(z.boolean())
 const Hex = (prefix: string) =>
