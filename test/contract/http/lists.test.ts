@@ -8,7 +8,7 @@ import { advance, fund, pay, stopClock } from '../../support/scenes/market.js'
 import { newDelegate, newPersona, twinIdOf } from '../../support/scenes/personas.js'
 import { ask, registerDevice } from '../../support/scenes/second-factor.js'
 import { linesOf } from '../../support/scenes/statements.js'
-import { newCommodity, newPayer, newSeller, newTwin, tokenFor } from '../../support/scenes/world.js'
+import { defaultDq, newCommodity, newPayer, newSeller, newTwin, tokenFor } from '../../support/scenes/world.js'
 
 /** More than a page, and more than one slice of a whole list. */
 const MANY = 105
@@ -70,7 +70,8 @@ const shownWhole = {
   },
   async listTwins(call) {
     const { token } = await newSeller(call)
-    const ids = await many(async () => (await newTwin(call, token)).id)
+    const dq = await defaultDq(call)
+    const ids = await many(async () => (await call('POST', '/v4/twin', { token, body: { dq } })).body.id)
     return { paths: ['/v4/twins', '/v2/twins'], token, ids, shown: idsIn('twins') }
   },
   async listCommodityTransactions(call) {
