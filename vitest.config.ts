@@ -22,7 +22,12 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
     testTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     hookTimeout: 300_000,
-    setupFiles: ['test/support/same-cases.ts', 'test/support/patience.ts', 'test/support/browser/between-files.ts'],
+    setupFiles: [
+      'test/support/same-cases.ts',
+      'test/support/patience.ts',
+      'test/support/few-rsa-keys.ts',
+      'test/support/browser/between-files.ts',
+    ],
     ...files,
   },
 })

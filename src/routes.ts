@@ -15,8 +15,10 @@ export type Routes = Both<Loaded>
 /** Loads the route table, in the order of the documentation. Throws `not_loaded`. */
 export const loadRoutes = async (): Promise<Routes> => (await loadRoutesOf(features)) as Routes
 
-/** Loads the route table as a list. Throws `not_loaded`. */
-export const loadRouteList = async (): Promise<readonly Route[]> => Object.values(await loadRoutes())
+let list: readonly Route[] | undefined
+
+/** Loads the route table as a list, the same one each time. Throws `not_loaded`. */
+export const loadRouteList = async (): Promise<readonly Route[]> => (list ??= Object.values(await loadRoutes()))
 
 /** An operation's id: its key in the table, its operationId and the name of its test. */
 export type OperationId = keyof Routes

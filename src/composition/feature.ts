@@ -22,7 +22,8 @@ export async function loadRoutesOf(features: readonly Feature[]): Promise<Readon
 
 /** What the service says about itself: its document, and its error codes. `all` returns every feature, this one too. */
 export function metaFeature(all: () => readonly Feature[]) {
-  const routes = async () => Object.values(await loadRoutesOf(all()))
+  let list: readonly Route[] | undefined
+  const routes = async () => (list ??= Object.values(await loadRoutesOf(all())))
   const texts = async () => (await import('./descriptions.js')).loadTexts(all())
   return {
     areas: ['openapi.json', 'docs'],

@@ -58,15 +58,17 @@ export const caller =
 export function routeOf(method: string, path: string): { route: Route; version: Version | undefined } | undefined {
   const [pathname = ''] = path.split('?')
   const bare = pathname.replace(/\/+$/, '') || '/'
-  return patterns.find(({ route, pattern }) => route.method === method && pattern.test(bare))
+  return patterns.get(method)?.find(({ pattern }) => pattern.test(bare))
 }
 
-const patterns = routeList.flatMap((route) =>
+const listed = routeList.flatMap((route) =>
   (route.versions ?? [undefined]).map((version) => {
     const path = route.path.replace(/\./g, '\\.').replace(/:\w+/g, '[^/]+')
     return { route, version, pattern: new RegExp(`^${version ? `/${version}` : ''}${path}$`) }
   }),
 )
+const patterns = new Map<string, typeof listed>()
+for (const each of listed) patterns.set(each.route.method, [...(patterns.get(each.route.method) ?? []), each])
 
 const declared = new Map<Route, readonly ProblemCode[]>(routeList.map((route) => [route, errorsOf(route)]))
 

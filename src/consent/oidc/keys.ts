@@ -32,35 +32,68 @@ export async function publishedKeys(tx: Reader, at: number) {
 const rankOf = (row: OidcKeyRow): number =>
   signingAlgorithms.indexOf(algorithmOf(row)) + (row.retired_at === null ? 0 : signingAlgorithms.length)
 
-export async function hasEveryKey(tx: Reader): Promise<boolean> {
+/** The algorithms without a current key. */
+export async function unkeyedAlgorithms(tx: Reader): Promise<SigningAlgorithm[]> {
   const current = (await allKeys(tx)).filter(({ retired_at }) => retired_at === null)
-  return signingAlgorithms.every((algorithm) => current.some((row) => algorithmOf(row) === algorithm))
+  return signingAlgorithms.filter((algorithm) => !current.some((row) => algorithmOf(row) === algorithm))
 }
 
-/** The current key for an algorithm. Creates one if there is none, or if a moved state cannot decrypt it. */
-export async function ensureKey(tx: Writer, algorithm: SigningAlgorithm, at: number, context: KeyContext) {
+/** Private keys that no state has yet. */
+type NewKeys = ReadonlyMap<SigningAlgorithm, JWK>
+
+/**
+ * Makes a key for each algorithm. One for RSA takes as long as a hundred calls: make it before the transaction that stores
+ * it, which holds up all others and may run again.
+ */
+export async function makeKeys(algorithms: readonly SigningAlgorithm[]): Promise<NewKeys> {
+  const made = await Promise.all(algorithms.map(async (algorithm) => [algorithm, await makeKey(algorithm)] as const))
+  return new Map(made)
+}
+
+async function makeKey(algorithm: SigningAlgorithm): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  return exportJWK(privateKey)
+}
+
+const firstKeys = new WeakMap<KeyContext, Promise<NewKeys>>()
+
+/** Makes the first keys of a service, the same for all calls that need them at once. */
+export function makeFirstKeys(algorithms: readonly SigningAlgorithm[], context: KeyContext): Promise<NewKeys> {
+  const made = firstKeys.get(context) ?? makeKeys(algorithms).finally(() => firstKeys.delete(context))
+  firstKeys.set(context, made)
+  return made
+}
+
+interface NeededKey {
+  readonly algorithm: SigningAlgorithm
+  readonly at: number
+  readonly made?: NewKeys
+}
+
+/** The current key for an algorithm. Stores one if there is none, or if a moved state cannot decrypt it. */
+export async function ensureKey(tx: Writer, { algorithm, at, made }: NeededKey, context: KeyContext) {
   const current = (await allKeys(tx)).find((row) => row.retired_at === null && algorithmOf(row) === algorithm)
   const known = current && (await openKey(current, context))
   if (known) return { kid: current.id, privateJwk: known }
-  const made = await rotateKey(tx, algorithm, at, context)
-  return { kid: made.id, privateJwk: required(await openKey(made, context), `the private half of key ${made.id}`) }
+  const privateJwk = made?.get(algorithm) ?? (await makeKey(algorithm))
+  return { kid: await replaceKey(tx, { algorithm, at, privateJwk }, context), privateJwk }
 }
 
-/** Creates new keys that sign from now on. The old ones stay published for a day. */
-export async function rotateKeys(tx: Writer, at: number, context: KeyContext): Promise<void> {
-  for (const algorithm of signingAlgorithms) await rotateKey(tx, algorithm, at, context)
+/** Has new keys sign from now on. The old ones stay published for a day. */
+export async function rotateKeys(tx: Writer, made: NewKeys, at: number, context: KeyContext): Promise<void> {
+  for (const [algorithm, privateJwk] of made) await replaceKey(tx, { algorithm, at, privateJwk }, context)
 }
 
-async function rotateKey(tx: Writer, algorithm: SigningAlgorithm, at: number, { keys }: KeyContext) {
+type Replacing = Omit<NeededKey, 'made'> & { readonly privateJwk: JWK }
+
+/** Returns the id of the new key. */
+async function replaceKey(tx: Writer, { algorithm, at, privateJwk }: Replacing, { keys }: KeyContext): Promise<string> {
   for (const old of await allKeys(tx))
     if (old.retired_at === null && algorithmOf(old) === algorithm) tx.put(oidcKeys, { ...old, retired_at: at })
-  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
-  const jwk = await exportJWK(privateKey)
-  const id = await calculateJwkThumbprint(jwk)
-  const sealed = await keys.seal(JSON.stringify(jwk), sealedFieldOf(id))
-  const row: OidcKeyRow = { id, public_jwk: publicHalf(jwk), sealed, created_at: at, retired_at: null }
-  tx.put(oidcKeys, row)
-  return row
+  const id = await calculateJwkThumbprint(privateJwk)
+  const sealed = await keys.seal(JSON.stringify(privateJwk), sealedFieldOf(id))
+  tx.put(oidcKeys, { id, public_jwk: publicHalf(privateJwk), sealed, created_at: at, retired_at: null })
+  return id
 }
 
 function publicHalf({ kty, x, y, n, e }: JWK): PublicJwk {
@@ -79,7 +112,7 @@ export async function sign(
   { claims, type, algorithm, at }: { claims: object; type: string; algorithm: SigningAlgorithm; at: number },
   context: KeyContext,
 ): Promise<string> {
-  const { kid, privateJwk } = await ensureKey(tx, algorithm, at, context)
+  const { kid, privateJwk } = await ensureKey(tx, { algorithm, at }, context)
   const key = await importJWK(privateJwk, algorithm)
   return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg: algorithm, kid, typ: type })

@@ -13,7 +13,7 @@ import {
   presentedCredentials,
   revokeOidcToken,
 } from './exchange.js'
-import { ensureKey, hasEveryKey, publishedKeys } from './keys.js'
+import { ensureKey, makeFirstKeys, publishedKeys, unkeyedAlgorithms } from './keys.js'
 import { oauthRefusal, registrationRefusal } from './pages/refusals.js'
 import { managedClient, registerOidcClient, showClient, updateOidcClient } from './registration.js'
 import * as shape from './schema.js'
@@ -106,10 +106,14 @@ export const oidcRoutes = defineRoutes('oidc', {
     async handle(_call, service) {
       const at = service.clock.now()
       const published = async (tx: Reader) => ({ keys: await publishedKeys(tx, at) })
-      const known = await service.storage.read(async (tx) => ((await hasEveryKey(tx)) ? published(tx) : undefined))
+      const { unkeyed, known } = await service.storage.read(async (tx) => {
+        const unkeyed = await unkeyedAlgorithms(tx)
+        return { unkeyed, known: unkeyed.length === 0 ? await published(tx) : undefined }
+      })
       if (known) return known
+      const made = await makeFirstKeys(unkeyed, service)
       return service.storage.write(async (tx) => {
-        for (const algorithm of signingAlgorithms) await ensureKey(tx, algorithm, at, service)
+        for (const algorithm of signingAlgorithms) await ensureKey(tx, { algorithm, at, made }, service)
         return published(tx)
       })
     },

@@ -6,8 +6,17 @@ import { type Auth, evidenceOf, isGraded, type Route } from '../route.js'
 
 const decoding: ProblemCode[] = ['body_malformed', 'body_too_large', 'content_type_refused']
 
+const known = new WeakMap<Route, readonly ProblemCode[]>()
+
 /** Every error code that a route may answer with: its own, and those of authentication, decoding and storage. */
-export function errorsOf(route: Route): ProblemCode[] {
+export function errorsOf(route: Route): readonly ProblemCode[] {
+  // The page of each error code asks it of every route.
+  const codes = known.get(route) ?? listErrorsOf(route)
+  known.set(route, codes)
+  return codes
+}
+
+function listErrorsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>(route.errors)
   const add = (when: unknown, ...more: ProblemCode[]) => when && more.forEach((code) => codes.add(code))
   add(route.body || route.queryInBody || route.text, ...decoding)

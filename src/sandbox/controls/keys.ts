@@ -1,14 +1,17 @@
 import { randomHex } from '../../base/secrets.js'
-import { publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
+import { signingAlgorithms } from '../../consent/oidc/clients/client.js'
+import { makeKeys, publishedKeys, rotateKeys as rotate } from '../../consent/oidc/keys.js'
 import type { ServiceContext } from '../../http/context.js'
 import { keepKey, keepKeySalt, takeKey } from '../settings/settings.js'
 
-export const rotateOidcKeys = (service: ServiceContext): Promise<{ kids: string[] }> =>
-  service.storage.write(async (tx) => {
+export async function rotateOidcKeys(service: ServiceContext): Promise<{ kids: string[] }> {
+  const made = await makeKeys(signingAlgorithms)
+  return service.storage.write(async (tx) => {
     const at = service.clock.now()
-    await rotate(tx, at, service)
+    await rotate(tx, made, at, service)
     return { kids: (await publishedKeys(tx, at)).map(({ kid }) => kid) }
   })
+}
 
 export async function forgetEncryptionKey(service: ServiceContext): Promise<void> {
   const { background, random, storage, stateKey } = service

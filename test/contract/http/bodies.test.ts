@@ -13,16 +13,19 @@ const rename = (call: Call, token: string, raw: string, headers: Record<string, 
   call('PUT', '/v4/account', { token, raw, headers })
 
 contract('a body', (start) => {
-  it.each([
-    'application/json',
-    'application/json; charset=utf-8',
-    'Application/JSON ;charset=utf-8',
-    'application/vnd.api+json',
-    'application/problem+json; x=y',
-  ])('is read as JSON with the Content-Type "%s"', { tags: ['everywhere', 'pages'] }, async (type) => {
+  it('is read as JSON with each Content-Type of JSON', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
-    expect((await rename(call, token, '{"name":"N"}', { 'content-type': type })).body.name).toBe('N')
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'Application/JSON ;charset=utf-8',
+      'application/vnd.api+json',
+      'application/problem+json; x=y',
+    ])
+      expect((await rename(call, token, `{"name":"N of ${type}"}`, { 'content-type': type })).body.name).toBe(
+        `N of ${type}`,
+      )
   })
 
   it('may be a form, whose texts become the types of its fields', { tags: ['everywhere', 'pages'] }, async () => {
@@ -153,33 +156,30 @@ contract('a body', (start) => {
     expect((await sent('"x":["🧮"],"__proto__":{"y":1e21,"x":0}')).text).toBe(taken.text)
   })
 
-  it.each([
-    ['U+0000', '\\u0000'],
-    ['U+0000 within', 'a\\u0000b'],
-    ['the first half of a surrogate pair', '\\ud83e'],
-    ['the second half of one', 'x\\uddee'],
-    ['both in the wrong order', '\\uddee\\ud83e'],
-  ])('with %s is 400, because not every storage can store it', { tags: ['everywhere', 'pages'] }, async (_, text) => {
+  it('with U+0000 or half of a surrogate pair is 400, because not every storage can store it', {
+    tags: ['everywhere', 'pages'],
+  }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows
-    const answer = await rename(call, token, `{"name":"${text}"}`)
-    expectProblem(answer, 400, 'field_invalid')
-    expect(answer.body.field).toBe('name')
-    expectProblem(await rename(call, token, `{"name":"N","x":{"${text}":1}}`), 400, 'field_invalid')
+    for (const text of ['\\u0000', 'a\\u0000b', '\\ud83e', 'x\\uddee', '\\uddee\\ud83e']) {
+      const answer = await rename(call, token, `{"name":"${text}"}`)
+      expectProblem(answer, 400, 'field_invalid')
+      expect(answer.body.field).toBe('name')
+      expectProblem(await rename(call, token, `{"name":"N","x":{"${text}":1}}`), 400, 'field_invalid')
+    }
     expect((await state()).rows).toEqual(before)
   })
 
-  it.each(['🧮', "'; drop table accounts; --", '<script>alert(1)</script>', '=1+1', ' ', '\u00a0', '𝒜'.repeat(127)])(
-    'keeps text unchanged: %j',
-    { tags: ['everywhere', 'pages'] },
-    async (name) => {
-      const { call } = await start()
-      const { token } = await newSeller(call)
+  it('keeps text unchanged', { tags: ['everywhere', 'pages'] }, async () => {
+    const { call } = await start()
+    const { token } = await newSeller(call)
+    const scripts = ["'; drop table accounts; --", '<script>alert(1)</script>', '=1+1']
+    for (const name of ['🧮', ...scripts, ' ', '\u00a0', '𝒜'.repeat(127)]) {
       expect((await call('PUT', '/v4/account', { token, body: { name } })).body.name).toBe(name)
       expect((await call('GET', '/v4/account', { token })).body.name).toBe(name)
-    },
-  )
+    }
+  })
 
   it('may start with a byte order mark', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
@@ -303,18 +303,19 @@ contract('an amount', (start) => {
     ['{"value":1}', 'field_invalid'],
   ]
 
-  it.each(wrong)("%s as a commodity's cost is 400 %s, and nothing is created", async (cost, code) => {
+  it("that is none is 400 as a commodity's cost, and nothing is created", async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
-    const twin = await newTwin(call, token)
+    const [twin, dq] = [await newTwin(call, token), await defaultDq(call)]
     const before = (await state()).rows
-    const raw = `{"descriptor":"X","dq":"${await defaultDq(call)}","twin_id":${twin.id},"cost":${cost}}`
-    for (const path of ['/v4/commodity', '/v2/commodity/'])
-      for (const key of [{}, { 'idempotency-key': 'k' }]) {
-        const answer = await call('POST', path, { token, raw, headers: { ...json, ...key } })
-        expectProblem(answer, 400, code)
-        if (code === 'field_invalid') expect(answer.body.field).toBe('cost')
-      }
+    for (const [cost, code] of wrong)
+      for (const path of ['/v4/commodity', '/v2/commodity/'])
+        for (const key of [{}, { 'idempotency-key': `k ${cost}` }]) {
+          const raw = `{"descriptor":"X","dq":"${dq}","twin_id":${twin.id},"cost":${cost}}`
+          const answer = await call('POST', path, { token, raw, headers: { ...json, ...key } })
+          expectProblem(answer, 400, code)
+          if (code === 'field_invalid') expect(answer.body.field, cost).toBe('cost')
+        }
     expect((await state()).rows).toEqual(before)
     expect((await call('GET', '/v4/commodities', { token })).body.commodities).toEqual([])
   })
@@ -324,14 +325,16 @@ contract('an amount', (start) => {
     ['-0', 'amount_invalid'],
   ]
 
-  it.each([...wrong, ...nothing])('%s to issue is 400 %s, and nothing moves', async (amount, code) => {
+  it('that is none, or nothing, is 400 to issue, and nothing moves', async () => {
     const { call, state } = await start()
     const { hostname, token } = await newPayer(call, await newSeller(call), { balance: 5 })
     const [before, ledger] = [(await state()).rows, await expectSoundLedger(call)]
-    const raw = `{"hostname":"${hostname}","amount":${amount}}`
-    const answer = await call('POST', '/_sandbox/fund', { raw, headers: json })
-    expectProblem(answer, 400, code)
-    if (code === 'field_invalid') expect(answer.body.field).toBe('amount')
+    for (const [amount, code] of [...wrong, ...nothing]) {
+      const raw = `{"hostname":"${hostname}","amount":${amount}}`
+      const answer = await call('POST', '/_sandbox/fund', { raw, headers: json })
+      expectProblem(answer, 400, code)
+      if (code === 'field_invalid') expect(answer.body.field, amount).toBe('amount')
+    }
     expect((await state()).rows).toEqual(before)
     expect(await expectSoundLedger(call)).toEqual(ledger)
     expect(Object.values((await call('GET', `/v4/twin/${hostname}`, { token })).body.balances)).toEqual([5])

@@ -184,34 +184,34 @@ contract('a path', (start) => {
     expectProblem(await call('GET', '/v4/twin/some-name/', { token }), 404, 'not_found')
   })
 
-  it.each(['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a'])(
-    'with a percent-escape that is not UTF-8 is 400: %s',
-    { tags: ['everywhere', 'pages'] },
-    async (name) => {
-      const { call } = await start()
-      const { token } = await newSeller(call)
+  it('with a percent-escape that is not UTF-8 is 400', { tags: ['everywhere', 'pages'] }, async () => {
+    const { call } = await start()
+    const { token } = await newSeller(call)
+    for (const name of ['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a']) {
       const [twin, payment] = [`/v4/twin/${name}`, `/v2/payment/${name}/validate`]
       expectProblem(await call('GET', twin, { token }), 400, 'path_malformed')
       expectProblem(await call('POST', payment, { token, body: { nonce: 'n', timestamp: 1 } }), 400, 'path_malformed')
       expectProblem(await call('GET', `/v4/commodity/${name}`), 400, 'path_malformed')
-    },
-  )
+    }
+  })
 
-  it.each([
-    '%00',
-    '%0d%0aSet-Cookie:%20a=b',
-    '..%2f..%2faccount',
-    '%F0%9F%A7%AE',
-    'x'.repeat(4000),
-    '__proto__',
-    'null',
-  ])('with an unknown name finds nothing: %s', { tags: ['everywhere', 'pages'] }, async (name) => {
+  it('with an unknown name finds nothing', { tags: ['everywhere', 'pages'] }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
-    const answer = await call('GET', `/v4/twin/${name}`, { token })
-    expectProblem(answer, 404, 'not_found')
-    expect(answer.headers.get('set-cookie')).toBeNull()
-    expectProblem(await call('GET', `/v4/commodity/${name}`), 404, 'not_found')
+    for (const name of [
+      '%00',
+      '%0d%0aSet-Cookie:%20a=b',
+      '..%2f..%2faccount',
+      '%F0%9F%A7%AE',
+      'x'.repeat(4000),
+      '__proto__',
+      'null',
+    ]) {
+      const answer = await call('GET', `/v4/twin/${name}`, { token })
+      expectProblem(answer, 404, 'not_found')
+      expect(answer.headers.get('set-cookie')).toBeNull()
+      expectProblem(await call('GET', `/v4/commodity/${name}`), 404, 'not_found')
+    }
   })
 })
 

@@ -55,8 +55,12 @@ async function givenMany(call: Call) {
   const persona = await newPersona(call, seller)
   const twinId = await twinIdOf(call, holder.token, holder.hostname)
   const delegate = { persona: persona.hash, hostname: holder.hostname }
-  const give = async () => (await newDelegate(call, await fresh(call, seller), delegate)).hash
-  const ids = await many(give, { call, every: 100, duration: '25h' })
+  const pause = { call, every: 100, duration: '25h' }
+  let giver = seller
+  const ids = await many(async (n) => {
+    if (n % pause.every === 0) giver = await fresh(call, seller)
+    return (await newDelegate(call, giver, delegate)).hash
+  }, pause)
   return { holder: await fresh(call, holder), persona: persona.hash, twinId, ids }
 }
 
@@ -69,8 +73,11 @@ const shownWhole = {
     return { paths: ['/v2/users'], token, ids, shown: idsIn('users') }
   },
   async listTwins(call) {
-    const { token } = await newSeller(call)
-    const ids = await many(async () => (await newTwin(call, token)).id)
+    const seed = { accounts: [{ name: 'News' }], twins: Array.from({ length: MANY }, () => ({ account: 'News' })) }
+    const { accounts, twins } = (await call('POST', '/_sandbox/seed', { body: seed })).body
+    const [{ client_id, client_secret, twin }] = accounts
+    const ids = [twin, ...twins].map(({ id }) => id)
+    const token = await tokenFor(call, client_id, client_secret)
     return { paths: ['/v4/twins', '/v2/twins'], token, ids, shown: idsIn('twins') }
   },
   async listCommodityTransactions(call) {
@@ -85,8 +92,12 @@ const shownWhole = {
     await stopClock(call)
     const payer = await newPayer(call, await newSeller(call))
     await registerDevice(call, payer)
-    const pending = async () => (await ask(call, await fresh(call, payer), { action: 'paywall', detail: {} })).body.id
-    const ids = await many(pending, { call, every: 5, duration: '16m' })
+    const pause = { call, every: 5, duration: '16m' }
+    let asking = payer
+    const ids = await many(async (n) => {
+      if (n % pause.every === 0) asking = await fresh(call, payer)
+      return (await ask(call, asking, { action: 'paywall', detail: {} })).body.id
+    }, pause)
     const paths = ['/v3/paywall/authorizations', '/v4/paywall/authorizations']
     return { paths, token: (await fresh(call, payer)).token, ids, shown: idsIn('authorizations') }
   },
@@ -141,9 +152,9 @@ const shownWhole = {
 
 async function quantities(call: Call, path: string): Promise<Made> {
   const [first] = (await call('GET', path)).body.digital_quantities
-  const seed = (n: number) => ({ digital_quantities: [{ name: `Points ${n}`, shortcode: `P${n}` }] })
-  const made = await many(async (n) => (await call('POST', '/_sandbox/seed', { body: seed(n) })).body)
-  const ids = made.map(({ digital_quantities }) => digital_quantities[0].dq)
+  const digital_quantities = Array.from({ length: MANY }, (_, n) => ({ name: `Points ${n}`, shortcode: `P${n}` }))
+  const { body } = await call('POST', '/_sandbox/seed', { body: { digital_quantities } })
+  const ids = body.digital_quantities.map(({ dq }: { dq: string }) => dq)
   return { paths: [path], ids: [first, ...ids], shown: ({ body }) => body.digital_quantities }
 }
 

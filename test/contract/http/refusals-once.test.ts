@@ -16,6 +16,7 @@ import {
   withBody,
 } from '../../support/contract/refusals.js'
 import { samplesOf, wrongValuesOf } from '../../support/contract/samples.js'
+import { settledRows } from '../../support/contract/settled.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { startFailing } from '../../support/storage/failing-storage.js'
 
@@ -102,6 +103,7 @@ describe('every operation, when the storage fails', () => {
     const { storage, logged, ...running } = startFailing()
     const call = caller(running)
     const callers = await newCallers(call)
+    await settledRows(() => storage.export())
     const before = await storage.export()
     storage.failing = 'all'
     for (const { route, absent } of operations) {

@@ -11,6 +11,7 @@ import { reply } from '../../../src/http/reply.js'
 import { evidenceOf, type Route } from '../../../src/http/route.js'
 import { errorsOf } from '../../../src/http/routing/errors.js'
 import { RouteTable } from '../../../src/http/routing/router.js'
+import { loadRouteList } from '../../../src/routes.js'
 import { routeOf } from '../../support/api.js'
 import { documented, onlyNamed } from '../../support/contract/documented.js'
 import { operations } from '../../support/contract/operations.js'
@@ -24,6 +25,10 @@ const adapter = new URL('../../../adapters/node/target.ts', import.meta.url)
 const frameCodes = ['no_such_path', 'method_not_allowed', 'header_malformed', 'target_malformed', 'host_refused']
 
 describe('the route table', () => {
+  it('is one list each time, by which a search keeps its index', async () => {
+    expect(await loadRouteList()).toBe(await loadRouteList())
+  })
+
   it('names every operation once', () => {
     expect(duplicates(routeList.map(({ id }) => id))).toEqual([])
   })

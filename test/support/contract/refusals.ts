@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { once } from '../../../src/base/memo.js'
 import type { ProblemCode } from '../../../src/base/problem.js'
 import type { Auth, Route } from '../../../src/http/route.js'
 import type { Answer, Call, CallOptions } from '../api.js'
@@ -31,23 +32,35 @@ export interface Callers {
   client: CallOptions
 }
 
-export async function newCallers(call: Call): Promise<Callers> {
-  const seller = await newSeller(call)
-  const payer = await newPayer(call, seller)
-  return {
-    account: { token: seller.token },
-    user: { token: payer.token },
-    agent: { token: (await newAgent(call)).accessToken },
-    login: { token: (await newAgent(call, { scope: 'openid profile email offline_access' })).accessToken },
-    guest: { session: await newGuest(call) },
-    session: { session: await newSession(call, payer.email) },
-    client: { headers: basic(seller.clientId, seller.clientSecret) },
+/** Callers of these kinds; without any named, of those that `acceptedBy` chooses from. */
+export async function newCallers<Kind extends keyof Callers = AcceptedKind>(
+  call: Call,
+  ...kinds: readonly Kind[]
+): Promise<Pick<Callers, Kind>> {
+  const seller = once(() => newSeller(call))
+  const payer = once(async () => newPayer(call, await seller()))
+  const makers: { readonly [Each in keyof Callers]: () => Promise<CallOptions> } = {
+    account: async () => ({ token: (await seller()).token }),
+    user: async () => ({ token: (await payer()).token }),
+    agent: async () => ({ token: (await newAgent(call)).accessToken }),
+    login: async () => ({
+      token: (await newAgent(call, { scope: 'openid profile email offline_access' })).accessToken,
+    }),
+    guest: async () => ({ session: await newGuest(call) }),
+    session: async () => ({ session: await newSession(call, (await payer()).email) }),
+    client: async () => ({ headers: basic((await seller()).clientId, (await seller()).clientSecret) }),
   }
+  const made: Partial<Callers> = {}
+  for (const kind of kinds.length > 0 ? kinds : acceptedKinds) made[kind] = await makers[kind]()
+  return made as Pick<Callers, Kind> // Each of them was made.
 }
 
+const acceptedKinds = ['account', 'user', 'agent', 'session', 'guest', 'client'] as const
+type AcceptedKind = (typeof acceptedKinds)[number]
+
 /** What a route accepts as credentials. */
-export function acceptedBy({ auth }: Route, callers: Callers): CallOptions {
-  const kind = (['account', 'user', 'agent', 'session', 'guest', 'client'] as const).find((each) => auth.includes(each))
+export function acceptedBy({ auth }: Route, callers: Pick<Callers, AcceptedKind>): CallOptions {
+  const kind = acceptedKinds.find((each) => auth.includes(each))
   return kind === undefined ? {} : callers[kind]
 }
 

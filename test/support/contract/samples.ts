@@ -23,11 +23,11 @@ const candidates: readonly unknown[] = [
 ]
 
 /** A body that a schema takes, every field given. */
-export function samplesOf(body: z.ZodMiniObject): Record<string, unknown> {
+export const samplesOf = ofEach((body: z.ZodMiniObject): Readonly<Record<string, unknown>> => {
   const samples = Object.fromEntries(Object.entries(body.shape).map(([field, schema]) => [field, sampleOf(schema)]))
   // Some fields of a few bodies exclude each other.
   return [samples, ...wholes].find((whole) => body.safeParse(whole).success) ?? samples
-}
+})
 
 /** Bodies whose fields go together. */
 const wholes: readonly Record<string, unknown>[] = [{ match: {}, at: 'before', do: { drop: true } }]
@@ -40,7 +40,7 @@ function sampleOf(schema: z.core.$ZodType): unknown {
 }
 
 /** A value of each JSON type that the schema does not name. */
-export function wrongValuesOf(schema: z.core.$ZodType): unknown[] {
+export const wrongValuesOf = ofEach((schema: z.core.$ZodType): readonly unknown[] => {
   const named = typesOf(z.toJSONSchema(schema, { io: 'input' }) as Json)
   const values: [string, unknown][] = [
     ['string', 'text'],
@@ -54,6 +54,15 @@ export function wrongValuesOf(schema: z.core.$ZodType): unknown[] {
     ['null', null],
   ]
   return values.filter(([type]) => !named.has(type)).map(([, value]) => value)
+})
+
+/** What is read of a schema, once: the loops over all operations ask for each of them again and again. */
+function ofEach<S extends WeakKey, T>(read: (schema: S) => T): (schema: S) => T {
+  const known = new WeakMap<S, T>()
+  return (schema) => {
+    if (!known.has(schema)) known.set(schema, read(schema))
+    return known.get(schema) as T
+  }
 }
 
 interface Json {

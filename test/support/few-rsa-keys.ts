@@ -1,0 +1,32 @@
+/** More than a test needs at once, so that a rotation still signs with another key. */
+const MOST = 4
+
+type Generate = (algorithm: { readonly name?: string }, ...rest: unknown[]) => Promise<unknown>
+
+const SHARED = Symbol.for('few RSA keys')
+
+/**
+ * Services that tests create in their own process share a few RSA keys, which are made once and handed out in turn. Finding
+ * the primes of one takes longer than most cases. Services in browsers and other processes make their own.
+ */
+function shareKeys(generate: Generate): Generate {
+  const made = new Map<string, Promise<unknown>>()
+  let asked = 0
+  const share: Generate = (algorithm, ...rest) => {
+    if (!algorithm.name?.startsWith('RSA')) return generate(algorithm, ...rest)
+    const which = JSON.stringify([asked++ % MOST, algorithm, rest])
+    const key = made.get(which) ?? generate(algorithm, ...rest)
+    made.set(which, key)
+    return key
+  }
+  return Object.assign(share, { [SHARED]: true })
+}
+
+const { subtle } = crypto
+// Files that share a process share them.
+if (!(SHARED in subtle.generateKey))
+  Object.defineProperty(subtle, 'generateKey', {
+    value: shareKeys(subtle.generateKey.bind(subtle) as Generate),
+    configurable: true,
+    writable: true,
+  })
