@@ -24,6 +24,13 @@ const common = {
   logLevel: 'warn',
 } satisfies UserConfig
 
+/** One program of types for all parts that have declarations of the same sources. */
+const declarations = {
+  sourcemap: false,
+  eager: true,
+  tsconfigRaw: { include: ['src', 'adapters'] },
+} satisfies UserConfig['dts']
+
 /** Names the declarations of an entry point: JSR reads them from there. */
 const typesOf = ({ isEntry, fileName }: { readonly isEntry: boolean; readonly fileName: string }): string =>
   isEntry && fileName.endsWith('.js') ? `/* @ts-self-types="./${basename(fileName, '.js')}.d.ts" */` : ''
@@ -94,7 +101,7 @@ export default defineConfig([
         'pkce-challenge',
       ],
     },
-    dts: { sourcemap: false },
+    dts: declarations,
     outputOptions: {
       // The declarations have those for users.
       comments: { legal: true, annotation: true, jsdoc: false },
@@ -125,7 +132,7 @@ export default defineConfig([
     platform: 'neutral',
     target: 'es2023',
     deps: { neverBundle: /^farthing(\/|$)/ },
-    dts: { sourcemap: false },
+    dts: declarations,
   },
   {
     ...common,
@@ -134,7 +141,7 @@ export default defineConfig([
     outDir: 'dist/element',
     platform: 'browser',
     target: 'es2022',
-    dts: { sourcemap: false },
+    dts: declarations,
     minify: true,
   },
   {

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { Extractor, ExtractorConfig } from '@microsoft/api-extractor'
+import { CompilerState, Extractor, ExtractorConfig } from '@microsoft/api-extractor'
 import { unreleasedSection } from './changelog.mjs'
 
 /**
@@ -31,7 +31,7 @@ export function compareApi(root, { accept = false }) {
     return { isSame: false, lines: [`There is no ${notBuilt.join(', no ')}. Run npm run build first.`] }
 
   const folder = join(root, 'test/api')
-  const reports = new Map(entryPoints.map((each) => [`${each.name}.api.md`, describe(root, each)]))
+  const reports = describeAll(root, entryPoints)
   const kept = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.api.md')) : []
   const changed = [...new Set([...reports.keys(), ...kept])].flatMap((name) => {
     const [before, now] = [readOr(join(folder, name)), reports.get(name) ?? '']
@@ -75,10 +75,29 @@ function findEntryPoints(root) {
   })
 }
 
-/** Returns the report of an entry point: what its declarations say, in one order. @param {string} root @param {EntryPoint} entryPoint */
-function describe(root, { name, types }) {
+/** Returns the report of each entry point: what its declarations say, in one order. @param {string} root @param {readonly EntryPoint[]} entryPoints */
+function describeAll(root, entryPoints) {
   const scratch = mkdtempSync(join(tmpdir(), 'farthing-api-'))
-  const config = ExtractorConfig.prepare({
+  const configs = entryPoints.map((each) => configOf(root, each, scratch))
+  const additionalEntryPoints = entryPoints.map(({ types }) => types)
+  const compilerState = configs[0] && CompilerState.create(configs[0], { additionalEntryPoints })
+  for (const config of configs)
+    Extractor.invoke(config, {
+      compilerState,
+      localBuild: true,
+      messageCallback: (message) => (message.handled = true),
+    })
+  const reports = entryPoints.map(({ name }) => {
+    const file = `${name}.api.md`
+    return /** @type {const} */ ([file, shorten(readFileSync(join(scratch, file), 'utf8'))])
+  })
+  rmSync(scratch, { recursive: true })
+  return new Map(reports)
+}
+
+/** @param {string} root @param {EntryPoint} entryPoint @param {string} scratch */
+function configOf(root, { name, types }, scratch) {
+  return ExtractorConfig.prepare({
     configObjectFullPath: undefined,
     packageJsonFullPath: join(root, 'package.json'),
     configObject: {
@@ -100,14 +119,14 @@ function describe(root, { name, types }) {
       messages: { compilerMessageReporting: silent, extractorMessageReporting: silent, tsdocMessageReporting: silent },
     },
   })
-  Extractor.invoke(config, { localBuild: true, messageCallback: (message) => (message.handled = true) })
-  const report = readFileSync(join(scratch, `${name}.api.md`), 'utf8')
-  rmSync(scratch, { recursive: true })
-  return report
+}
+
+/** @param {string} report */
+const shorten = (report) =>
+  report
     .replace(/^ *\/\/ \(undocumented\)\n/gm, '')
     .replace(/ \(undocumented\)$/gm, '')
     .replace(/"[\w-]+"(?: \| "[\w-]+")+/g, inOrder)
-}
 
 /** The compiler writes the texts of a union in the order in which it met them. @param {string} union */
 const inOrder = (union) => union.split(' | ').sort().join(' | ')

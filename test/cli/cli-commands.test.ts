@@ -7,11 +7,15 @@ import { readState } from '../../sandbox/state.js'
 import { routeList } from '../../scripts/route-table.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 import { newPayer, newSeller, type Payer, type Seller, tokenFor } from '../support/scenes/world.js'
 
 const farthing = cli()
 const { run, start } = farthing
 const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** In this process, where the test is not about one. */
+const here = (args: readonly string[]) => runHere(args, farthing.directory)
 
 const inDirectory = (file: string) => join(farthing.directory, file)
 const accountsIn = async (file: string) => (await readState(inDirectory(file))).rows.accounts
@@ -21,24 +25,24 @@ const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: a
 test('--version and --help list the version and the commands', async () => {
   const { version } = JSON.parse(await readFile('package.json', 'utf8'))
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
-  const { code, stdout } = await run(['--help'])
+  const { code, stdout } = await here(['--help'])
   expect(code).toBe(0)
   for (const word of ['exec', 'init', 'export', 'import', 'openapi', 'diff', '--port', '--seed', '--export-on-exit'])
     expect(stdout).toContain(word)
 })
 
 test('init writes a config file that start accepts, and never overwrites one', async () => {
-  expect(await run(['init'])).toMatchObject({ code: 0, stderr: '' })
+  expect(await here(['init'])).toMatchObject({ code: 0, stderr: '' })
   const written = await readFile(inDirectory('farthing.config.json'), 'utf8')
   expect(JSON.parse(written)).toMatchObject({ port: 4242, seed: 'farthing.seed.yaml' })
   await (await start()).stop()
-  const again = await run(['init'])
+  const again = await here(['init'])
   expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/^farthing: .* already exists; .*\n$/) })
   expect(await readFile(inDirectory('farthing.config.json'), 'utf8')).toBe(written)
 })
 
 test('openapi prints the document of the route table', async () => {
-  const { code, stdout } = await run(['openapi', '--base-url', 'https://pay.example.test'])
+  const { code, stdout } = await here(['openapi', '--base-url', 'https://pay.example.test'])
   expect(code).toBe(0)
   const document = JSON.parse(stdout)
   expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'https://pay.example.test' }] })
@@ -132,7 +136,7 @@ describe('exec', () => {
 })
 
 describe('state', () => {
-  const through = (ended: Ended) => expect(ended).toEqual({ code: 0, signal: null, stdout: '', stderr: '' })
+  const through = (ended: Omit<Ended, 'signal'>) => expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
 
   /** A sandbox in which something happened. */
   async function used(args: readonly string[] = []): Promise<Sandbox & { seller: Seller; payer: Payer }> {
@@ -155,12 +159,12 @@ describe('state', () => {
     }
     const before = await me(first)
     await first.stop()
-    through(await run(['export', 'state.json', '--data', 'a.json']))
+    through(await here(['export', 'state.json', '--data', 'a.json']))
     expect((await stat(inDirectory('state.json'))).mode & 0o777).toBe(0o600)
     // Over data of another key: its own goes with it.
     await (await start(['--data', 'b.json'])).stop()
-    through(await run(['import', 'state.json', '--data', 'b.json']))
-    through(await run(['export', 'again.json', '--data', 'b.json']))
+    through(await here(['import', 'state.json', '--data', 'b.json']))
+    through(await here(['export', 'again.json', '--data', 'b.json']))
     expect(await readFile(inDirectory('again.json'), 'utf8')).toBe(await readFile(inDirectory('state.json'), 'utf8'))
     const second = await start(['--data', 'b.json'])
     expect(await me(second)).toEqual(before)
@@ -200,7 +204,7 @@ describe('state', () => {
       ['import', 'notes.json'],
       ['--port', '0', '--import', 'notes.json'],
     ])
-      expect(await run(args)).toMatchObject({
+      expect(await here(args)).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(
           /^farthing: cannot import notes\.json: [^\n]+ In twins, its row number 1 has no id\.\n$/,
@@ -217,7 +221,7 @@ describe('state', () => {
       ['--memory', '--export-on-exit', data],
       ['--data', 'new.json', '--export-on-exit', './new.json'],
     ])
-      expect(await run([...args, ...(args[0] === 'export' ? [] : ['--port', '0'])])).toMatchObject({
+      expect(await here([...args, ...(args[0] === 'export' ? [] : ['--port', '0'])])).toMatchObject({
         code: 2,
         stderr: expect.stringMatching(/^farthing: \S+ is a sandbox's data file: [^\n]+\n$/),
       })

@@ -3,11 +3,12 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { VERSION } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
 import { readWire, sendLines } from '../support/contract/wire.js'
+import { runHere } from '../support/run-here.js'
 import { balanceOf, newPayer, tokenFor } from '../support/scenes/world.js'
 
 const farthing = cli()
@@ -24,7 +25,7 @@ function accountToken(sandbox: Sandbox): Promise<string> {
 }
 
 /** One line on stderr, nothing on stdout, exit code 2. */
-function expectRefusal({ code, stdout, stderr }: Ended, line: RegExp): void {
+function expectRefusal({ code, stdout, stderr }: Omit<Ended, 'signal'>, line: RegExp): void {
   expect(stderr).toMatch(/^farthing: [^\n]+\n$/)
   expect(stderr).toMatch(line)
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -305,6 +306,8 @@ describe('start', () => {
 })
 
 describe('refuses invalid input in one line, with exit code 2', () => {
+  const here = (args: readonly string[]) => runHere(args, farthing.directory)
+
   test('a port in use, before it touches any file', () =>
     withTakenPort(async (port) => {
       expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} on 127.0.0.1 is in use: .*--port`))
@@ -338,28 +341,33 @@ describe('refuses invalid input in one line, with exit code 2', () => {
     [['export', 'x.json'], /no data file at \.farthing\/data\.json/],
     [['import', 'missing.json'], /cannot read missing\.json/],
   ])('%j', async (args, line) => {
-    expectRefusal(await run(args), line)
+    expectRefusal(await here(args), line)
     expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
   test('an invalid environment or config file', async () => {
-    expectRefusal(await run([], { env: { PORT: 'x' } }), /PORT must be a number from 0 to 65535, not "x"/)
-    expectRefusal(await run([], { env: { FARTHING_MEMORY: 'perhaps' } }), /FARTHING_MEMORY must be true or false/)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    vi.stubEnv('PORT', 'x')
+    expectRefusal(await here([]), /PORT must be a number from 0 to 65535, not "x"/)
+    vi.stubEnv('PORT', '0')
+    vi.stubEnv('FARTHING_MEMORY', 'perhaps')
+    expectRefusal(await here([]), /FARTHING_MEMORY must be true or false/)
+    vi.unstubAllEnvs()
     await write('farthing.config.json', { prot: 1 })
-    expectRefusal(await run([]), /unknown setting "prot" in farthing\.config\.json\. Did you mean "port"\?/)
+    expectRefusal(await here([]), /unknown setting "prot" in farthing\.config\.json\. Did you mean "port"\?/)
     await write('farthing.config.json', { prot: 1, sed: 'demo' })
     expectRefusal(
-      await run([]),
+      await here([]),
       /mean "port"\? unknown setting "sed" in farthing\.config\.json\. Did you mean "seed"\?/,
     )
     await write('farthing.config.json', '{ port: 1 }')
-    expectRefusal(await run([]), /farthing\.config\.json is not JSON: /)
+    expectRefusal(await here([]), /farthing\.config\.json is not JSON: /)
   })
 
   test('a seed, with the name of the wrong field', async () => {
     const refused = async (seed: unknown, line: RegExp) => {
       await write('seed.json', seed)
-      expectRefusal(await run(['--port', '0', '--seed', 'seed.json']), line)
+      expectRefusal(await here(['--port', '0', '--seed', 'seed.json']), line)
     }
     await refused('{', /seed\.json is not JSON/)
     await refused({ accounts: [{ name: 'A', balance: '3' }] }, /seed\.json: accounts\[0\]\.balance must be a number/)
@@ -380,9 +388,9 @@ describe('refuses invalid input in one line, with exit code 2', () => {
 
   test('a damaged data file, which stays unchanged', async () => {
     await write('data.json', 'precious notes')
-    expectRefusal(await run(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
+    expectRefusal(await here(['--port', '0', '--data', 'data.json']), /data\.json: this is not a state/)
     expect(await readFile(inDirectory('data.json'), 'utf8')).toBe('precious notes')
-    expectRefusal(await run(['--port', '0', '--data', '.']), /cannot store data in \.: it is not a regular file/)
-    expectRefusal(await run(['--port', '0', '--data', 'data.json/x']), /cannot use the data file data\.json\/x: /)
+    expectRefusal(await here(['--port', '0', '--data', '.']), /cannot store data in \.: it is not a regular file/)
+    expectRefusal(await here(['--port', '0', '--data', 'data.json/x']), /cannot use the data file data\.json\/x: /)
   })
 })

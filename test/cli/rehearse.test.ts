@@ -5,10 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { cli } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const farthing = cli()
 const { run } = farthing
+/** In this process, where the test is not about one. */
+const here = (args: readonly string[]) => runHere(args, farthing.directory)
+
 const inDirectory = (file: string) => join(farthing.directory, file)
 
 /** A script that buys an article, and tries again after a lost answer. */
@@ -77,7 +81,16 @@ describe('rehearse', () => {
     const command = await script('')
     const [junit, html] = [inDirectory('rehearsal.xml'), inDirectory('rehearsal.html')]
     const options = ['--budget', '4', '--slow', '50', '--random-seed', '7']
-    const { code, stdout } = await run(['rehearse', ...options, '--json', '--junit', junit, '--html', html, ...command])
+    const { code, stdout } = await here([
+      'rehearse',
+      ...options,
+      '--json',
+      '--junit',
+      junit,
+      '--html',
+      html,
+      ...command,
+    ])
     expect(code).toBe(1)
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ ok: false, runs: 4, random_seed: 7 })
@@ -89,10 +102,10 @@ describe('rehearse', () => {
     const page = await readFile(html, 'utf8')
     expect(page).toContain('<h2>paid twice</h2>')
     expect(page).not.toContain('<script')
-    const written = await run(['rehearse', ...options, '--as', 'vitest', ...command])
+    const written = await here(['rehearse', ...options, '--as', 'vitest', ...command])
     expect(written.code).toBe(1)
     expect(written.stdout).toContain('expect(found).not.toContain("paid_twice sends_no_key createPayment")')
-    const shown = await run(['rehearse', ...options, ...command])
+    const shown = await here(['rehearse', ...options, ...command])
     expect(shown.stdout).toContain(
       '2 calls, 2 payments, 1 delivered: when call 1 of createPayment works, and its answer is lost, the client tries again without an Idempotency-Key.',
     )
@@ -101,7 +114,7 @@ describe('rehearse', () => {
 
   test('ends when the time of its budget is over, and shows no progress where nobody watches', async () => {
     const options = ['rehearse', '--budget', '3s', '--slow', '50']
-    const { code, stdout, stderr } = await run([...options, ...(await script(`'idempotency-key': 'a'`))])
+    const { code, stdout, stderr } = await here([...options, ...(await script(`'idempotency-key': 'a'`))])
     const [, runs, plans] = /^No fault of the client in (\d+) runs of (\d+) plans\.\n$/.exec(stdout) ?? []
     expect(Number(runs)).toBeLessThan(Number(plans))
     expect(stderr).toBe('')
@@ -110,7 +123,7 @@ describe('rehearse', () => {
 
   test('writes a test that fails until the command is fixed', async () => {
     const options = ['--budget', '4', '--slow', '50']
-    const written = await run(['rehearse', ...options, '--as', 'vitest', ...(await script(''))])
+    const written = await here(['rehearse', ...options, '--as', 'vitest', ...(await script(''))])
     await mkdir(inDirectory('node_modules/.bin'), { recursive: true })
     await symlink(join(root, 'dist/cli/farthing.js'), inDirectory('node_modules/.bin/farthing'))
     await symlink(join(root, 'node_modules/vitest'), inDirectory('node_modules/vitest'))
@@ -144,7 +157,7 @@ describe('rehearse', () => {
     [['--', 'no-such-command'], 'cannot run no-such-command'],
     [[], "missing required argument 'command'"],
   ])('refuses %j', async (args, reason) => {
-    const { code, stdout, stderr } = await run(['rehearse', ...args])
+    const { code, stdout, stderr } = await here(['rehearse', ...args])
     expect(stderr).toContain(reason)
     expect(stdout).toBe('')
     expect(code).toBe(2)

@@ -2,6 +2,8 @@ import { vi } from 'vitest'
 import { runProgram } from '../../sandbox/program.js'
 import type { Ended } from './cli.js'
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
 /**
  * Runs the command line in this process, as if in a folder: for tests that are not about the process itself. A process of
  * its own takes a third of a second only to load.
@@ -17,6 +19,8 @@ export async function runHere(
       return true
     }),
   )
+  // A process that ends does not remove its own.
+  const before = new Map(SIGNALS.map((signal) => [signal, process.listeners(signal)]))
   const home = process.cwd()
   process.chdir(cwd)
   process.exitCode = undefined
@@ -27,5 +31,8 @@ export async function runHere(
     process.exitCode = undefined
     process.chdir(home)
     for (const spy of spies) spy.mockRestore()
+    for (const [signal, known] of before)
+      for (const added of process.listeners(signal).filter((each) => !known.includes(each)))
+        process.removeListener(signal, added)
   }
 }

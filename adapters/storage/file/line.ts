@@ -109,7 +109,8 @@ export function isTorn({ bytes, end, isWhole }: ReadLine): boolean {
   return false
 }
 
-const BYTES_PER_LINE_READ = 1 << 20
+const LONGEST_READ = 1 << 20
+const SHORTEST_READ = 1 << 14
 
 /** Reads a file line by line, in lists of those that each piece of the file holds. Throws like `open`. */
 export async function* readLines(file: string): AsyncGenerator<readonly ReadLine[]> {
@@ -118,8 +119,11 @@ export async function* readLines(file: string): AsyncGenerator<readonly ReadLine
     let rest: Buffer = Buffer.alloc(0)
     let number = 0
     let end = 0
+    // A small file needs no large buffer. One that is no file, such as a pipe, has no size.
+    const { size } = await handle.stat()
+    const length = Math.min(Math.max(size + 1, SHORTEST_READ), LONGEST_READ)
     for (;;) {
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(BYTES_PER_LINE_READ), 0, BYTES_PER_LINE_READ)
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(length), 0, length)
       if (bytesRead === 0) break
       const piece = buffer.subarray(0, bytesRead)
       const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])

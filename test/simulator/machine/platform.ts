@@ -1,3 +1,5 @@
+import { createCipheriv, createDecipheriv, KeyObject } from 'node:crypto'
+
 /**
  * What the platform does on its own while a simulation runs: keys and signatures are made on other threads, and modules
  * load. A simulation waits for these, and their results come in the order of their calls, so that each run is the same.
@@ -30,6 +32,23 @@ function inOrder<T>(answer: Promise<T>): Promise<T> {
   return own
 }
 
+const TAG_BYTES = 16
+
+/** What the service does most, without a thread that must wake up for it. */
+const atOnce: Record<string, (params: AesGcmParams, key: CryptoKey, bytes: Uint8Array) => ArrayBufferLike> = {
+  encrypt({ iv, additionalData }, key, bytes) {
+    const cipher = createCipheriv('aes-256-gcm', KeyObject.from(key), iv as Uint8Array)
+    cipher.setAAD(additionalData as Uint8Array)
+    return Uint8Array.from(Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()])).buffer
+  },
+  decrypt({ iv, additionalData }, key, bytes) {
+    const decipher = createDecipheriv('aes-256-gcm', KeyObject.from(key), iv as Uint8Array)
+    decipher.setAAD(additionalData as Uint8Array)
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+    return Uint8Array.from(Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])).buffer
+  },
+}
+
 const methods = [
   ...['decrypt', 'deriveBits', 'digest', 'encrypt', 'exportKey', 'generateKey', 'importKey', 'sign', 'verify'],
 ] as const
@@ -41,8 +60,9 @@ export function watchPlatform(later: (ms: number, ring: () => void) => () => voi
   for (const name of methods) {
     const original = subtle[name]
     originals.set(name, original)
+    const own = atOnce[name] as ((...args: unknown[]) => unknown) | undefined
     subtle[name] = function (this: SubtleCrypto, ...args: unknown[]) {
-      return inOrder(original.apply(this, args))
+      return inOrder(own ? new Promise((resolve) => resolve(own(...args))) : original.apply(this, args))
     }
   }
   const cancels = new Map<object, () => void>()

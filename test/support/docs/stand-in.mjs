@@ -1,9 +1,9 @@
 // Stands in for the commands of the documentation. `farthing` is the built one. A sandbox that serves until it is stopped
 // is stopped once it listens. Nothing is installed: packages and scripts must only exist.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const command = join(root, 'dist', 'cli', 'farthing.js')
@@ -31,7 +31,10 @@ function farthing(given) {
   const ends = commands.includes(given[0] ?? '') || given.some((arg) => /^(-h|--help|-v|--version)$/.test(arg))
   // Tests listen on this machine only.
   const safe = given.map((arg) => (arg === '0.0.0.0' ? '127.0.0.1' : arg))
-  if (ends) end(spawnSync(process.execPath, [command, ...safe], { stdio: 'inherit' }).status)
+  if (ends) {
+    process.argv.splice(1, process.argv.length, command, ...safe)
+    return void import(pathToFileURL(command).href)
+  }
   const child = spawn(process.execPath, [command, ...safe], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, FARTHING_PORT: '0' },
