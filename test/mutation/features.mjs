@@ -251,7 +251,7 @@ export const features = {
     'attacks/sign-in-session',
     'attacks/mail',
   ],
-  'jobs/dead-letters': ['contract/jobs/dead-letters', 'contract/sandbox/controls'],
+  'jobs/dead-letters': ['jobs/dead-letters', 'contract/jobs/dead-letters'],
   'jobs/events': [
     'jobs/events',
     'contract/jobs/events',
