@@ -273,7 +273,6 @@ export const features = {
     'contract/payments/topups',
     'contract/jobs/webhooks',
     'contract/consent/second-factor',
-    'attacks/delivery-places',
   ],
   'jobs/processes': ['processes/controls', 'processes/faults'],
   'jobs/rates': [
@@ -284,7 +283,7 @@ export const features = {
     'attacks/growth',
     'attacks/limits-over-time',
   ],
-  'jobs/retention': ['jobs/sweep-pieces', 'jobs/retention-rules', 'jobs/sweep', 'attacks/clock-jumps'],
+  'jobs/retention': ['jobs/sweep-pieces', 'jobs/sweep', 'attacks/clock-jumps'],
   'jobs/retries': ['jobs/loop', 'jobs/outbox', 'jobs/claims'],
   'jobs/schedule': [
     'jobs/due',
@@ -305,7 +304,7 @@ export const features = {
     'contract/market/paywall',
   ],
   'jobs/watches': ['jobs/watches', 'jobs/listeners', 'contract/jobs/events'],
-  'jobs/webhooks': ['jobs/webhooks', 'contract/jobs/webhooks'],
+  'jobs/webhooks': ['jobs/hand-out', 'jobs/webhooks', 'contract/jobs/webhooks'],
   'storage/history': ['storage/history', 'contract/sandbox/rewind', 'contract/sandbox/forks'],
   'storage/rows': [
     'storage/storage',
