@@ -30,7 +30,7 @@ function drawing(seed: number) {
 /** Few owners have most of the messages. Some are stale, and one owner has no queue. */
 function messageOf(id: number, draw: (most: number) => number): WebhookMessageRow {
   const owner = Math.max(0, draw(15) - 11)
-  const due_at = AT - 500 + draw(499)
+  const due_at = AT - 500 + id
   return {
     ...{
       id,
@@ -58,10 +58,11 @@ async function started(seed: number) {
   const draw = drawing(seed)
   const storage = memoryStorage()
   const messages = Array.from({ length: MESSAGES }, (_, n) => messageOf(n + 1, draw))
-  await storage.write(async (tx) => messages.forEach((message) => tx.put(outbox, message)))
   const ongoing = new Map<string, undefined>()
   const of = { storage, instance: 'a', ongoing, random: systemRandom, clock: { now: () => AT } }
-  return { draw, storage, messages, service: of as unknown as ServiceContext } // As much of it as claims need.
+  const write = (from: number, to?: number) =>
+    storage.write(async (tx) => messages.slice(from, to).forEach((message) => tx.put(outbox, message)))
+  return { draw, storage, messages, write, service: of as unknown as ServiceContext } // As much of it as claims need.
 }
 
 /** The messages of one queue, or of one owner without, leave in this order. */
@@ -80,11 +81,13 @@ test.each([
 ] as const)(
   'messages that %s each leave once, in the order of their owner, and no place is taken twice',
   async (_, lane, seed) => {
-    const { draw, storage, messages, service } = await started(seed)
+    const { draw, storage, messages, write, service } = await started(seed)
     let running: OutboxRow[] = []
     const left: OutboxRow[] = []
     let [after, wereAside, rounds] = ['', 0, 0]
-    for (; rounds < 200 && (rounds === 0 || running.length > 0); rounds++) {
+    for (; rounds < 200 && (rounds < 9 || running.length > 0); rounds++) {
+      // They come in the order of their times, and most while others wait.
+      await write(rounds * 20, rounds * 20 + 20)
       const claims = new Set(running.map(({ claim }) => claim ?? ''))
       const shares = new Shares(lane.most, { running: running.map(sharerOf), isSlow: () => false })
       const room = lane.most - running.length
@@ -126,7 +129,8 @@ test.each([
 )
 
 test('what waits for a place of its owner is due as it was when the clock is moved, and nothing waits for a turn then', async () => {
-  const { storage, service, messages } = await started(5)
+  const { storage, service, messages, write } = await started(5)
+  await write(0)
   const shares = new Shares(shared.most, { running: [], isSlow: () => false })
   const sharing = { shares, areTurnsWaiting: false, after: '' }
   const claim = { most: shared.most, running: new Set<string>(), sharing }
@@ -144,4 +148,25 @@ test('what waits for a place of its owner is due as it was when the clock is mov
     rest.filter(({ id }) => !stale.has(id)).map(({ id, due_at }) => [id, due_at]),
   )
   expect(areHeld).toBe(false)
+})
+
+test('what a dead process had claimed keeps its places: all of it goes on at once, and nothing more of its queue', async () => {
+  const { storage, service } = await started(6)
+  const rows = Array.from({ length: QUEUE_PLACES + 3 }, (_, n) => ({ ...messageOf(n + 1, () => 0), stale_at: null }))
+  await storage.write(async (tx) => {
+    for (const row of rows) {
+      const queue = 'webhook:0'
+      const isTaken = row.id <= QUEUE_PLACES
+      tx.put(outbox, { ...row, queue, ...(isTaken && { claim: `b:${row.id}`, attempts: 1, slot_of: queue }) })
+    }
+  })
+  const search = { most: 32, running: new Set<string>() }
+  const { claimed } = await storage.write((tx) => claimDue(tx, inOrder, search, service))
+  expect(claimed.map(({ id, attempts }) => [id, attempts])).toEqual(
+    rows.slice(0, QUEUE_PLACES).map(({ id }) => [id, 2]),
+  )
+  const left = (await storage.export()).rows.outbox as unknown as OutboxRow[]
+  expect(left.slice(QUEUE_PLACES).map(({ queued_in, due_at }) => [queued_in, due_at])).toEqual(
+    Array(3).fill(['webhook:0', null]),
+  )
 })

@@ -263,6 +263,7 @@ export const features = {
   'jobs/flows': ['jobs/flows', 'jobs/claims', 'contract/market/purchases'],
   'jobs/outbox': [
     'jobs/claiming',
+    'jobs/recorded-outcomes',
     'jobs/outbox',
     'jobs/lanes',
     'jobs/shares',
