@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isBelow } from '../../adapters/service-worker/precache.js'
 import { CookieResponse, headersOf, SessionJar } from '../../adapters/service-worker/session-jar.js'
-import { fire } from '../../adapters/service-worker.js'
+import { fire, handle } from '../../adapters/service-worker.js'
+import { AnswerDropped } from '../../src/core.js'
 
 const SCOPE = 'https://shop.example.test/'
 const files = new Map([
@@ -222,4 +223,82 @@ test.each([
   ])
   const isFor = (credentials: string) => new SessionJar(SCOPE).isFor({ credentials, url } as Request)
   expect([isFor('include'), isFor('same-origin'), isFor('omit')]).toEqual([true, url === SCOPE, false])
+})
+
+/** How a service in a worker answers a request: what it was asked, and what the page gets. */
+async function asked(url: string, respond: () => Promise<Response>, options: { standsFor?: string | string[] } = {}) {
+  const seen: [url: string, origin: unknown, cookie: string | null | undefined][] = []
+  const listener = handle(
+    {
+      baseUrl: `${SCOPE}pay/`,
+      async respond(_, source) {
+        seen.push([source.url ?? '', source.origin, source.headers?.get('cookie')])
+        return respond()
+      },
+    },
+    options,
+  )
+  let answer: Promise<Response> | undefined
+  const request = { url, method: 'GET', mode: 'cors', credentials: 'include', referrer: '', headers: new Headers() }
+  listener({ request: request as unknown as Request, respondWith: (given) => (answer = given) })
+  return { seen, answer: await answer }
+}
+
+test('a worker answers what is at or below the bases of its service, by its own base, and nothing else', async () => {
+  const standsFor = ['https://pay.example.test/', 'https://other.example.test/x']
+  const places: [asked: string, own: string | undefined][] = [
+    [`${SCOPE}pay`, `${SCOPE}pay`],
+    [`${SCOPE}pay/v4/dq?a=1`, `${SCOPE}pay/v4/dq?a=1`],
+    ['https://pay.example.test/v4/dq', `${SCOPE}pay/v4/dq`],
+    ['https://other.example.test/x?b', `${SCOPE}pay?b`],
+    ['https://other.example.test/', undefined],
+    [`${SCOPE}payments`, undefined],
+  ]
+  for (const [url, own] of places) {
+    const { seen, answer } = await asked(url, async () => new Response('answered'), { standsFor })
+    expect([seen[0]?.[0], seen[0]?.[1], answer?.status], url).toEqual(
+      own ? [own, 'worker', 200] : Array(3).fill(undefined),
+    )
+  }
+})
+
+test('a worker gives the service the cookie that it set, and an error for what the service cannot answer', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  const url = `${SCOPE}pay/v4/session`
+  await asked(url, async () => new CookieResponse('', { headers: { 'set-cookie': 'session_id=a; Path=/' } }))
+  const next = await asked(url, async () => {
+    throw new Error('on purpose')
+  })
+  expect([next.seen[0]?.[2], next.answer?.status, (await next.answer?.json())?.code]).toEqual([
+    ...['session_id=a', 500, 'internal_error'],
+  ])
+  const dropped = await asked(url, async () => {
+    throw new AnswerDropped('fault')
+  })
+  expect([dropped.answer?.type, dropped.answer?.status]).toEqual(['error', 0])
+})
+
+test.each([
+  ['https://shop.example.test/pay', true],
+  ['https://shop.example.test', true],
+  ['https://shop.example.test.evil.test/pay', false],
+  ['http://shop.example.test/pay', false],
+])('a service at %s is in the scope of its worker: %s', (baseUrl, isIn) => {
+  const handling = () => handle({ baseUrl, respond: async () => new Response() })
+  if (isIn) expect(handling).not.toThrow()
+  else expect(handling).toThrow('outside the scope of this worker')
+  expect(() => handle(undefined as never)).toThrow(TypeError)
+})
+
+test('a worker takes over the pages that ask for it, and no others', async () => {
+  worker([])
+  const say = async (data: unknown) => {
+    const lasting: Promise<unknown>[] = []
+    listeners.get('message')?.({ data, waitUntil: (work: Promise<unknown>) => lasting.push(work) })
+    await Promise.all(lasting)
+    return done.splice(0)
+  }
+  expect([await say('farthing: claim'), await say('claim'), await say(undefined)]).toEqual([['claims'], [], []])
+  await send('install')
+  expect(done).toEqual(['takes over'])
 })

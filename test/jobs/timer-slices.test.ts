@@ -109,13 +109,22 @@ test('a job may remove another that is due, or set it for later: it does not run
 test('what the storage refuses of one is known when each runs alone: the others run', async () => {
   const jobs: TimerJobs = {
     good: async () => noting(),
-    // A row without an id is refused when the transaction lands.
-    bad: async () => async (tx) => tx.put(notes, { id: Number.NaN as unknown as string }),
+    bad: async () => async (tx) => tx.put(notes, { id: 'refused' }),
   }
-  const { set, run, noted, left } = started(jobs)
-  await set('good', '1')
-  await set('bad', '2')
-  await set('good', '3')
+  const { storage, set, run, noted, left } = started(jobs)
+  const { write } = storage
+  storage.write = (body) =>
+    write(async (tx) => {
+      const made = await body(tx)
+      if (await tx.get(notes, 'refused')) throw new Error('the storage refuses it')
+      return made
+    })
+  for (const [kind, subject] of [
+    ['good', '1'],
+    ['bad', '2'],
+    ['good', '3'],
+  ] as const)
+    await set(kind, subject)
   expect(await run()).toBe(AT + MINUTE)
   expect([await noted(), (await left()).map(({ id, failures }) => [id, failures])]).toEqual([['1', '3'], [[2, 1]]])
 })

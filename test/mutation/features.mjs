@@ -254,6 +254,7 @@ export const features = {
   'jobs/dead-letters': ['jobs/dead-letters', 'contract/jobs/dead-letters'],
   'jobs/events': [
     'jobs/events',
+    'jobs/streams',
     'contract/jobs/events',
     'jobs/listeners',
     'attacks/streams',
@@ -305,7 +306,7 @@ export const features = {
     'contract/market/paywall',
   ],
   'jobs/watches': ['jobs/watches', 'jobs/listeners', 'contract/jobs/events'],
-  'jobs/webhooks': ['jobs/hand-out', 'jobs/webhooks', 'contract/jobs/webhooks'],
+  'jobs/webhooks': ['jobs/hand-out', 'jobs/webhook-rows', 'jobs/webhooks', 'contract/jobs/webhooks'],
   'storage/history': ['storage/history', 'contract/sandbox/rewind', 'contract/sandbox/forks'],
   'storage/rows': [
     'storage/storage',
