@@ -22,6 +22,8 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
     testTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     hookTimeout: 300_000,
+    // Hours from UTC, and not by whole ones: what reads or writes a time of the server's zone shows here.
+    env: { TZ: 'Pacific/Chatham' },
     setupFiles: [
       'test/support/same-cases.ts',
       'test/support/patience.ts',

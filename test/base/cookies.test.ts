@@ -29,13 +29,24 @@ test.each(Object.entries(cookies))('the cookie of %s stays in its browser, and o
   }
 })
 
-test('only these functions write the attributes of cookies', () => {
-  const source = new URL('../../src/', import.meta.url)
-  const found = readdirSync(source, { recursive: true, encoding: 'utf8' })
+/** The sources of servers, by their paths. */
+const sources = ['src', 'sandbox'].flatMap((folder) => {
+  const root = new URL(`../../${folder}/`, import.meta.url)
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter(
-      (path) =>
-        /(?<!\.client)\.tsx?$/.test(path) && /HttpOnly|SameSite/.test(readFileSync(new URL(path, source), 'utf8')),
-    )
-  expect(found.sort()).toEqual(['http/caller.ts', 'sandbox/onion/guard.ts'])
+    .filter((path) => /(?<!\.client)\.tsx?$/.test(path))
+    .map((path): [path: string, text: string] => [`${folder}/${path}`, readFileSync(new URL(path, root), 'utf8')])
+})
+
+test('only these functions write the attributes of cookies', () => {
+  const found = sources.filter(([, text]) => /HttpOnly|SameSite/.test(text)).map(([path]) => path)
+  expect(found.sort()).toEqual(['src/http/caller.ts', 'src/sandbox/onion/guard.ts'])
+})
+
+/** What a Set-Cookie header is set to. */
+const SET = /['"]set-cookie['"](?:\] =|:| *,) *(\w+)/gi
+
+test('every cookie that is set comes from these functions', () => {
+  const found = sources.flatMap(([, text]) => [...text.matchAll(SET)].map(([, by]) => by))
+  expect([...new Set(found)].sort()).toEqual(['controlCookie', 'deviceCookieHeader', 'sessionCookieHeader'])
 })

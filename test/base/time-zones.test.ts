@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** What reads or writes a time in the zone of the process: it differs from server to server, and tests run in one zone. */
 const LOCAL =
-  /\.[gs]et(?:Date|Day|FullYear|Hours|Milliseconds|Minutes|Month|Seconds|TimezoneOffset|Year)\(|\.toLocale(?:Date|Time)String\(|\bnew Date\([^()]*\)\.to(?:Locale|Date|Time)?String\(|\bnew Date\([^()]*,|\bIntl\.DateTimeFormat\b/
+  /\.[gs]et(?:Date|Day|FullYear|Hours|Milliseconds|Minutes|Month|Seconds|TimezoneOffset|Year)\(|\.toLocale(?:Date|Time)String\(|\bnew Date\([^()]*\)\.to(?:Locale|Date|Time)?String\(|\bnew Date\([^()]*,|\bIntl\.DateTimeFormat\b|\$\{new Date\([^()]*\)\}|\b(?:Date\.parse|new Date)\((['"`])(?:(?!\1)[^Z])*\1\)/
 
 /** Pages show times in the zone of whoever looks at them. */
 const inBrowsers = /\.client\.tsx?$|^sandbox\/(?:demo|pages|phone)\//
@@ -39,6 +39,9 @@ test.each([
   'new Date(at).toLocaleString("en")',
   'time.toLocaleDateString()',
   'new Intl.DateTimeFormat("en")',
+  'Date.parse(`2031-01-31T00:00`)',
+  'new Date("2031-01-31 12:00")',
+  'it ended at \x24{new Date(at)}',
 ])('the search finds %s', (text) => expect(localTimes(new Map([['src/a.ts', text]]))).toHaveLength(1))
 
 test.each([
@@ -46,5 +49,7 @@ test.each([
   'time.getTime()',
   'new Date(at).toISOString()',
   'Date.UTC(2031, 0)',
+  'Date.parse(`2031-01-31T00:00Z`)',
+  'new Date("2031-01-31T12:00:00.000Z")',
   'rows.toLocaleString("en")',
 ])('the search ignores %s', (text) => expect(localTimes(new Map([['src/a.ts', text]]))).toEqual([]))

@@ -96,6 +96,9 @@ const har = JSON.stringify({
   },
 })
 
+/** What differs from ours in nothing. */
+const ownDocument = async ({ url }: Started): Promise<string> => (await fetch(`${url}/v4/openapi.json`)).text()
+
 /** Pays once, and prints what others wrote. */
 const FACILITATED = `fetch(process.env.FACILITATOR_URL + '/x402/settle', { method: 'POST', body: ${JSON.stringify(json)} })
   .then(() => { throw new Error(${JSON.stringify(HOSTILE)}) })`
@@ -133,6 +136,8 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
   diff: async (given) => [
     ['diff', await written(given, 'api.json', openapi)],
     ['diff', await written(given, 'api.json', openapi), '--json'],
+    ['diff', await written(given, 'own.json', await ownDocument(given))],
+    ['diff', await written(given, 'changed.json', (await ownDocument(given)).replace('"boolean"', '"string"'))],
     ['diff', await written(given, 'session.har', har)],
     ['diff', await written(given, 'other.yaml', `openapi: ${HOSTILE}`)],
     ['diff', await written(given, 'none.json', json)],
@@ -195,16 +200,24 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
   ],
 }
 
+/** How each of these lines ends. 0: done. 1: what was looked for is there. 2: refused, or files are damaged. */
+const exitCodes: Readonly<Record<keyof typeof lines, string>> = {
+  ...{ export: '22', import: '222', migrate: '222', verify: '022', backup: '02', repair: '02' },
+  ...{ openapi: '02', diff: '11011222', init: '2', trigger: '2022', fund: '0222', x402: '222', reset: '2' },
+  ...{ requests: '000020000', explain: '002', replay: '00', rehearse: '222', proxy: '2222222', completion: '02' },
+}
+
 /** They serve until a signal, or print nothing of their own. */
 const apart = ['start', 'exec', 'listen', 'mcp']
 
-test('no command prints an unseen character of others', { timeout: 120_000 }, async () => {
+test('no command prints an unseen character of others, and each ends with its code', { timeout: 120_000 }, async () => {
   expect([...Object.keys(lines), ...apart].sort()).toEqual(
     program()
       .commands.map((command) => command.name())
       .sort(),
   )
   const started = await start()
+  const codes: Record<string, string> = {}
   const ofFiles = new Set(['export', 'import', 'migrate', 'verify', 'backup', 'repair'])
   for (const [name, argumentsOf] of Object.entries(lines).sort(
     ([one], [other]) => Number(ofFiles.has(one)) - Number(ofFiles.has(other)),
@@ -212,13 +225,16 @@ test('no command prints an unseen character of others', { timeout: 120_000 }, as
     if (ofFiles.has(name)) await started.close()
     for (const given of await argumentsOf(started)) {
       started.printed.length = 0
+      process.exitCode = 0
       await runProgram(given)
+      codes[name] = `${codes[name] ?? ''}${process.exitCode}`
       const text = started.printed.join('')
       expect(text, given.join(' ')).not.toBe('')
       expect(unseenIn(text, { isDocument: true }), given.join(' ')).toEqual([])
       for (const line of text.split('\n')) expect(line, given.join(' ')).not.toMatch(/^\s*(Ignore|farthing: run)/)
     }
   }
+  expect(codes).toEqual(exitCodes)
 })
 
 test('the lines of a start show the names of a seed with every character', async () => {

@@ -21,6 +21,13 @@ test('a group of types is found among thousands of other events, page by page', 
   expect([second.events.map(({ id }) => id), second.next]).toEqual([[1500, 700], 700])
   const third = await page(700)
   expect([third.events.map(({ id }) => id), third.next]).toEqual([[3], null])
+  // One call reads 2,000 events at most, and says where to go on.
+  const none = (after?: number) =>
+    storage.read((tx) => listEvents(tx, 'user:1', { type: 'client.none.*', ...(after && { after }) }))
+  expect([await none(), await none(1001)]).toEqual([
+    { events: [], next: 1001 },
+    { events: [], next: null },
+  ])
 })
 
 test('the pages of any type or group hold all events that match, once and in order, and so do those of a stream', async () => {

@@ -191,3 +191,23 @@ test('parts of indexes that nobody watches any more are forgotten', () => {
     expect([...parts.touchedBy(changed)]).toEqual([])
   }
 })
+
+test.each(Object.entries(reads))('a watch of %s that ended costs a commit nothing', async (_, read) => {
+  const { watches, watch } = await started()
+  const costOf = async () => {
+    let looks = 0
+    const get = (all: object, name: string | symbol): unknown => {
+      looks++
+      return Reflect.get(all, name)
+    }
+    const indexes = new Proxy(things.indexes, { get })
+    const change = { collection: { ...things, indexes }, id: 5, is: { id: 5, group: 'z' } }
+    watches.wakeFor({ rowChanges: [change] } as unknown as CommitRecord)
+    return looks
+  }
+  const stays = await watch((tx) => tx.get(things, 1))
+  const before = await costOf()
+  for (let n = 0; n < 3; n++) (await watch(read)).end()
+  expect(await costOf()).toBe(before)
+  expect(stays.woken).toBeUndefined()
+})

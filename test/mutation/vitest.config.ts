@@ -44,7 +44,8 @@ export default defineConfig({
     setupFiles: 'test/mutation/load-all.ts',
     isolate: false,
     sequence: { sequencer: Listed },
-    testTimeout: 15_000,
+    // On a busy machine. Stryker ends what hangs.
+    testTimeout: 120_000,
     expect: { poll: { timeout: 5000 } },
     tags: [{ name: 'everywhere' }, { name: 'pages' }],
   },

@@ -63,6 +63,14 @@ test.each(SHOWN)('makes of %s: %s', (text, shown) => {
   expect(redact(text)).toBe(shown)
 })
 
+test('hides every part of a form with files, whatever it is called', () => {
+  const part = (name: string, value: string) =>
+    `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  expect(redact(`${part('a', 'one')}${part('b', 'two')}--x--`)).toBe(
+    `${part('a', '[redacted]')}${part('b', '[redacted]')}--x--`,
+  )
+})
+
 test.each(SHOWN)('makes of %s three times: %s each time', (text, shown) => {
   for (const between of /^\w+=/.test(text) ? ['&'] : ['\n', ' '])
     expect(redact(Array(3).fill(text).join(between))).toBe(Array(3).fill(shown).join(between))
