@@ -1,11 +1,8 @@
 #!/usr/bin/env node
 import { runProgram } from './program.js'
-import { printFailure } from './terminal.js'
+import { printFailure, surviveLostOutput } from './terminal.js'
 
-// A reader such as `head` may close the pipe early.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
+surviveLostOutput()
 
 await runProgram(process.argv.slice(2)).catch((error: unknown) => {
   printFailure(error)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { access, rm, stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { access, constants, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { replaceFile, settlePath, writePieces } from '../adapters/storage/file/disk.js'
-import { isStorage, readStateDocument, readStored } from '../adapters/storage/file/stored.js'
+import { isStorage, readStateDocument, readStored, storageAt } from '../adapters/storage/file/stored.js'
 import { fileStorage, StorageDamaged, StorageLocked } from '../adapters/storage/file.js'
 import { memoryStorage } from '../adapters/storage/memory.js'
 import { collections } from '../src/collections.js'
@@ -118,11 +118,28 @@ function* measured(pieces: Iterable<string>, onWritten: OnBytes = () => {}): Gen
   }
 }
 
-/** Throws `Refusal` if `file` is a data file, whose journal would no longer fit. */
+/**
+ * Throws `Refusal` if a command cannot write this file, or would write over a file of a storage: its data file, or the key or
+ * journal beside it. `data`: a data file that may not exist yet.
+ */
 export async function checkTarget(file: string, data?: string): Promise<void> {
-  const path = resolve(file)
-  if ((data !== undefined && resolve(data) === path) || (await isStorage(path)))
-    throw new Refusal(`${file} is a sandbox's data file: write the state to a different file`)
+  try {
+    const path = await settlePath(file)
+    const known = data === undefined ? undefined : resolve(data)
+    const of = (await storageAt(resolve(file), known)) ?? (await storageAt(path, known))
+    if (of !== undefined)
+      throw new Refusal(
+        of === resolve(file)
+          ? `${file} is a sandbox's data file: choose a different file`
+          : `${file} belongs to the data file ${of} of a sandbox: choose a different file`,
+      )
+    const isSpecial = await isSpecialFile(path)
+    if (isSpecial && (await stat(path)).isDirectory()) throw new Refusal(`cannot write ${file}: it is a directory`)
+    await access(isSpecial ? path : dirname(path), constants.W_OK)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    refuseFile('write', file, error)
+  }
 }
 
 async function replaceAtomically(path: string, pieces: Iterable<string>): Promise<void> {

@@ -1,4 +1,5 @@
 import { visibleFailure, visibleLine, visibleText } from '../src/base/text/visible.js'
+import { messageOf } from '../src/storage/unknown.js'
 
 /** Everything that a command writes leaves here, so that no text of others moves the cursor, hides or begins a line. */
 
@@ -12,6 +13,25 @@ export const printStyled = (text: string): void => void process.stdout.write(tex
 export const printToStderr = (message: string): void => void process.stderr.write(`farthing: ${visibleLine(message)}\n`)
 export const printFailure = (failure: unknown): void =>
   void process.stderr.write(`farthing: ${visibleFailure(failure)}\n`)
+
+/**
+ * Lets a command go on when nobody takes what it prints: a sandbox still serves, and `exec` still ends like its command. A
+ * reader such as `head` may close its pipe early. Output that is lost otherwise, on a full disk, is said once, and the exit
+ * code tells.
+ */
+export function surviveLostOutput(): void {
+  let isSaid = false
+  process.stderr.on('error', () => {})
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (isSaid || error.code === 'EPIPE') return
+    isSaid = true
+    printToStderr(`cannot write the output: ${messageOf(error)}`)
+    process.once('exit', () => {
+      process.exitCode ||= 1
+    })
+  })
+}
+
 const visibleLines = (lines: readonly string[]): string => lines.map((line) => `${visibleLine(line)}\n`).join('')
 
 export interface ProgressStream {

@@ -93,7 +93,7 @@ class BackgroundWork {
       end: () => this.#end(),
       charge: (message) => this.deliveries.charge(message),
       moveClock: (target, store) => this.#moves.add(target, store),
-      rest: (job, kind) => this.#moves.rest(job, kind),
+      rest: (job, kind) => this.#moves.rest(job, kind).finally(() => this.#wakeReaders(kind)),
       share: (job) => this.#moves.share(job),
       processes: () => this.#processes?.names,
       watch: (options, read) => this.#watches.watch({ storage: this.service.storage, ...options }, read),
@@ -101,6 +101,11 @@ class BackgroundWork {
       settling: () =>
         this.#isStopped && this.loops.some((loop) => loop.isRunning || loop.isResting) ? this.#settle() : undefined,
     }
+  }
+
+  /** Rows that a rewind removed are in no index in which a reader would notice them. */
+  #wakeReaders(kind: 'clock' | 'state'): void {
+    if (kind === 'state') this.#watches.wakeIn(undefined)
   }
 
   #storageOver({ watched, keys, faults }: BackgroundStorages): ServiceStorage {

@@ -16,11 +16,11 @@ import {
   rehearsalReport,
   rehearsalTest,
 } from '../../src/sandbox/rehearse/report-files.js'
-import { messageOf } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
 import { proxyStage } from '../proxy/proxy-stage.js'
-import { Refusal } from '../refusal.js'
+import { Refusal, refuseFile } from '../refusal.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
+import { checkTarget } from '../state.js'
 import { Progress, printLine, printText, printToStderr } from '../terminal.js'
 import { openProxy, type ProxyFlags, readNumber } from './proxy.js'
 import { runCommand } from './rehearsed-command.js'
@@ -50,6 +50,8 @@ export async function rehearseCommand(
   const { runs, ms } = readBudget(flags.budget)
   const randomSeed = readNumber('--random-seed', flags.randomSeed) ?? 1
   const slowMs = readNumber('--slow', flags.slow) ?? DEFAULT_SLOW_MS
+  // A report that cannot be written would be lost after minutes of runs.
+  for (const file of [flags.junit, flags.html]) if (file !== undefined) await checkTarget(file)
   const watched = await watchedBy(flags, command)
   const { stage, close } = await (flags.to === undefined
     ? sandboxStage(command, settings, slowMs)
@@ -110,11 +112,8 @@ function toldFlags(flags: RehearseFlags): { flags?: string[] } {
 }
 
 async function write(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text)
-  } catch (error) {
-    throw new Refusal(`cannot write ${file}: ${messageOf(error)}`, { cause: error })
-  }
+  await checkTarget(file)
+  await writeFile(file, text).catch((error: unknown) => refuseFile('write', file, error))
 }
 
 /** `60`: runs. `5m`: minutes. `30s`: seconds. */

@@ -227,9 +227,10 @@ export interface Background {
   processes(): readonly string[] | undefined
   /**
    * Reads, and watches what it has read: rows, and parts of indexes. `changed` resolves when this process changes any of
-   * it, when the storage hints that another one did, or after `ms`. With false if the service closes or `ending` fires.
+   * it, when the storage hints that another one did, when the state is replaced, or after `ms`. With false if the service
+   * closes or `ending` fires. What is read through `unwatched` is not watched.
    */
-  watch<T>(options: Watching, read: (tx: Reader) => Promise<T>): Promise<Watched<T>>
+  watch<T>(options: Watching, read: (tx: Reader, unwatched: Reader) => Promise<T>): Promise<Watched<T>>
   /** Resolves with true after a time, and with false if the service closes or `ending` fires. */
   pause(ms: number, ending?: AbortSignal): Promise<boolean>
   /** On a stopped clock, resolves when all due work is done, but for slow ports. Undefined if there is none, or the clock runs. */

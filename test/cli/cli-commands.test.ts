@@ -1,9 +1,9 @@
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { readState } from '../../sandbox/state.js'
+import { checkTarget, readState } from '../../sandbox/state.js'
 import { routeList } from '../../scripts/route-table.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
@@ -227,4 +227,60 @@ describe('state', () => {
       })
     expect(await accountsIn(data)).toHaveLength(1)
   })
+
+  test('is written over no file of a storage, and nothing else is either', async () => {
+    await (await start(['--data', 'data.json'])).stop()
+    const names = await readdir(farthing.directory)
+    const beside = [...names.filter((name) => name.startsWith('data.json')), 'data.json.lock', 'data.json.v3']
+    expect(beside).toEqual(expect.arrayContaining(['data.json', 'data.json.key', 'data.json.previous']))
+    await symlink('data.json.key', inDirectory('link.json'))
+    const before = await contents()
+    const refusal = /is a sandbox's data file|belongs to the data file \S+ of a sandbox/
+    for (const file of [...beside, './data.json.key', 'link.json', 'data.json.long/0a'])
+      await expect(checkTarget(inDirectory(file)), file).rejects.toThrow(refusal)
+    await expect(checkTarget(inDirectory('new.json.key'), inDirectory('new.json'))).rejects.toThrow(refusal)
+    for (const args of writing('data.json.key'))
+      expect([args, await run(args)]).toEqual([
+        args,
+        {
+          code: 2,
+          signal: null,
+          stdout: '',
+          stderr: expect.stringMatching(/^farthing: data\.json\.key belongs [^\n]+\n$/),
+        },
+      ])
+    expect(await contents()).toEqual(before)
+  })
+
+  test('is refused before anything runs if it cannot be written', async () => {
+    await (await start(['--data', 'data.json'])).stop()
+    await mkdir(inDirectory('folder'))
+    await expect(checkTarget(inDirectory('folder'))).rejects.toThrow(/: it is a directory$/)
+    for (const args of writing('data.json/state.json'))
+      expect([args, await run(args)]).toEqual([
+        args,
+        {
+          ...{ code: 2, signal: null, stdout: '' },
+          stderr: 'farthing: cannot write data.json/state.json: part of its path is not a directory\n',
+        },
+      ])
+    expect(await run(['export', 'new/folder/state.json', '--data', 'data.json'])).toMatchObject({ code: 0, stderr: '' })
+  })
 })
+
+/** All files of the test's directory, with their contents. */
+async function contents(): Promise<Record<string, string>> {
+  const names = (await readdir(farthing.directory, { withFileTypes: true })).filter((each) => each.isFile())
+  return Object.fromEntries(
+    await Promise.all(names.map(async ({ name }) => [name, await readFile(inDirectory(name), 'base64')] as const)),
+  )
+}
+
+/** Every command that writes a file which it is given the name of. */
+const writing = (file: string): string[][] => [
+  ['export', file, '--data', 'data.json'],
+  ['start', '--memory', '--export-on-exit', file],
+  ['exec', '--export-on-exit', file, '--', 'node', '-e', 'console.log(1)'],
+  ['rehearse', '--junit', file, '--', 'node', '-e', 'console.log(1)'],
+  ['rehearse', '--html', file, '--', 'node', '-e', 'console.log(1)'],
+]

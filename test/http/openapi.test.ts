@@ -99,6 +99,20 @@ describe('the OpenAPI document', () => {
     expect(descriptions.unused()).toEqual([])
   })
 
+  it('shows no name of our code in a sentence', () => {
+    const sentences: string[] = []
+    const collect = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      for (const [name, part] of Object.entries(value))
+        if ((name === 'summary' || name === 'description') && typeof part === 'string') sentences.push(part)
+        else collect(part)
+    }
+    collect(document)
+    expect(sentences.length).toBeGreaterThan(routeList.length)
+    // `z` is what fields are described with.
+    expect(sentences.filter((sentence) => /\bz\.[a-z]/.test(sentence))).toEqual([])
+  })
+
   it('gives each operation a component with exactly its error codes, and each status those that have it', () => {
     for (const route of routeList) {
       const name = `${route.id[0]?.toUpperCase()}${route.id.slice(1)}Error`

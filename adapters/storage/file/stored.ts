@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { schemaHistory } from '../../../src/core.js'
 import { assertState, StateReader } from '../../../src/storage/state.js'
@@ -65,8 +66,25 @@ export function checkUniqueKeys(path: string, tables: Tables, collections: reado
 
 /** Whether a path is a data file, perhaps a damaged one, and not an exported state. */
 export async function isStorage(path: string): Promise<boolean> {
-  const format = await formatOf(path).catch(() => 'lines')
+  const format = await formatOf(path).catch((error: unknown) => (isNoFile(error) ? 'none' : 'lines'))
   return format === 'lines' || (await exists(`${path}.journal`)) || (await exists(`${path}.key`))
+}
+
+/** It is a directory, or there is none that could hold it. */
+function isNoFile(error: unknown): boolean {
+  const cause = error instanceof StorageDamaged ? error.cause : error
+  return ['ENOENT', 'ENOTDIR', 'EISDIR'].some((code) => hasCode(cause, code))
+}
+
+/** What a storage keeps beside its data file, and the copy of before a migration. */
+const BESIDE = /^(.+)\.(?:key|lock|previous|journal|journal\.\d{9,}\.[0-9a-f]+|v\d+|next|long)$/
+
+/** The data file of which a path is one of the files, or would be. Undefined if of none. `data`: one that may not exist yet. */
+export async function storageAt(path: string, data?: string): Promise<string | undefined> {
+  const isOne = async (file: string) => file === data || (await isStorage(file))
+  if (await isOne(path)) return path
+  const outer = BESIDE.exec(path)?.[1] ?? BESIDE.exec(dirname(path))?.[1]
+  return outer === undefined ? undefined : storageAt(outer, data)
 }
 
 const START = '{"farthing":"data"'

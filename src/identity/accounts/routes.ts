@@ -33,7 +33,7 @@ const own = { evidence: 'documented', path: '/account', versions: ['v4'], auth: 
 
 export const accountRoutes = defineRoutes('accounts', {
   createAccount: route({
-    summary: 'Create an account. Only this answer shows its client z.secret.',
+    summary: 'Create an account. Only this answer shows its client secret.',
     evidence: 'documented',
     method: 'POST',
     path: '/account',
@@ -53,7 +53,7 @@ export const accountRoutes = defineRoutes('accounts', {
   }),
   readAccount: route({
     ...own,
-    summary: "Read the caller's account, without its client z.secret.",
+    summary: "Read the caller's account, without its client secret.",
     method: 'GET',
     result: z.object({ ...accountShape, name: z.nullable(z.string()), businessName: z.nullable(z.string()) }),
     read: (tx, { principal }) => readAccount(tx, principal.id),

@@ -105,6 +105,13 @@ export async function sweptUntil(tx: Reader): Promise<number> {
   return oldest ? oldest.id - 1 : 0
 }
 
+/** The id of the newest event of anybody if it is lower than this one, which then is an event of another state. */
+export async function newestBelow(tx: Reader, id: number): Promise<number | undefined> {
+  const [newest] = await tx.find(events, { index: 'id', prefix: [], limit: 1, reverse: true })
+  const last = newest?.id ?? 0
+  return last < id ? last : undefined
+}
+
 export interface EventSearch {
   readonly owner: EventOwner
   readonly type: string | undefined

@@ -32,7 +32,7 @@ export const eventRoutes = defineRoutes('events', {
         return service.storage.read((tx) => listEvents(tx, principal.owner, query))
       // A client that reconnects sends the id of the last event that it saw.
       const seen = headers.get('last-event-id')
-      const after = seen !== null && /^\d+$/.test(seen) ? Number(seen) : query.after
+      const after = seen !== null && /^\d{1,15}$/.test(seen) ? Number(seen) : query.after
       const following = { owner: principal.owner, type: query.type, after, isAuthenticated, ending }
       const leave = await takeStream(principal.owner, service)
       return streamed(leaving(followEvents(following, service), leave), 'text/event-stream; charset=utf-8')

@@ -2,7 +2,7 @@ import type { Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import { type Reader, StorageClosed } from '../../storage/storage.js'
-import { type EventRow, findEvents, findMatching, showEvent, sweptUntil } from './event.js'
+import { type EventRow, findEvents, findMatching, newestBelow, showEvent, sweptUntil } from './event.js'
 
 /** A stream ends after this time, and the client connects again. */
 export const LONGEST_STREAM_MS = 10 * 60_000
@@ -72,7 +72,8 @@ export interface FollowOptions {
 
 /**
  * Streams an owner's events as they are written, oldest first, as server-sent events. Begins with `events.removed` if
- * the sweep removed events since the last one that the client saw. Ends when the client's credential ends, or the
+ * the sweep removed events since the last one that the client saw, and sends it when the last one that the client saw is
+ * in no state that is here: a reset, a restore or a rewind brought another. Ends when the client's credential ends, or the
  * service closes.
  */
 export function followEvents(following: FollowOptions, service: ServiceContext): AsyncIterator<string> {
@@ -87,9 +88,13 @@ async function* follow(following: FollowOptions, ended: AbortController, service
   const pauseMs = storage.exclusive ? HEARTBEAT_MS : PAUSE_MS
   const { owner, type, isAuthenticated } = following
   let last = following.after
-  const look = async (tx: Reader) => {
+  const look = async (tx: Reader, unwatched: Reader): Promise<Seen | undefined> => {
     if (!(await isAuthenticated(tx))) return undefined
-    if (last !== undefined) return findMatching(tx, { owner, type, past: last, limit: EVENTS_PER_READ })
+    if (last !== undefined) {
+      const found = await findMatching(tx, { owner, type, past: last, limit: EVENTS_PER_READ })
+      const until = found.rows.length > 0 ? undefined : await newestBelow(unwatched, last)
+      return until === undefined ? found : { rows: [], isMore: false, gap: { after: last, until } }
+    }
     const [newest] = await findEvents(tx, { owner, type: undefined, past: undefined, limit: 1, reverse: true })
     return { rows: [], last: newest?.id ?? 0, isMore: false }
   }
@@ -111,8 +116,9 @@ async function* follow(following: FollowOptions, ended: AbortController, service
       const seen = await background.watch({ ms: pauseMs, ending: ended.signal }, look)
       const { value: read } = seen
       if (!read) return
-      const { rows } = read
-      last = Math.max(last ?? 0, read.last ?? 0)
+      const { rows, gap } = read
+      last = gap ? gap.until : Math.max(last ?? 0, read.last ?? 0)
+      if (gap) greeting += gapMessage(gap)
       if (read.isMore) seen.end()
       if (greeting) yield greeting
       greeting = ''
@@ -131,11 +137,18 @@ async function* follow(following: FollowOptions, ended: AbortController, service
   }
 }
 
+interface Gap {
+  readonly after: number
+  readonly until: number
+}
+
+type Seen = Awaited<ReturnType<typeof findMatching>> & { readonly gap?: Gap }
+
 /** Ends with one newline, because some clients take each empty line for the end of a message. */
 const comment = (text: string): string => `: ${text}\n`
 
 /** Tells a client that events may be missing. Its id makes the client continue behind the gap when it reconnects. */
-const gapMessage = (gap: { after: number; until: number }): string => message(gap.until, 'events.removed', gap)
+const gapMessage = (gap: Gap): string => message(gap.until, 'events.removed', gap)
 const asMessage = (event: EventRow): string => message(event.id, event.type, showEvent(event))
 
 /** The id comes last, because some clients remember it at once, even if the stream is cut before the message ends. */

@@ -114,7 +114,10 @@ export class Watches {
   constructor(readonly service: Pick<ServiceContext, 'alarm'>) {}
 
   /** Reads, and watches what it reads from its beginning on. Rejects as the reading does. */
-  async watch<T>({ storage, ms, ending }: WatchOptions, read: (tx: Reader) => Promise<T>): Promise<Watched<T>> {
+  async watch<T>(
+    { storage, ms, ending }: WatchOptions,
+    read: (tx: Reader, unwatched: Reader) => Promise<T>,
+  ): Promise<Watched<T>> {
     let resolve = (_goesOn: boolean) => {}
     const changed = new Promise<boolean>((settle) => (resolve = settle))
     const end = () => {
@@ -128,7 +131,7 @@ export class Watches {
     ending?.addEventListener('abort', end)
     this.#reading.add(watch)
     try {
-      const value = await storage.read((tx) => read(new WatchedReads(tx, watch.keys)))
+      const value = await storage.read((tx) => read(new WatchedReads(tx, watch.keys), tx))
       this.#begin(watch)
       if (this.#isEnded || ending?.aborted) end()
       return { value, changed, end }

@@ -54,7 +54,7 @@ const noFields = { body: z.object({}), bodyOptional: true } as const
 export const webhookRoutes = defineRoutes('webhooks', {
   createWebhook: route({
     ...webhookRoute,
-    summary: 'Create a webhook. Only this answer and that of a rotation show its z.secret.',
+    summary: 'Create a webhook. Only this answer and that of a rotation show its secret.',
     method: 'POST',
     path: '/webhooks',
     body: z.object({
@@ -121,7 +121,7 @@ export const webhookRoutes = defineRoutes('webhooks', {
   }),
   rotateWebhook: route({
     ...webhookRoute,
-    summary: 'Give a webhook a new z.secret or private key. The old one signs too for a day.',
+    summary: 'Give a webhook a new secret or private key. The old one signs too for a day.',
     method: 'POST',
     path: '/webhooks/:id/rotate',
     params: IdPath,
