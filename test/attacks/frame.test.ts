@@ -55,7 +55,7 @@ describe('a page that hides the frame', () => {
     await expectEnabled(visited)
     const pay = await middleOf(visited)
     await visited.act(hide)
-    await expect.poll(() => visited.shown.pay.getAttribute('aria-disabled')).toBe('true')
+    await expectEnabled(visited, false)
     await press(visited, pay)
     await visited.page.keyboard.press('Enter')
     await wait(SETTLED_MS)

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import {
@@ -6,6 +6,7 @@ import {
   type Host,
   heardBy,
   journey,
+  openSignedIn,
   parts,
   sellerToken,
   shopHtml,
@@ -30,10 +31,10 @@ async function signInPage(service: Host) {
   return elementHtml(service, { type: 'auth', options: { hash }, events: ['authorized', 'payment'] })
 }
 
-async function opened() {
+async function opened(options?: BrowserContextOptions) {
   const service = await host()
   const { url } = await site(await signInPage(service))
-  const page = await newPage()
+  const page = await newPage(options)
   return { service, page, url, shown: parts(await visit(page, url)) }
 }
 
@@ -83,10 +84,10 @@ test('a reader signs in, and the page gets its own session', async () => {
 test('a payment gives its page a session in the message that reports the payment', async () => {
   const service = await host()
   const { url } = await site(shopHtml(service))
-  const page = await newPage()
+  const page = await newPage({})
   const successes = await successesOf(page)
   const shown = parts(await visit(page, url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await shown.open.waitFor()
   const [told, ...more] = (await successes()) as any[]
@@ -130,11 +131,11 @@ test.each([
 ])('a page learns of its payment in a browser that does not reveal %s', async (_, facts, fields, promised) => {
   const service = await host(demo.seed, { change: untold(...facts) })
   const { url } = await site(shopHtml(service))
-  const page = await newPage()
+  const page = await newPage({})
   const successes = await successesOf(page)
   const frame = await visit(page, url)
   const shown = parts(frame)
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   expect(await frame.getByText('can then request payments from you').isVisible()).toBe(promised)
   await shown.pay.click()
   await shown.open.waitFor()
@@ -144,14 +145,14 @@ test.each([
 })
 
 test('without a page session, a payment is still reported, and a sign-in logs the problem', async () => {
-  const { service, page, shown } = await opened()
+  const { service, page, shown } = await opened({})
   page.removeAllListeners('console')
   const said: string[] = []
   page.on('console', (message) => {
     if (!message.text().startsWith('Failed to load resource')) said.push(message.text())
   })
   await page.route(pageSession, (route) => route.abort())
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.continue.click()
   await shown.open.waitFor()
   expect(await shown.done.textContent()).toBe('Signed in.')
@@ -162,7 +163,7 @@ test('without a page session, a payment is still reported, and a sign-in logs th
   const other = await newPage()
   await other.route(pageSession, (route) => route.abort())
   const there = parts(await visit(other, shop.url))
-  await signIn(service, there, demo.reader.email)
+  await openSignedIn(service, there, demo.reader.email)
   await there.pay.click()
   await there.open.waitFor()
   expect(await heardBy(other)).toHaveLength(6)
@@ -173,7 +174,7 @@ test('a reader who leaves the page between payment and session does not pay twic
   const { url } = await site(shopHtml(service))
   const page = await newPage()
   const shown = parts(await visit(page, url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   const asked = page.waitForRequest(pageSession)
   let held = false
   await page.route(pageSession, (route) => {

@@ -11,7 +11,7 @@ const create = (type: string, options: string) =>
 const mount = (place: string, options = `{ hash: '${demo.commodities.article}' }`) =>
   `${create('payment', options)}.mount(${place})`
 
-test.each([
+const problems = [
   ['a missing secret', 'loadMicroPayments()', 'needs the public_secret of an account'],
   ['the secret of the server', `loadMicroPayments('mc_0')`, 'Keep the client_secret (mc_) on your server'],
   [
@@ -46,13 +46,17 @@ test.each([
     `loadMicroPayments('${secret}', { serviceUrl: 'http://127.0.0.1:1' }).elements().create('payment', { hash: 'x' }).mount('#pay')`,
     'cannot reach http://127.0.0.1:1',
   ],
-])('the element explains the problem with %s', async (_, code, message) => {
+] as const
+
+test('the element explains what is wrong with its use', async () => {
   const service = await host()
   const page = await newPage()
   await visit(page, (await site(shopHtml(service))).url)
-  const said = await page.evaluate(`(async () => { try { await ${code} } catch (error) { return error.message } })()`)
-  expect(said).toContain(`MicroPayments: `)
-  expect(said).toContain(message)
+  for (const [problem, code, message] of problems) {
+    const said = await page.evaluate(`(async () => { try { await ${code} } catch (error) { return error.message } })()`)
+    expect(said, problem).toContain(`MicroPayments: `)
+    expect(said, problem).toContain(message)
+  }
 })
 
 test('an unknown public_secret is an error in the console too, and the element can be mounted again', async () => {
@@ -148,7 +152,7 @@ const JUDGED_MS = 1500
 /** What an element said on the console of a page where `answer` stands in for the embed. */
 async function saidOf(answer: (route: Route) => Promise<void>): Promise<string[]> {
   const service = await host()
-  const page = await newPage()
+  const page = await newPage({})
   page.removeAllListeners('console')
   const said: string[] = []
   page.on('console', (message) => {

@@ -1,7 +1,16 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { elementHtml, type Host, heardBy, journey, parts, shopHtml, signIn, visit } from '../support/scenes/journey.js'
+import {
+  elementHtml,
+  type Host,
+  heardBy,
+  journey,
+  openSignedIn,
+  parts,
+  shopHtml,
+  visit,
+} from '../support/scenes/journey.js'
 
 /** What an element shows and sells after a payment, and how it changes. */
 
@@ -15,7 +24,7 @@ async function bought() {
   const shop = await site(elementHtml(service, { options: once, events: ['payment', 'paid'] }))
   const page = await newPage()
   const shown = parts(await visit(page, shop.url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await shown.receipt.waitFor()
   return { service, shop, page, shown }
@@ -73,7 +82,7 @@ test('two elements for the same show at once that it is paid', async () => {
   await createdIn(page, once)
   const second = parts(page.frameLocator('main > div:last-child > iframe'))
   await second.open.waitFor()
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await second.receipt.waitFor()
   expect(await payments(service)).toBe(1)
@@ -99,7 +108,7 @@ test('an element that sells again does so', async () => {
   const shop = await site(shopHtml(service, { ...once, repeat: true }))
   const page = await newPage()
   const shown = parts(await visit(page, shop.url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await shown.open.click()
   await shown.pay.click()
@@ -140,7 +149,7 @@ async function topUpAt(topUp: string) {
   )
   const page = await newPage()
   const shown = parts(await visit(page, (await site(html)).url))
-  await signIn(service, shown, 'newcomer@example.test')
+  await openSignedIn(service, shown, 'newcomer@example.test')
   await shown.topUp.waitFor()
   return { service, page, shown }
 }
@@ -181,7 +190,7 @@ test('a page that has no card processor is offered no top-up', async () => {
   const service = await host()
   const page = await newPage()
   const shown = parts(await visit(page, (await site(shopHtml(service, once))).url))
-  await signIn(service, shown, 'newcomer@example.test')
+  await openSignedIn(service, shown, 'newcomer@example.test')
   await shown.fund.waitFor()
   expect(await shown.topUp.isVisible()).toBe(false)
 })

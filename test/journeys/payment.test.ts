@@ -1,7 +1,17 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import type { Call } from '../support/api.js'
-import { codeFor, heardBy, journey, parts, sellerToken, shopHtml, signIn, visit } from '../support/scenes/journey.js'
+import {
+  codeFor,
+  heardBy,
+  journey,
+  openSignedIn,
+  parts,
+  sellerToken,
+  shopHtml,
+  signIn,
+  visit,
+} from '../support/scenes/journey.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -156,7 +166,7 @@ test('two payments in one visit count as two', async () => {
   const shop = await site(shopHtml(service))
   const page = await newPage()
   const shown = parts(await visit(page, shop.url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await shown.open.click()
   await shown.pay.click()
@@ -190,10 +200,10 @@ test('toggle opens and closes, even when called before the frame listens', async
 test('the second half of a double click on the closed button does not press Pay', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
-  const page = await newPage()
+  const page = await newPage({})
   await page.clock.install()
   const shown = parts(await visit(page, shop.url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.cancel.click()
   await shown.open.waitFor()
   await page.clock.pauseAt(Date.now() + 60_000)
@@ -223,7 +233,7 @@ test('only the element that was paid sends events when a page has two', async ()
   )
   const page = await newPage()
   const shown = parts(await visit(page, shop.url))
-  await signIn(service, shown, demo.payer.email)
+  await openSignedIn(service, shown, demo.payer.email)
   await shown.pay.click()
   await shown.open.waitFor()
   // The other frame is of the same service: signed in there, signed in here.

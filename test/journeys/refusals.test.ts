@@ -6,6 +6,7 @@ import {
   type Host,
   heardBy,
   journey,
+  openSignedIn,
   type Parts,
   parts,
   shopHtml,
@@ -31,7 +32,7 @@ async function opened(): Promise<{ service: Host; page: Page; shown: Parts }> {
 /** As `opened`, ready to pay. */
 async function signedIn() {
   const all = await opened()
-  await signIn(all.service, all.shown, demo.payer.email)
+  await openSignedIn(all.service, all.shown, demo.payer.email)
   return all
 }
 
@@ -210,7 +211,8 @@ test("shows the service's own sentence for an unknown error", async () => {
 })
 
 test('returns to the sign-in after it ended, with the email filled in, and then pays', async () => {
-  const { service, shown } = await signedIn()
+  const { service, shown } = await opened()
+  await signIn(service, shown, demo.payer.email)
   await advance(service.call, '25h')
   await shown.pay.click()
   expect(await shown.alert.textContent()).toBe('Your sign-in has ended. Sign in again. Nothing was charged.')

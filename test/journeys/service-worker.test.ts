@@ -23,7 +23,7 @@ beforeAll(() => {
 
 /** A page whose requests the worker answers. */
 async function visited(shown?: Page): Promise<Page> {
-  const there = shown ?? (await page())
+  const there = shown ?? (await page({}))
   await openSite(there, origin)
   await registerWorker(there, 'worker.js')
   return there
@@ -79,7 +79,7 @@ describe('register', () => {
   })
 
   test('reports missing worker support, a page out of scope and a failing script', async () => {
-    const shown = await page()
+    const shown = await page({})
     await openSite(shown, origin)
     const refusal = (script: string) =>
       shown.evaluate((script) => {
@@ -97,7 +97,7 @@ describe('register', () => {
   })
 
   test('takes an ES module as one only with its type, and says so', async () => {
-    const shown = await page()
+    const shown = await page({})
     await openSite(shown, origin)
     const registered = (script: string, options?: RegistrationOptions) =>
       shown.evaluate(

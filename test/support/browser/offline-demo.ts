@@ -1,21 +1,13 @@
-import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
 import { createService } from '../../../src/index.js'
 import { type Parts, parts } from '../scenes/journey.js'
-
-const root = fileURLToPath(new URL('../../..', import.meta.url))
-const tsdown = join(root, 'node_modules', 'tsdown', 'dist', 'run.mjs')
 
 export interface Hosted {
   /** Of the page, with its slash. */
@@ -32,43 +24,32 @@ export interface OfflineDemo {
   files(path: string, change?: (name: string, text: string) => string): Promise<Hosted>
 }
 
-/** The offline demo as `npm run build` makes it, built for the tests of one file. What was served is closed with them. */
+/** As `npm run build` makes it, which the setup of the tests does. */
+const folder = new URL('../../../dist/demo/', import.meta.url)
+
+/** The offline demo, for the tests of one file. What was served is closed with them. */
 export function offlineDemo(): OfflineDemo {
   const open = new Set<Hosted>()
-  let folder: URL
-  beforeAll(async () => {
-    const path = await mkdtemp(join(tmpdir(), 'farthing-demo-'))
-    folder = pathToFileURL(`${path}/`)
-    const only = ['--filter', 'demo', '--filter', 'demo-worker']
-    await promisify(execFile)(process.execPath, [tsdown, '--config-loader', 'unrun', ...only, '--out-dir', path], {
-      cwd: root,
-    })
-    // Its own build would write its page over that of the demo.
-    await cp(join(root, 'dist', 'demo', 'workbench'), join(path, 'workbench'), { recursive: true })
-  })
   afterAll(async () => {
     for (const each of open) await each.close()
-    await rm(folder, { recursive: true })
   })
   const kept = (hosted: Hosted): Hosted => {
     open.add(hosted)
     return { ...hosted, close: () => (open.delete(hosted) ? hosted.close() : Promise.resolve()) }
   }
   return {
-    get folder() {
-      return folder
-    },
-    sandbox: async () => kept(await startSandbox(folder)),
-    files: async (path, change = (_, text) => text) => kept(await startFiles(folder, path, change)),
+    folder,
+    sandbox: async () => kept(await startSandbox()),
+    files: async (path, change = (_, text) => text) => kept(await startFiles(path, change)),
   }
 }
 
-async function startSandbox(offline: URL): Promise<Hosted> {
+async function startSandbox(): Promise<Hosted> {
   let service: ReturnType<typeof createService> | undefined
   const served = await serve(
     (baseUrl) => {
       service = createService({ baseUrl, sandbox: true, seed: demo.seed })
-      return sandboxPages({ service, demo, built: offline })
+      return sandboxPages({ service, demo, built: folder })
     },
     { port: 0 },
   )
@@ -83,7 +64,7 @@ async function startSandbox(offline: URL): Promise<Hosted> {
 
 const types: Record<string, string> = { html: 'text/html', js: 'text/javascript', css: 'text/css' }
 
-async function startFiles(folder: URL, path: string, change: (name: string, text: string) => string): Promise<Hosted> {
+async function startFiles(path: string, change: (name: string, text: string) => string): Promise<Hosted> {
   const server = createServer(async ({ url = '' }, response) => {
     const name = url.startsWith(path) ? url.slice(path.length).replace(/\?.*/, '') || 'index.html' : '..'
     const text = await readFile(new URL(name, folder), 'utf8').catch(() => undefined)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContextOptions, FrameLocator, Page } from 'playwright-core'
-import { afterEach, expect, vi } from 'vitest'
+import { afterAll, afterEach, expect, vi } from 'vitest'
 import { serve } from '../../../adapters/node.js'
 import { sandboxPages } from '../../../sandbox/pages/pages.js'
 import { demo } from '../../../sandbox/seed/demo.js'
@@ -40,7 +40,10 @@ export interface HostOptions {
 export interface Journey {
   host(seed?: Seed, options?: HostOptions): Promise<Host>
   site(html: string, headers?: Record<string, string>): Promise<Site>
-  /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
+  /**
+   * A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. Without options, the
+   * tests of a file take turns with one page: a test that gives it scripts or a clock, which stay, asks for its own by `{}`.
+   */
   page(options?: BrowserContextOptions): Promise<Page>
 }
 
@@ -48,10 +51,13 @@ export interface Journey {
 export function journey(): Journey {
   const open: { close(): Promise<void> }[] = []
   const faults: string[] = []
+  const shared = sharedPage(() => openPage(faults))
   afterEach(async () => {
+    await shared.leave()
     for (const each of open.splice(0).reverse()) await each.close()
     expect(faults.splice(0), 'errors of the pages').toEqual([])
   })
+  afterAll(shared.close)
   const kept = <T extends { close(): Promise<void> }>(made: T): T => {
     open.push(made)
     return made
@@ -60,18 +66,68 @@ export function journey(): Journey {
     host: async (...options) => kept(await startHost(...options)),
     site: async (html, headers) => kept(await startSite(html, headers)),
     async page(options) {
-      const context = kept(await (await keptBrowser()).newContext(options))
-      const page = await context.newPage()
-      page.setDefaultTimeout(60_000)
-      page.on('pageerror', (error) => faults.push(error.message))
-      page.on('console', (message) => {
-        // That an answer is a refusal, or does not come, is part of many journeys.
-        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-          faults.push(message.text())
-      })
-      return page
+      const page = options ? undefined : await shared.enter()
+      if (page) return page
+      const own = await openPage(faults, options)
+      kept(own.context())
+      return own
     },
   }
+}
+
+async function openPage(faults: string[], options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await (await keptBrowser()).newContext(options)
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('console', (message) => {
+    // That an answer is a refusal, or does not come, is part of many journeys.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
+  })
+  return page
+}
+
+/** Chromium gives each document of a page more to do than the one before. */
+const MOST_TURNS = 10
+
+/** One page for tests that take turns: making a browser's context, and the process of its first page, takes as long as a short test. */
+function sharedPage(make: () => Promise<Page>) {
+  let page: Page | undefined
+  let isTaken = false
+  let turns = 0
+  const close = async () => {
+    await page?.context().close()
+    page = undefined
+    turns = 0
+  }
+  return {
+    close,
+    /** The page, unless this test has it already. */
+    async enter(): Promise<Page | undefined> {
+      if (isTaken) return undefined
+      isTaken = true
+      turns += 1
+      page ??= await make()
+      return page
+    },
+    async leave(): Promise<void> {
+      if (!isTaken) return
+      isTaken = false
+      if (!page || page.isClosed() || turns === MOST_TURNS) return close()
+      await forget(page)
+    },
+  }
+}
+
+/** Services and sites are of another origin in each test, so that nothing else is left of one. */
+async function forget(page: Page): Promise<void> {
+  const context = page.context()
+  for (const each of context.pages()) if (each !== page) await each.close()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.goto('about:blank')
+  await context.clearCookies()
+  await page.setViewportSize({ width: 1280, height: 720 })
+  await page.emulateMedia({ colorScheme: null, media: null })
 }
 
 /** What the setup of the tests has built. */
@@ -176,7 +232,10 @@ export const heardBy = (page: Page): Promise<Heard[]> => page.evaluate('window.h
 /** Opens a shop's page and waits for its element. Returns the frame. */
 export async function visit(page: Page, url: string): Promise<FrameLocator> {
   await page.goto(url)
-  await page.waitForFunction('window.mounted')
+  await page.evaluate(`new Promise((resolve) => {
+    if (window.mounted) resolve()
+    else Object.defineProperty(window, 'mounted', { set: resolve })
+  })`)
   return page.frameLocator('#pay iframe')
 }
 
@@ -204,6 +263,14 @@ export type Parts = ReturnType<typeof parts>
 /** From the closed button to the step that pays. */
 export async function signIn(host: Host, shown: Parts, email: string): Promise<void> {
   await signInByCode(host, shown, email)
+  await shown.balance.waitFor()
+}
+
+/** From the closed button to the step that pays, as a reader who signed in there before. */
+export async function openSignedIn({ call }: Host, shown: Parts, email: string): Promise<void> {
+  const { session_id } = (await call('POST', '/_sandbox/sign-in', { body: { email } })).body
+  await shown.open.evaluate((_, session) => localStorage.setItem('farthing.session', session), session_id)
+  await shown.open.click()
   await shown.balance.waitFor()
 }
 
