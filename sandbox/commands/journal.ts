@@ -6,7 +6,7 @@ import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import type { Replay } from '../../src/sandbox/replay/replay.js'
-import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/brief.js'
+import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/sandbox-tool.js'
 import { Refusal } from '../refusal.js'
 import {
   callControls,

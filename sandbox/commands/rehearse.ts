@@ -9,13 +9,13 @@ import {
   type RehearsalStage,
   rehearseOn,
 } from '../../src/sandbox/rehearse/rehearse-stage.js'
-import { showRehearsal } from '../../src/sandbox/rehearse/report.js'
 import {
   rehearsalHtml,
   rehearsalJUnit,
   rehearsalReport,
   rehearsalTest,
-} from '../../src/sandbox/rehearse/report-files.js'
+  showRehearsal,
+} from '../../src/sandbox/rehearse/report.js'
 import { messageOf } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
 import { proxyStage } from '../proxy/proxy-stage.js'

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import picocolors from 'picocolors'
 import { visibleLine } from '../../src/base/text/visible.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
-import { outcomeOf } from '../../src/sandbox/tools/brief.js'
+import { outcomeOf } from '../../src/sandbox/tools/sandbox-tool.js'
 import { printStyled } from '../terminal.js'
 
 /** How long lines wait for others, so that many are written at once. */

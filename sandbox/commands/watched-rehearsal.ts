@@ -1,6 +1,6 @@
 import { isRefusal } from '../../adapters/client.js'
 import type { Rehearsal } from '../../src/sandbox/rehearse/rehearse-stage.js'
-import { rehearsalReport } from '../../src/sandbox/rehearse/report-files.js'
+import { rehearsalReport } from '../../src/sandbox/rehearse/report.js'
 import type { RunningService } from './running-service.js'
 
 /** Keeps the report of a rehearsal in a sandbox while it runs, so that its workbench shows it. */

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
-import type { KeptRehearsal } from '../../src/sandbox/controls/rehearsal-controls.js'
+import type { KeptRehearsal } from '../../src/sandbox/controls/service-controls.js'
 import type { RehearsalReport } from '../../src/sandbox/onion/rehearsal-report.js'
 import { call } from './api.js'
 import { parts, tell, view } from './state.js'

@@ -1,3 +1,4 @@
+import { listingRefusals, MOST_REFUSALS } from '../../agents/bazaar/resource-row.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AnyCollection, Key, Reader, Row } from '../../storage/storage.js'
@@ -6,7 +7,7 @@ import { sandboxOf } from '../onion/context.js'
 export type ShownRow = Readonly<Record<string, unknown>>
 
 /** Whether a field could be, or be made into, a credential. */
-export const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
+const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
   field in sealed || secrets.includes(field)
 
 /** A row without sealed fields and credentials. */
@@ -141,4 +142,22 @@ function keyFrom(cursor: string): Key {
     // Refused below.
   }
   throw problem('cursor_invalid')
+}
+
+/** A resource that was not listed, and why. */
+interface RefusedListing {
+  resource: string | null
+  reason: string
+  /** ISO 8601. */
+  at: string
+}
+
+/** The last refusals, the newest first. */
+export async function refusedListings(tx: Reader): Promise<RefusedListing[]> {
+  const newest = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: MOST_REFUSALS, reverse: true })
+  return newest.map(({ resource, reason, created_at }) => ({
+    resource,
+    reason,
+    at: new Date(created_at).toISOString(),
+  }))
 }

@@ -1,3 +1,4 @@
+import type { Evidence } from '../../base/evidence.js'
 import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
@@ -13,11 +14,11 @@ import { timers } from '../../jobs/schedule/timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
 import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
-import { sandboxOf } from '../onion/context.js'
+import { type KnownOperation, type SandboxParts, sandboxOf } from '../onion/context.js'
+import { type RehearsalReport, RehearsalReportShape } from '../onion/rehearsal-report.js'
 import { keepClock } from '../settings/settings.js'
-import { durationMs } from './clock.js'
 import type { DueWork, Health, Sandbox, ShownClock } from './sandbox.js'
-import { ClockChangeShape, clockTime, LAST_TIME, TIME_RANGE } from './shapes.js'
+import { ClockChangeShape, clockTime, durationMs, LAST_TIME, TIME_RANGE, wrongField } from './shapes.js'
 import { stateControls } from './state-controls.js'
 
 export { retryDeadLetter } from '../../jobs/dead-letters/dead-letter.js'
@@ -40,7 +41,7 @@ export function serviceControls(service: ServiceContext) {
     advance: (advance) => setClock({ advance }),
     rotateKeys: async () => (await loadKeys()).rotateOidcKeys(service),
     forgetEncryptionKey: async () => (await loadKeys()).forgetEncryptionKey(service),
-    coverage: async () => (await load(() => import('./coverage.js'))).readCoverage(sandboxOf(service)),
+    coverage: () => readCoverage(sandboxOf(service)),
     get testValues() {
       return testValuesOf(service.cards)
     },
@@ -115,3 +116,94 @@ async function move(service: ServiceContext, { advance, set, mode }: z.output<ty
 export const showDeadLetters = async (tx: Reader) => ({
   dead_letters: (await listDeadLetters(tx)).map(({ parkedAt, ...work }) => ({ ...work, parked_at: seconds(parkedAt) })),
 })
+
+/** A rehearsal in the list. */
+export interface KeptRehearsal {
+  readonly id: string
+  /** ISO 8601. When it was first kept. */
+  readonly at: string
+  readonly command: string
+  readonly running: boolean
+  readonly runs: number
+  readonly findings: number
+}
+
+/** Reports of rehearsals, for the workbench. The process keeps the last 10. They are no part of the state. */
+export interface RehearsalControls {
+  /** Keeps a report, or replaces the one with this id. */
+  keep(id: string, report: RehearsalReport): Promise<void>
+  /** Lists the reports, the newest first. */
+  list(): Promise<KeptRehearsal[]>
+  /** Returns a report. Throws `not_found`. */
+  read(id: string): Promise<RehearsalReport>
+}
+
+const MOST_REHEARSALS = 10
+export const REHEARSAL_ID = /^[\w-]{1,64}$/
+
+export function rehearsalControls(service: ServiceContext): RehearsalControls {
+  const { rehearsals } = sandboxOf(service)
+  return {
+    async keep(id, given) {
+      if (!REHEARSAL_ID.test(id)) throw wrongField('id', 'must be 1 to 64 letters, digits, _ or -')
+      const report = checkShape(RehearsalReportShape, given)
+      const at = rehearsals.get(id)?.at ?? new Date(service.clock.now()).toISOString()
+      rehearsals.set(id, { at, report })
+      for (const oldest of [...rehearsals.keys()].slice(0, -MOST_REHEARSALS)) rehearsals.delete(oldest)
+    },
+    list: async () =>
+      [...rehearsals]
+        .map(([id, { at, report }]) => {
+          const { command = '', running = false, runs, findings } = report
+          return { id, at, command, running, runs, findings: findings.length }
+        })
+        .reverse(),
+    async read(id) {
+      const kept = rehearsals.get(id)
+      if (!kept) throw problem('not_found', { detail: `There is no rehearsal with the id ${JSON.stringify(id)}.` })
+      return kept.report
+    },
+  }
+}
+
+/** An operation, and how often it was called. */
+export interface CoveredOperation {
+  readonly operation_id: string
+  readonly method: string
+  /** Below the version, if it has versions. */
+  readonly path: string
+  /** The grade of its newest version. */
+  readonly evidence: Evidence
+  /** Calls of all its versions, refused ones too. */
+  readonly calls: number
+  /** Each of its versions, the newest first. Empty for a path without one. */
+  readonly versions: readonly { readonly version: string; readonly evidence: Evidence; readonly calls: number }[]
+}
+
+export interface Coverage {
+  /** How many operations were called. */
+  readonly called: number
+  /** All operations, in the order of the documentation. */
+  readonly operations: readonly CoveredOperation[]
+}
+
+/** Returns every operation with its evidence grade, and how often it was called since this process started. */
+export async function readCoverage({
+  calls,
+  loadOperations,
+}: Pick<SandboxParts, 'calls' | 'loadOperations'>): Promise<Coverage> {
+  const operations = (await loadOperations()).map((operation) => coverageOf(operation, calls))
+  return { called: operations.filter((operation) => operation.calls > 0).length, operations }
+}
+
+function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxParts['calls']): CoveredOperation {
+  const counted = versions.map(({ version, evidence }) => {
+    return { version, evidence, calls: calls.get(version === undefined ? id : `${id} ${version}`) ?? 0 }
+  })
+  return {
+    ...{ operation_id: id, method, path },
+    evidence: counted[0]?.evidence ?? 'designed',
+    calls: counted.reduce((sum, each) => sum + each.calls, 0),
+    versions: counted.flatMap(({ version, ...rest }) => (version === undefined ? [] : [{ version, ...rest }])),
+  }
+}

@@ -1,6 +1,6 @@
 import { type CallDraft, filledTemplate, notReplayable, type Secret } from '../../replay/call-draft.js'
 import { emailIn, remade, unknownSecret } from '../../replay/credentials.js'
-import type { KnownValues } from './known-values.js'
+import type { KnownValues } from './expected.js'
 import type { PreparedState } from './prepared-state.js'
 import { fieldSource, Source, templateSource, textSource } from './source.js'
 
