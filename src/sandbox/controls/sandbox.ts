@@ -14,6 +14,7 @@ import { streamEntries } from '../journal/follow.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import { journalOf, type Requests, requestControls } from '../journal/requests.js'
 import { type CallerControls, callerControls, type ReplayControls, replayControls } from '../replay/controls.js'
+import type { Coverage } from './coverage.js'
 import type { PhoneAnswers, PhoneSettings, ShownPhone, SignedInUser } from './people.js'
 import {
   type ApprovalQueue,
@@ -27,7 +28,7 @@ import type { Credentials } from './seed/credentials.js'
 import type { Funded, FundOrder } from './seed/fund.js'
 import type { Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
-import { type Coverage, type RehearsalControls, rehearsalControls, serviceControls } from './service-controls.js'
+import { type RehearsalControls, rehearsalControls, serviceControls } from './service-controls.js'
 import { RowQueryShape } from './shapes.js'
 import { readCredentials, stateControls, type Wallets, walletControls } from './state-controls.js'
 

@@ -1,4 +1,3 @@
-import type { Evidence } from '../../base/evidence.js'
 import { load } from '../../base/parts.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
@@ -14,7 +13,7 @@ import { timers } from '../../jobs/schedule/timer.js'
 import { testValuesOf } from '../../money/cards/test-values.js'
 import type { Reader } from '../../storage/storage.js'
 import { storageUnavailable } from '../../storage/unavailable.js'
-import { type KnownOperation, type SandboxParts, sandboxOf } from '../onion/context.js'
+import { sandboxOf } from '../onion/context.js'
 import { type RehearsalReport, RehearsalReportShape } from '../onion/rehearsal-report.js'
 import { keepClock } from '../settings/settings.js'
 import type { DueWork, Health, Sandbox, ShownClock } from './sandbox.js'
@@ -41,7 +40,7 @@ export function serviceControls(service: ServiceContext) {
     advance: (advance) => setClock({ advance }),
     rotateKeys: async () => (await loadKeys()).rotateOidcKeys(service),
     forgetEncryptionKey: async () => (await loadKeys()).forgetEncryptionKey(service),
-    coverage: () => readCoverage(sandboxOf(service)),
+    coverage: async () => (await load(() => import('./coverage.js'))).readCoverage(sandboxOf(service)),
     get testValues() {
       return testValuesOf(service.cards)
     },
@@ -163,47 +162,5 @@ export function rehearsalControls(service: ServiceContext): RehearsalControls {
       if (!kept) throw problem('not_found', { detail: `There is no rehearsal with the id ${JSON.stringify(id)}.` })
       return kept.report
     },
-  }
-}
-
-/** An operation, and how often it was called. */
-export interface CoveredOperation {
-  readonly operation_id: string
-  readonly method: string
-  /** Below the version, if it has versions. */
-  readonly path: string
-  /** The grade of its newest version. */
-  readonly evidence: Evidence
-  /** Calls of all its versions, refused ones too. */
-  readonly calls: number
-  /** Each of its versions, the newest first. Empty for a path without one. */
-  readonly versions: readonly { readonly version: string; readonly evidence: Evidence; readonly calls: number }[]
-}
-
-export interface Coverage {
-  /** How many operations were called. */
-  readonly called: number
-  /** All operations, in the order of the documentation. */
-  readonly operations: readonly CoveredOperation[]
-}
-
-/** Returns every operation with its evidence grade, and how often it was called since this process started. */
-export async function readCoverage({
-  calls,
-  loadOperations,
-}: Pick<SandboxParts, 'calls' | 'loadOperations'>): Promise<Coverage> {
-  const operations = (await loadOperations()).map((operation) => coverageOf(operation, calls))
-  return { called: operations.filter((operation) => operation.calls > 0).length, operations }
-}
-
-function coverageOf({ id, method, path, versions }: KnownOperation, calls: SandboxParts['calls']): CoveredOperation {
-  const counted = versions.map(({ version, evidence }) => {
-    return { version, evidence, calls: calls.get(version === undefined ? id : `${id} ${version}`) ?? 0 }
-  })
-  return {
-    ...{ operation_id: id, method, path },
-    evidence: counted[0]?.evidence ?? 'designed',
-    calls: counted.reduce((sum, each) => sum + each.calls, 0),
-    versions: counted.flatMap(({ version, ...rest }) => (version === undefined ? [] : [{ version, ...rest }])),
   }
 }

@@ -286,7 +286,7 @@ const FORGOTTEN = 'The sandbox no longer has the state after this request. Choos
 const FORGOTTEN_OR_OTHERS =
   'Another tab has written since this request, or the sandbox no longer has the state after it. Choose a later one, or a named snapshot.'
 
-interface ComparedRows {
+export interface ComparedRows {
   readonly added: readonly ShownRow[]
   readonly removed: readonly ShownRow[]
   readonly changed: readonly { readonly was: ShownRow; readonly is: ShownRow }[]

@@ -4,7 +4,7 @@ import { StorageFull, StorageUnavailable } from '../../../../src/storage/storage
 import type { Scenes, Shop } from './scene.js'
 
 /** What reads the coverage. */
-const COVERAGE = '../../../../src/sandbox/controls/service-controls.js'
+const COVERAGE = '../../../../src/sandbox/controls/coverage.js'
 
 const payFor = ({ article }: Shop) => `/v4/payment/${article.hash}`
 
