@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { matchCall } from '../../../sandbox/proxy/matching.js'
 import { writtenMessage, writtenPath } from '../../../sandbox/proxy/messages.js'
+import { matchCall } from '../../../sandbox/proxy/profile.js'
+import { proxyStage } from '../../../sandbox/proxy/proxy.js'
 import { ProxyRecord } from '../../../sandbox/proxy/proxy-record.js'
-import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
 import { rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 import {
   diagramOf,
