@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { CoveredOperation } from '../../src/sandbox/controls/coverage.js'
 import type { Credentials } from '../../src/sandbox/controls/seed/credentials.js'
 import { address, call } from './api.js'
-import { Code, Search, Table } from './parts.js'
+import { Code, QuietLink, Search, Table } from './parts.js'
 
 const known = signal<Credentials>({ accounts: [], users: [] })
 const operations = signal<readonly CoveredOperation[]>([])
@@ -58,9 +58,9 @@ function Environment() {
       <h2>Pages</h2>
       <p class="acts">
         {pages.map(([path, title]) => (
-          <a key={path} class="quiet" href={path}>
+          <QuietLink key={path} href={path}>
             {title}
-          </a>
+          </QuietLink>
         ))}
       </p>
       <h2>.env</h2>

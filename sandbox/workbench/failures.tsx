@@ -1,5 +1,5 @@
 import type { Entry } from '../../src/sandbox/onion/entry.js'
-import { Table, Time } from './parts.js'
+import { QuietLink, Table, Time } from './parts.js'
 import { Explained } from './request.js'
 import { linkTo, nameOf } from './state.js'
 import { isRefused } from './stories.js'
@@ -76,9 +76,9 @@ export function FailureDetail({ failure: { code, operation, principal, entries }
   return (
     <section class="detail" aria-label="Error">
       <p class="acts">
-        <a class="quiet" href={linkTo('live')} aria-label="Close the error">
+        <QuietLink href={linkTo('live')} aria-label="Close the error">
           Close
-        </a>
+        </QuietLink>
       </p>
       <h2>
         {code} <span class="count bad">×{entries.length}</span>

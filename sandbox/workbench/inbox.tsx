@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 import { call, readRows } from './api.js'
 import { openForm } from './data-actions.js'
-import { Button, Copy, Empty, Search, Time } from './parts.js'
+import { Button, Copy, Empty, Search, Select, Time } from './parts.js'
 import { act, messages, nameOf, names, parts } from './state.js'
 
 const query = signal('')
@@ -140,20 +140,13 @@ function PhoneCard({ userId }: { userId: number }) {
     <li class="phone">
       <h3>{nameOf(`user:${userId}`)}</h3>
       {phone && (
-        <label class="field">
-          <span>Answers</span>
-          <select
-            value={phone.has_device ? phone.mode : ''}
-            onChange={({ currentTarget }) => say('The phone is set.', place, { mode: currentTarget.value })}
-          >
-            {!phone.has_device && <option value="">No phone</option>}
-            {modes.map(([mode, label]) => (
-              <option key={mode} value={mode}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Answers"
+          is="field"
+          value={phone.has_device ? phone.mode : ''}
+          values={phone.has_device ? modes : [['', 'No phone'], ...modes]}
+          onChange={(mode) => say('The phone is set.', place, { mode })}
+        />
       )}
       {phone?.requests.map(({ id, description, message }) => (
         <Question

@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { parsedJson } from '../../src/base/json.js'
 import { health, tell } from './state.js'
 
 /** The small parts that all views use. */
@@ -9,6 +10,31 @@ import { health, tell } from './state.js'
 export const Button = ({ kind = 'quiet', ...rest }: JSX.ButtonHTMLAttributes & { kind?: string }) => (
   <button type="button" class={kind === 'plain' ? undefined : kind} {...rest} />
 )
+
+/** A link that looks like a quiet button. */
+export const QuietLink = (props: JSX.AnchorHTMLAttributes) => <a class="quiet" {...props} />
+
+/** A choice between values, each with the name that people read. */
+export const Select = ({ label, is, value, values, onChange }: SelectProps) => (
+  <label class={is}>
+    <span>{label}</span>
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {values.map(([each, name]) => (
+        <option key={each} value={each}>
+          {name}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface SelectProps {
+  readonly label: string
+  readonly is: 'field' | 'inline'
+  readonly value: string
+  readonly values: readonly (readonly [value: string, name: string])[]
+  readonly onChange: (value: string) => unknown
+}
 
 /** Copies a text, and says so. */
 export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<string>); label?: string }) {
@@ -163,11 +189,7 @@ export const Field = ({
 )
 
 /** JSON as people read it, or the text as it is. */
-export function pretty(body: string | null): string {
-  if (body === null) return ''
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
+export function pretty(body: string): string {
+  const value = parsedJson(body)
+  return value === undefined ? body : JSON.stringify(value, null, 2)
 }

@@ -4,7 +4,7 @@ import type { KeptRehearsal } from '../../src/sandbox/controls/service-controls.
 import type { RehearsalReport } from '../../src/sandbox/onion/rehearsal-report.js'
 import type { RehearsedFault } from '../../src/sandbox/rehearse/plan.js'
 import { address, call } from './api.js'
-import { Code, Empty, Scrolls } from './parts.js'
+import { Code, Empty, QuietLink, Scrolls, Select } from './parts.js'
 import { go, linkTo, parts, tell, view } from './state.js'
 
 /** A rehearsal as a matrix of calls and faults, each cell of which opens to its story. */
@@ -58,17 +58,16 @@ const Chooser = () => (
 
 const Choice = () =>
   (kept.value?.length ?? 0) > 0 && (
-    <label class="inline">
-      <span>Rehearsal</span>
-      <select value={shownId.value} onChange={({ currentTarget }) => go('rehearse', currentTarget.value)}>
-        {shownId.value === FILE && <option value={FILE}>from a file</option>}
-        {kept.value?.map(({ id, at, command: run }) => (
-          <option key={id} value={id}>
-            {at.slice(11, 19)} {run}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="Rehearsal"
+      is="inline"
+      value={shownId.value ?? ''}
+      values={[
+        ...(shownId.value === FILE ? [[FILE, 'from a file'] as const] : []),
+        ...(kept.value ?? []).map(({ id, at, command: run }) => [id, `${at.slice(11, 19)} ${run}`] as const),
+      ]}
+      onChange={(id) => go('rehearse', id)}
+    />
   )
 
 function Rehearsed({ report: shown }: { report: Report }) {
@@ -215,9 +214,7 @@ function Story({ shown, cell }: { shown: Report; cell: ReportCell }) {
   return (
     <section class="detail" aria-label="Story">
       <p class="acts">
-        <a class="quiet" href={linkTo('rehearse', shownId.value ?? FILE)}>
-          Close
-        </a>
+        <QuietLink href={linkTo('rehearse', shownId.value ?? FILE)}>Close</QuietLink>
       </p>
       <h2>
         {nameOfKind(kind)}: call {nth} of {operation}

@@ -3,7 +3,7 @@ import type { ExampleCall, Explanation } from '../../src/sandbox/explain/facts/e
 import type { Entry, JournalMessage } from '../../src/sandbox/onion/entry.js'
 import type { Difference } from '../../src/sandbox/replay/difference.js'
 import { type Answer, call, headersAs, whyNot } from './api.js'
-import { Button, Copy, pretty, Time } from './parts.js'
+import { Button, Copy, pretty, QuietLink, Time } from './parts.js'
 import { act, entries, go, linkTo, nameOf, tell } from './state.js'
 import { isOffer, isRefused } from './stories.js'
 
@@ -13,9 +13,9 @@ export function RequestDetail({ entry }: { entry: Entry }) {
   return (
     <section class="detail" aria-label="Request">
       <p class="acts">
-        <a class="quiet" href={linkTo('live')} aria-label="Close the request">
+        <QuietLink href={linkTo('live')} aria-label="Close the request">
           Close
-        </a>
+        </QuietLink>
         {formats.map(([name, label]) => (
           <Copy key={name} label={label} text={() => exported(entry, name)} />
         ))}

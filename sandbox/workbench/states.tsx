@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import type { ComparedRows, Comparison } from '../../src/sandbox/controls/snapshot.js'
 import { call, type Row, readRows, whyNot } from './api.js'
 import { fork, rewindTo, save } from './commands.js'
-import { Button, Empty, Table, Time } from './parts.js'
+import { Button, Empty, QuietLink, Select, Table, Time } from './parts.js'
 import { act, forks, go, linkTo, money, nameOf, parts, snapshots, tell } from './state.js'
 import { tables, titleOf } from './tables.js'
 
@@ -69,9 +69,7 @@ const SavedTable = () => (
         </td>
         <td class="amount">{rows}</td>
         <td class="acts">
-          <a class="quiet" href={linkTo('states', name, NOW)}>
-            Compare with now
-          </a>
+          <QuietLink href={linkTo('states', name, NOW)}>Compare with now</QuietLink>
           <Button onClick={() => rewindTo(name)}>Rewind</Button>
           <Button
             aria-label={`Delete ${name}`}
@@ -89,40 +87,15 @@ const SavedTable = () => (
 function Choice({ was, is }: { was: string | undefined; is: string | undefined }) {
   const newest = snapshots.value.at(-1)?.name ?? NOW
   const [a, b] = [was ?? newest, is ?? NOW]
+  const values = [[NOW, 'now'], ...snapshots.value.toReversed().map(({ name }) => [name, name])] as [string, string][]
   return (
     <p class="filters">
-      <StateSelect label="Compare" value={a} onChange={(name) => go('states', name, b)} />
-      <StateSelect label="with" value={b} onChange={(name) => go('states', a, name)} />
-      {was === undefined && (
-        <a class="quiet" href={linkTo('states', a, b)}>
-          Compare
-        </a>
-      )}
+      <Select label="Compare" is="inline" value={a} values={values} onChange={(name) => go('states', name, b)} />
+      <Select label="with" is="inline" value={b} values={values} onChange={(name) => go('states', a, name)} />
+      {was === undefined && <QuietLink href={linkTo('states', a, b)}>Compare</QuietLink>}
     </p>
   )
 }
-
-const StateSelect = ({
-  label,
-  value,
-  onChange,
-}: {
-  label: string
-  value: string
-  onChange: (name: string) => void
-}) => (
-  <label class="inline">
-    <span>{label}</span>
-    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-      <option value={NOW}>now</option>
-      {snapshots.value.toReversed().map(({ name }) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
-  </label>
-)
 
 const nameOfState = (name: string) => (name === NOW ? 'now' : name)
 /** What people look for comes first. */

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../src/base/json.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import { money, nameOf, quantities } from './state.js'
 
@@ -227,10 +228,4 @@ function headerText(header: string | undefined): string {
 
 /** The JSON in a text. An empty object if it is none. */
 // biome-ignore lint/suspicious/noExplicitAny: whoever reads it knows what it may be
-function jsonIn(text: string | null | undefined): any {
-  try {
-    return JSON.parse(text ?? '') ?? {}
-  } catch {
-    return {}
-  }
-}
+const jsonIn = (text: string | null | undefined): any => parsedJson(text ?? '') ?? {}

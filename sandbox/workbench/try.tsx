@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { call, headersAs, type Row, readRows, urlOf } from './api.js'
 import { openForm } from './data-actions.js'
-import { Button, Code, Empty } from './parts.js'
+import { Button, Code, Empty, Select } from './parts.js'
 import { act, moneyOfUnits, nameOf, revision } from './state.js'
 
 const articles = signal<readonly Row[]>([])
@@ -35,16 +35,16 @@ export function Try() {
   return (
     <section aria-label="Try">
       <h2>Pay as a person</h2>
-      <label class="field">
-        <span>Article</span>
-        <select value={String(article.id)} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
-          {articles.value.map(({ id, descriptor, cost, dq, owner }) => (
-            <option key={String(id)} value={String(id)}>
-              {String(descriptor)}, {moneyOfUnits(cost, dq)}, {nameOf(String(owner))}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Article"
+        is="field"
+        value={String(article.id)}
+        values={articles.value.map(({ id, descriptor, cost, dq, owner }) => [
+          String(id),
+          `${descriptor}, ${moneyOfUnits(cost, dq)}, ${nameOf(String(owner))}`,
+        ])}
+        onChange={(id) => (chosen.value = id)}
+      />
       {publicSecret.value && (
         <>
           <Element key={String(article.id)} hash={String(article.id)} publicSecret={publicSecret.value} />

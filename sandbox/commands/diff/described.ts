@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Evidence } from '../../../src/base/evidence.js'
+import { parsedJson } from '../../../src/base/json.js'
 import { withoutEnd } from '../../../src/base/text/ends.js'
 import { isObject, messageOf } from '../../../src/storage/unknown.js'
 import { Refusal, readText } from '../../refusal.js'
@@ -232,13 +233,7 @@ function fieldsIn({ mimeType, text, params }: Json): unknown {
   return Object.fromEntries(pairs.map(({ name, value }) => [String(name), value]))
 }
 
-function parsedAnswer(text: unknown): unknown {
-  try {
-    return typeof text === 'string' && text !== '' ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
-}
+const parsedAnswer = (text: unknown): unknown => (typeof text === 'string' ? parsedJson(text) : undefined)
 
 const decoded = (text: unknown): string => Buffer.from(String(text), 'base64').toString('utf8')
 

@@ -1,4 +1,5 @@
 import { listingRefusals, MOST_REFUSALS } from '../../agents/bazaar/resource-row.js'
+import { parsedJson } from '../../base/json.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AnyCollection, Key, Reader, Row } from '../../storage/storage.js'
@@ -135,29 +136,13 @@ function indexOf({ indexes }: AnyCollection, field: string): OwnIndex | undefine
 const cursorOf = (id: Key | undefined): string | null => (id === undefined ? null : JSON.stringify(id))
 
 function keyFrom(cursor: string): Key {
-  try {
-    const id: unknown = JSON.parse(cursor)
-    if (typeof id === 'string' || typeof id === 'number') return id
-  } catch {
-    // Refused below.
-  }
+  const id = parsedJson(cursor)
+  if (typeof id === 'string' || typeof id === 'number') return id
   throw problem('cursor_invalid')
 }
 
-/** A resource that was not listed, and why. */
-interface RefusedListing {
-  resource: string | null
-  reason: string
-  /** ISO 8601. */
-  at: string
-}
-
-/** The last refusals, the newest first. */
-export async function refusedListings(tx: Reader): Promise<RefusedListing[]> {
+/** The last resources that were not listed, and why, the newest first. `at` is ISO 8601. */
+export async function refusedListings(tx: Reader) {
   const newest = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: MOST_REFUSALS, reverse: true })
-  return newest.map(({ resource, reason, created_at }) => ({
-    resource,
-    reason,
-    at: new Date(created_at).toISOString(),
-  }))
+  return newest.map(({ resource, reason, created_at: at }) => ({ resource, reason, at: new Date(at).toISOString() }))
 }

@@ -3,6 +3,7 @@ import { checkTransfer, transactionHash } from '../../agents/wallets/transfer.js
 import { payToOf } from '../../agents/wallets/wallet.js'
 import { FacilitatorBody, facilitatedPayment } from '../../agents/x402/facilitator-body.js'
 import { decodeHeader, encodeHeader, transferIn } from '../../agents/x402/payload.js'
+import { parsedJson } from '../../base/json.js'
 import { Problem, problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
@@ -144,12 +145,8 @@ const isReceipt = (value: unknown): value is Receipt =>
   isObject(value) && typeof value.success === 'boolean' && typeof value.transaction === 'string'
 
 function receiptOfText(text: string): Receipt | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isReceipt(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text)
+  return isReceipt(value) ? value : undefined
 }
 
 /** How many times the price the offer behind the first one asks for. */

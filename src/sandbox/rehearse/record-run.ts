@@ -1,3 +1,4 @@
+import { parsedJson } from '../../base/json.js'
 import { isObject } from '../../storage/unknown.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-payment.js'
@@ -218,13 +219,10 @@ function settledItem({ paymentPayload, paymentRequirements }: Json) {
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
 
+/** Undefined for what is no object, and for what is cut. */
 function objectOf(text: string | null): Json | undefined {
-  if (text === null || !text.startsWith('{')) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // It is cut.
-  }
+  const value = text === null ? undefined : parsedJson(text)
+  return isObject(value) ? value : undefined
 }
 
 function pricesIn(answer: unknown): Record<string, number> {
@@ -259,15 +257,8 @@ function eachObject(value: unknown, visit: (object: Json) => void): void {
 /** The operations that take messages of MCP. Whatever a message asks for, its answer has a status of 200. */
 export const MCP_OPERATIONS: ReadonlySet<string> = new Set(['callMcp', 'callAccountMcp'])
 
-interface SentTool {
-  readonly name: string
-  readonly args: Json
-  /** Its payment of x402, or its credential of MPP. */
-  readonly payment: Json | undefined
-}
-
-/** The tool call in a body. Undefined for other messages. */
-function sentTool(body: Json | undefined): SentTool | undefined {
+/** The tool call in a body, with its payment of x402 or its credential of MPP. Undefined for other messages. */
+function sentTool(body: Json | undefined) {
   if (body?.method !== 'tools/call') return undefined
   const { name, arguments: args, _meta } = objectIn(body.params)
   const meta = objectIn(_meta)
