@@ -141,17 +141,8 @@ async function followEntries(
 function printCode(code: ProblemCode, { print }: Outside): void {
   const { meaning, causes, fixes } = errorText(code)
   print(`${problemStatus(code)} ${code}: ${problemSentence(code)}`)
-  for (const line of [
-    '',
-    meaning,
-    '',
-    'Usual causes:',
-    ...causes.map(listed),
-    '',
-    'How to fix it:',
-    ...fixes.map(listed),
-  ])
-    print(line)
+  const lines = ['', meaning, '', 'Usual causes:', ...causes.map(listed), '', 'How to fix it:', ...fixes.map(listed)]
+  for (const line of lines) print(line)
 }
 
 const listed = (line: string): string => `- ${line}`

@@ -119,11 +119,7 @@ interface Terminal {
   readonly rest: (ms: number) => Promise<unknown>
 }
 
-const terminal: Terminal = {
-  isTTY: process.stdout.isTTY,
-  print: printStyled,
-  rest: (ms) => pause(ms),
-}
+const terminal: Terminal = { isTTY: process.stdout.isTTY, print: printStyled, rest: (ms) => pause(ms) }
 
 /** Prints one line for each request as it ends, without those of the workbench. Under load, says how many it leaves out. */
 export async function printRequests(

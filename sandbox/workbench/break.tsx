@@ -14,22 +14,12 @@ const switches: readonly Switch[] = [
   {
     title: 'The answer to a payment is lost',
     what: 'The payment is made, but the client never hears of it. Does it pay twice?',
-    fault: {
-      id: 'lost-payment',
-      match: { operation_id: 'createPayment' },
-      at: 'after_commit',
-      do: { drop: true },
-    },
+    fault: { id: 'lost-payment', match: { operation_id: 'createPayment' }, at: 'after_commit', do: { drop: true } },
   },
   {
     title: 'The price changes before the payment',
     what: 'Each payment first makes its article 10% dearer, for good. Does your page show the new price, and ask again?',
-    fault: {
-      id: 'changed-price',
-      match: { operation_id: 'createPayment' },
-      at: 'before',
-      do: { raise_price: 10 },
-    },
+    fault: { id: 'changed-price', match: { operation_id: 'createPayment' }, at: 'before', do: { raise_price: 10 } },
   },
   ...(
     [

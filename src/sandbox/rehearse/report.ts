@@ -3,18 +3,6 @@ import { kindOfFault, type PlannedFault, type RehearsedFault } from './plan.js'
 import type { KeptMessages, RehearsedCall, RunRecord } from './record.js'
 import type { Rehearsal, RehearsalFinding, RehearsedCell } from './rehearse-stage.js'
 
-/** A finding as a person reads it. */
-interface ShownFinding {
-  readonly title: string
-  /** What happened, after what, and what the client does. */
-  readonly sentence: string
-  /** The calls of the run, one a line. */
-  readonly diagram: string
-  readonly repeat: string
-  /** What was sent, if a proxy was asked to keep it. */
-  readonly messages?: readonly string[] | undefined
-}
-
 const titles: Readonly<Record<VerdictName, string>> = {
   paid_twice: 'paid twice',
   charged_more: 'charged more than shown',
@@ -59,7 +47,8 @@ const counted = (count: number, one: string): string => `${count} ${one}${count 
 
 const happened = ({ operation, nth, kind }: PlannedFault): string => `call ${nth} of ${operation} ${after[kind]}`
 
-export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehearsal, 'randomSeed'>): ShownFinding {
+/** A finding as a person reads it: what happened, after what, what the client does, and the calls, one a line. */
+export function showFinding(finding: RehearsalFinding, { randomSeed }: Pick<Rehearsal, 'randomSeed'>) {
   const { name, habit, sureness, calls, payments, delivered, plan, run } = finding
   const counts = `${counted(calls, 'call')}, ${counted(payments, 'payment')}, ${delivered} delivered`
   const cause = plan.length === 0 ? 'without a fault' : `when ${plan.map(happened).join(', and ')}`

@@ -12,10 +12,6 @@ export interface CallerSource {
   readonly headers?: Readonly<Record<string, string | Source>>
 }
 
-interface Written {
-  readonly source: Source
-}
-
 /** Half of the life of an access token. */
 const RENEWED_MS = 30 * 60_000
 const AUTHORIZATION = 'request.headers.authorization'
@@ -90,7 +86,11 @@ export class TestSecrets {
   }
 
   /** The code of a secret that a request has in its path or body, and the lines that must come before. Throws `not_replayable`. */
-  async of(secret: Secret, draft: CallDraft, caller: CallerSource): Promise<Pick<CallerSource, 'before'> & Written> {
+  async of(
+    secret: Secret,
+    draft: CallDraft,
+    caller: CallerSource,
+  ): Promise<Pick<CallerSource, 'before'> & { readonly source: Source }> {
     const kind = remade(draft, secret)
     if (kind === 'code') return this.#mailedCode(secret, draft, caller)
     if (kind === 'device') return { source: new Source(textSource('a-push-token-of-a-test')) }
