@@ -45,7 +45,7 @@ export type { ClockChange, CommodityChange, DueWork, Phone, Sandbox, ShownClock 
 export type { AccountCredentials, Credentials, UserCredentials } from './sandbox/controls/seed/credentials.js'
 export type { Seeded } from './sandbox/controls/seed/seed.js'
 export type { Seed } from './sandbox/controls/seed/seed-schema.js'
-export type { FaultControls } from './sandbox/faults/controls.js'
+export type { FaultControls } from './sandbox/faults/faults.js'
 export type { ArmedFault, Fault } from './sandbox/onion/fault.js'
 export type {
   AgentOptions,

@@ -43,7 +43,6 @@ import { paymentFeature } from './payments/payments/feature.js'
 import { statementFeature } from './payments/statements/feature.js'
 import { topupFeature } from './payments/topups/feature.js'
 import { transferFeature } from './payments/transfers/feature.js'
-import { dataFeature } from './sandbox/controls/data/feature.js'
 import { controlFeature } from './sandbox/controls/http/feature.js'
 import { settingsFeature } from './sandbox/settings/settings.js'
 import { toolFeature } from './sandbox/tools/feature.js'
@@ -87,7 +86,6 @@ const all = [
   metaFeature(() => features),
   probeFeature,
   controlFeature,
-  dataFeature,
   toolFeature,
   deviceFeature,
   planFeature,

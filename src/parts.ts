@@ -17,7 +17,7 @@ export type { Part }
 export const csv: Part = /* @__PURE__ */ part(csvKey, () => import('./payments/binder-imports/import.js'))
 
 /** Explains answers: `sandbox.requests.explain(id)`, and its pages and command. */
-export const explain: Part = /* @__PURE__ */ part(explainKey, () => import('./sandbox/explain/explain-entry.js'))
+export const explain: Part = /* @__PURE__ */ part(explainKey, () => import('./sandbox/explain/explain.js'))
 
 /** Fonts of PDF invoices for Latin, Greek, Cyrillic and Hebrew letters. Without them, invoices are in ASCII and Western letters. */
 export const fonts: Part = /* @__PURE__ */ part(fontsKey, () => import('./market/billing/pdf/packaged-fonts.js'))

@@ -15,5 +15,4 @@ export {
   type RehearsalStage,
   rehearseOn,
 } from './sandbox/rehearse/rehearse-stage.js'
-export { showRehearsal } from './sandbox/rehearse/report.js'
-export { rehearsalHtml, rehearsalJson, rehearsalJUnit } from './sandbox/rehearse/report-files.js'
+export { rehearsalHtml, rehearsalJson, rehearsalJUnit, showRehearsal } from './sandbox/rehearse/report.js'

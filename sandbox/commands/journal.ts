@@ -6,7 +6,7 @@ import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
 import type { Replay } from '../../src/sandbox/replay/replay.js'
-import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/brief.js'
+import { lineOfEntry, linesOfEntry, linesOfExplanation, linesOfReplay } from '../../src/sandbox/tools/sandbox-tool.js'
 import { Refusal } from '../refusal.js'
 import {
   callControls,
@@ -141,17 +141,8 @@ async function followEntries(
 function printCode(code: ProblemCode, { print }: Outside): void {
   const { meaning, causes, fixes } = errorText(code)
   print(`${problemStatus(code)} ${code}: ${problemSentence(code)}`)
-  for (const line of [
-    '',
-    meaning,
-    '',
-    'Usual causes:',
-    ...causes.map(listed),
-    '',
-    'How to fix it:',
-    ...fixes.map(listed),
-  ])
-    print(line)
+  const lines = ['', meaning, '', 'Usual causes:', ...causes.map(listed), '', 'How to fix it:', ...fixes.map(listed)]
+  for (const line of lines) print(line)
 }
 
 const listed = (line: string): string => `- ${line}`

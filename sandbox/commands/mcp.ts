@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import type { JSONRPCMessage, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { parsedJson } from '../../src/base/json.js'
 import { visibleLine } from '../../src/base/text/visible.js'
 import { isObject } from '../../src/storage/unknown.js'
 import type { Settings } from '../config.js'
@@ -86,12 +87,8 @@ export async function forwardMessages(
 const unreadable = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'This line is not a JSON object.' } }
 
 function messageIn(line: string): JSONRPCMessage | undefined {
-  try {
-    const message: unknown = JSON.parse(line)
-    return isObject(message) ? (message as JSONRPCMessage) : undefined
-  } catch {
-    return undefined
-  }
+  const message = parsedJson(line)
+  return isObject(message) ? (message as JSONRPCMessage) : undefined
 }
 
 /** A client of 2025 sends the version that it was answered with each message. */

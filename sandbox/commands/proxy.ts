@@ -68,17 +68,11 @@ function report(
   if (verdicts.length > 0) process.exitCode = 1
 }
 
-interface OpenProxy {
-  readonly proxy: PaymentProxy
-  readonly profile: ProxyProfile
-  readonly to: string
-}
-
 /** A proxy that listens. Throws `Refusal`. */
 export async function openProxy(
   { to = '', profile: named, port, host, slow, keepMessages }: ProxyFlags,
   options: Pick<ProxyOptions, 'onCall'> = {},
-): Promise<OpenProxy> {
+) {
   const destination = destinationOf(to)
   if (named === undefined)
     throw new Refusal('--to needs --profile, which says how the service takes payments: stripe, x402 or a file')

@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
+import { isRefusal } from '../../adapters/client.js'
 import { environmentOf } from '../../adapters/testing/environment.js'
 import { redact } from '../../src/sandbox/journal/redact.js'
+import type { RunEnd } from '../../src/sandbox/rehearse/record.js'
 import { recordRun, runStart } from '../../src/sandbox/rehearse/record-run.js'
 import { armPlan, DEFAULT_SLOW_MS } from '../../src/sandbox/rehearse/rehearse.js'
 import {
@@ -9,25 +12,23 @@ import {
   type RehearsalStage,
   rehearseOn,
 } from '../../src/sandbox/rehearse/rehearse-stage.js'
-import { showRehearsal } from '../../src/sandbox/rehearse/report.js'
 import {
   rehearsalHtml,
   rehearsalJUnit,
   rehearsalReport,
   rehearsalTest,
-} from '../../src/sandbox/rehearse/report-files.js'
+  showRehearsal,
+} from '../../src/sandbox/rehearse/report.js'
 import type { Settings } from '../config.js'
-import { proxyStage } from '../proxy/proxy-stage.js'
+import { proxyStage } from '../proxy/proxy.js'
 import { Refusal, refuseFile } from '../refusal.js'
 import { type RunningSandbox, startSandbox } from '../sandbox.js'
 import { checkTarget } from '../state.js'
 import { Progress, printLine, printText, printToStderr } from '../terminal.js'
 import { openProxy, type ProxyFlags, readNumber } from './proxy.js'
-import { runCommand } from './rehearsed-command.js'
-import { callControls, runningService } from './running-service.js'
-import { WatchedRehearsal } from './watched-rehearsal.js'
+import { callControls, type RunningService, runningService } from './running-service.js'
 
-export interface RehearseFlags extends Pick<ProxyFlags, 'to' | 'profile' | 'keepMessages'> {
+interface RehearseFlags extends Pick<ProxyFlags, 'to' | 'profile' | 'keepMessages'> {
   readonly randomSeed?: string
   readonly budget?: string
   readonly slow?: string
@@ -168,4 +169,104 @@ async function stageBefore(command: readonly string[], flags: RehearseFlags): Pr
     return runCommand(command, { environment: Object.fromEntries(names.map((name) => [name, url])), until })
   })
   return { stage, close: () => proxy.close() }
+}
+
+/** As much output as a judge reads. */
+const MOST_OUTPUT = 4_000_000
+
+interface CommandOptions {
+  /** Besides that of this process. */
+  readonly environment: Readonly<Record<string, string>>
+  /** The command is stopped when this resolves. Default: it ends by itself. */
+  readonly until?: Promise<void> | undefined
+}
+
+/** Runs a command, and reads what it prints. Throws `Refusal` if it cannot begin. */
+async function runCommand(
+  [command = '', ...args]: readonly string[],
+  { environment, until }: CommandOptions,
+): Promise<{ ended: RunEnd; output: string }> {
+  const isWindows = process.platform === 'win32'
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+    // On Windows many commands are scripts, which only the shell finds.
+    shell: isWindows,
+  })
+  let [output, result] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    if (result.length < MOST_OUTPUT) result += text
+  })
+  for (const stream of [child.stdout, child.stderr.setEncoding('utf8')])
+    stream.on('data', (text: string) => {
+      if (output.length < MOST_OUTPUT) output += text
+    })
+  const stop = () => void child.kill('SIGKILL')
+  process.once('exit', stop)
+  void until?.then(stop)
+  const ended = await new Promise<RunEnd>((resolve, reject) => {
+    child.once('error', (error) => reject(new Refusal(`cannot run ${command}: ${error.message}`, { cause: error })))
+    child.once('close', (code, signal) =>
+      resolve(
+        code === 0
+          ? { isOk: true, result: undefined }
+          : { isOk: false, result: undefined, failure: signal ? `ended by ${signal}` : `exit code ${code}` },
+      ),
+    )
+  }).finally(() => process.off('exit', stop))
+  return { ended: ended.isOk ? { ...ended, result } : ended, output }
+}
+
+/** Keeps the report of a rehearsal in a sandbox while it runs, so that its workbench shows it. */
+class WatchedRehearsal {
+  readonly id = `r-${Date.now().toString(36)}`
+  #next: Rehearsal | undefined
+  #sending: Promise<void> | undefined
+  #why: string | undefined
+
+  constructor(
+    readonly sandbox: RunningService,
+    readonly told: { readonly command: string; readonly flags?: string[] },
+  ) {}
+
+  /** Where the workbench shows it. */
+  get address(): string {
+    return `${this.sandbox.url}/#/rehearse/${this.id}`
+  }
+
+  /** Sends the newest report after the one on its way. */
+  show(soFar: Rehearsal): void {
+    this.#next = soFar
+    this.#sending ??= this.#sendAll()
+  }
+
+  /** Sends the whole report. Returns why the sandbox did not keep it, or undefined. */
+  async end(rehearsal: Rehearsal): Promise<string | undefined> {
+    await this.#sending
+    this.#why = undefined
+    await this.#send(rehearsal, false)
+    return this.#why
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#next) {
+      const report = this.#next
+      this.#next = undefined
+      await this.#send(report, true)
+    }
+    this.#sending = undefined
+  }
+
+  /** A rehearsal goes on although nobody can watch it. */
+  async #send(rehearsal: Rehearsal, running: boolean): Promise<void> {
+    const { id, told } = this
+    try {
+      const { findings, ...report } = rehearsalReport(rehearsal)
+      // Messages of a proxied service stay in the reports that were asked for.
+      const shown = findings.map(({ messages: _, ...finding }) => finding)
+      await this.sandbox.service.rehearsals.keep(id, { ...told, running, ...report, findings: shown })
+    } catch (error) {
+      this.#why = isRefusal(error) ? error.message : 'it does not answer'
+    }
+  }
 }

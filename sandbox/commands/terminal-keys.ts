@@ -57,10 +57,7 @@ async function printLastCode(
   printLine(`${code} for ${mail.to}${(await copy(code)) ? ' (copied)' : ''}`)
 }
 
-const copiers: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  darwin: [['pbcopy']],
-  win32: [['clip']],
-}
+const copiers: Readonly<Record<string, readonly (readonly string[])[]>> = { darwin: [['pbcopy']], win32: [['clip']] }
 const otherCopiers = [['wl-copy'], ['xclip', '-selection', 'clipboard'], ['xsel', '--clipboard', '--input']]
 
 /** Copies a text to the clipboard of the desktop. Returns whether it is there. */

@@ -1,13 +1,8 @@
 import { useState } from 'preact/hooks'
+import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 
-export interface Mail {
-  readonly id: number
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly codes: readonly string[]
-  readonly created_at: number
-}
+/** What the phones show of a message in the outbox. */
+export type Mail = Pick<InboxMessage, 'id' | 'to' | 'subject' | 'text' | 'codes' | 'created_at'>
 
 /** A list of mails, newest first. Mail to anybody but `owner` shows its recipient. */
 export const Mails = ({ mails, owner }: { mails: readonly Mail[]; owner: string }) => (

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import * as zlib from 'node:zlib'
+import { parsedJson } from '../../src/base/json.js'
 import { canonicalJson } from '../../src/base/secrets.js'
 
 /** A request or an answer while its fields are read. */
@@ -71,12 +72,8 @@ export function bodyFields(message: Message): unknown {
   const text = bodyText(message)
   if (text === undefined || text === '') return undefined
   if (isForm(message)) return formFields(text)
-  try {
-    const fields: unknown = JSON.parse(text)
-    return isShallow(fields, DEEPEST) ? fields : undefined
-  } catch {
-    return undefined
-  }
+  const fields = parsedJson(text)
+  return isShallow(fields, DEEPEST) ? fields : undefined
 }
 
 export const isForm = ({ headers }: Message): boolean =>

@@ -10,9 +10,8 @@ import type {
   RunRecord,
 } from '../../src/sandbox/rehearse/record.js'
 import { bodyFields, bodyText, fieldAt, type Message, smallestUnits, textsIn, withoutFields } from './fields.js'
-import type { MatchedCall } from './matching.js'
 import { writtenMessage, writtenPath } from './messages.js'
-import type { ProfiledCall, ProxyProfile } from './profile.js'
+import type { MatchedCall, ProfiledCall, ProxyProfile } from './profile.js'
 
 /** A call while it happens. */
 export interface ProxiedCall {

@@ -5,12 +5,21 @@ import type { Duplex } from 'node:stream'
 import type { Fault } from '../../src/sandbox/onion/fault.js'
 import { type FaultPlan, faultsFor } from '../../src/sandbox/rehearse/plan.js'
 import type { RunEnd, RunRecord } from '../../src/sandbox/rehearse/record.js'
-import { whyRefused } from './callers.js'
-import { type BodyHead, type Destination, drain, forward, MOST_HEADERS, readHead } from './forwarding.js'
-import { matchCall } from './matching.js'
-import { answerOwn, answerUnreadable, type OwnAnswer, whyNoAnswer } from './own-answers.js'
-import { closedOrAfter, type Passing, passOn } from './passing.js'
+import { RehearsalRefused, type RehearsalStage } from '../../src/sandbox/rehearse/rehearse-stage.js'
+import {
+  type BodyHead,
+  closedOrAfter,
+  type Destination,
+  drain,
+  forward,
+  MOST_HEADERS,
+  type Passing,
+  passOn,
+  readHead,
+} from './forwarding.js'
+import { answerOwn, answerUnreadable, type OwnAnswer, whyNoAnswer, whyRefused } from './own-answers.js'
 import type { ProxyProfile } from './profile.js'
+import { matchCall } from './profile.js'
 import { ProxyRecord } from './proxy-record.js'
 
 export interface ProxyOptions {
@@ -217,3 +226,27 @@ function manyHear(ending: AbortController): AbortController {
   setMaxListeners(0, ending.signal)
   return ending
 }
+
+/** Runs an application once. `until`: it is stopped when this resolves. */
+type RunBefore = (
+  url: string,
+  options: { readonly until?: Promise<void> | undefined },
+) => Promise<{ readonly ended: RunEnd; readonly output: string }>
+
+/** Runs an application with a proxy before a service. The service keeps what earlier runs did. */
+export const proxyStage = (proxy: PaymentProxy, run: RunBefore): RehearsalStage => ({
+  // Its answer is one of farthing's.
+  without: ['pending'],
+  async run(plan) {
+    let happen = () => {}
+    const fault = new Promise<void>((resolve) => {
+      happen = resolve
+    })
+    proxy.begin(plan, happen)
+    if (plan.some(({ kind }) => kind === 'restart')) await run(proxy.url, { until: fault })
+    const record = await proxy.end(await run(proxy.url, {}))
+    if (plan.length === 0 && record.payments.length === 0 && proxy.failure !== undefined)
+      throw new RehearsalRefused(`The service did not answer. ${proxy.failure}`)
+    return record
+  },
+})

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../src/base/json.js'
 import type { RowPage, ShownRow } from '../../src/sandbox/controls/rows.js'
 
 /** The calls of the workbench: public operations and controls only. */
@@ -43,17 +44,10 @@ export async function call(
   try {
     const answer = await fetch(urlOf(path), { method, headers: sent, cache: 'no-store', ...text })
     const read = await answer.text()
-    return { ok: answer.ok, status: answer.status, body: parsed(read), id: answer.headers.get('x-request-id') }
+    const body = parsedJson(read) ?? read
+    return { ok: answer.ok, status: answer.status, body, id: answer.headers.get('x-request-id') }
   } catch {
     return { ok: false, status: 0, body: { error: 'The sandbox does not answer. Is it still running?' }, id: null }
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
 

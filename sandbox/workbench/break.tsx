@@ -1,6 +1,7 @@
+import type { ArmedFault } from '../../src/sandbox/onion/fault.js'
 import { call } from './api.js'
 import { Code } from './parts.js'
-import { type Armed, act, faults } from './state.js'
+import { act, faults } from './state.js'
 
 interface Switch {
   readonly title: string
@@ -13,22 +14,12 @@ const switches: readonly Switch[] = [
   {
     title: 'The answer to a payment is lost',
     what: 'The payment is made, but the client never hears of it. Does it pay twice?',
-    fault: {
-      id: 'lost-payment',
-      match: { operation_id: 'createPayment' },
-      at: 'after_commit',
-      do: { drop: true },
-    },
+    fault: { id: 'lost-payment', match: { operation_id: 'createPayment' }, at: 'after_commit', do: { drop: true } },
   },
   {
     title: 'The price changes before the payment',
     what: 'Each payment first makes its article 10% dearer, for good. Does your page show the new price, and ask again?',
-    fault: {
-      id: 'changed-price',
-      match: { operation_id: 'createPayment' },
-      at: 'before',
-      do: { raise_price: 10 },
-    },
+    fault: { id: 'changed-price', match: { operation_id: 'createPayment' }, at: 'before', do: { raise_price: 10 } },
   },
   ...(
     [
@@ -105,7 +96,7 @@ const switches: readonly Switch[] = [
   },
 ]
 
-const isOther = ({ id }: Armed) => !switches.some(({ fault }) => fault.id === id)
+const isOther = ({ id }: ArmedFault) => !switches.some(({ fault }) => fault.id === id)
 
 /** Switches for what goes wrong in production. Each shows how often it happened, and the JSON that does the same. */
 export function Break() {
@@ -151,8 +142,8 @@ export function Break() {
   )
 }
 
-const fired = ({ fired }: Armed): string => (fired === 1 ? 'happened once' : `happened ${fired} times`)
+const fired = ({ fired }: ArmedFault): string => (fired === 1 ? 'happened once' : `happened ${fired} times`)
 
 const arm = ({ title, fault }: Switch) => act(`${title}: armed.`, call('POST', '_sandbox/faults', { body: fault }))
 
-const disarm = ({ id }: Armed) => act('Disarmed.', call('DELETE', `_sandbox/faults/${id}`))
+const disarm = ({ id }: ArmedFault) => act('Disarmed.', call('DELETE', `_sandbox/faults/${id}`))

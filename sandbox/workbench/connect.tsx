@@ -1,28 +1,12 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { base, call } from './api.js'
-import { Code, Scrolls, Search } from './parts.js'
+import type { CoveredOperation } from '../../src/sandbox/controls/coverage.js'
+import type { Credentials } from '../../src/sandbox/controls/seed/credentials.js'
+import { address, call } from './api.js'
+import { Code, QuietLink, Search, Table } from './parts.js'
 
-interface Client {
-  readonly client_id: string
-  readonly client_secret: string
-}
-
-interface Known {
-  readonly accounts: readonly (Client & { readonly name: string; readonly public_secret: string })[]
-  readonly users: readonly (Client & { readonly email: string; readonly code?: string })[]
-}
-
-interface Operation {
-  readonly operation_id: string
-  readonly method: string
-  readonly path: string
-  readonly evidence: string
-  readonly calls: number
-}
-
-const known = signal<Known>({ accounts: [], users: [] })
-const operations = signal<readonly Operation[]>([])
+const known = signal<Credentials>({ accounts: [], users: [] })
+const operations = signal<readonly CoveredOperation[]>([])
 const query = signal('')
 
 const found = computed(() => {
@@ -40,8 +24,6 @@ const pages = [
   ['_sandbox/health', 'Health'],
 ] as const
 
-const address = base.href.replace(/\/$/, '')
-
 /** How code, a terminal and agents reach this sandbox. */
 export function Connect() {
   useEffect(() => {
@@ -56,10 +38,10 @@ export function Connect() {
         <h2>Seeded credentials</h2>
         <dl class="facts">
           {known.value.accounts.map(({ name, public_secret, client_id, client_secret }) => (
-            <Credentials key={client_id} title={name} values={{ public_secret, client_id, client_secret }} />
+            <Secrets key={client_id} title={name} values={{ public_secret, client_id, client_secret }} />
           ))}
           {known.value.users.map(({ email, code, client_id, client_secret }) => (
-            <Credentials key={client_id} title={email} values={{ ...(code && { code }), client_id, client_secret }} />
+            <Secrets key={client_id} title={email} values={{ ...(code && { code }), client_id, client_secret }} />
           ))}
         </dl>
         {user === undefined && <p class="muted">This sandbox was not seeded. Create a person under Data.</p>}
@@ -76,9 +58,9 @@ function Environment() {
       <h2>Pages</h2>
       <p class="acts">
         {pages.map(([path, title]) => (
-          <a key={path} class="quiet" href={path}>
+          <QuietLink key={path} href={path}>
             {title}
-          </a>
+          </QuietLink>
         ))}
       </p>
       <h2>.env</h2>
@@ -117,37 +99,25 @@ const Operations = () => (
       <Search label="Search in the operations" query={query} />
       <a href={`${address}/v4/openapi.json`}>OpenAPI</a>
     </p>
-    <Scrolls>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Operation</th>
-            <th scope="col">Request</th>
-            <th scope="col">Evidence</th>
-            <th scope="col">Called</th>
-          </tr>
-        </thead>
-        <tbody>
-          {found.value.map(({ operation_id, method, path, evidence, calls }) => (
-            <tr key={`${operation_id} ${path}`}>
-              <th scope="row">{operation_id}</th>
-              <td>
-                <code>{`${method} ${path}`}</code>
-              </td>
-              <td>{evidence}</td>
-              <td class="amount">{calls}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scrolls>
+    <Table columns={['Operation', 'Request', 'Evidence', 'Called']}>
+      {found.value.map(({ operation_id, method, path, evidence, calls }) => (
+        <tr key={`${operation_id} ${path}`}>
+          <th scope="row">{operation_id}</th>
+          <td>
+            <code>{`${method} ${path}`}</code>
+          </td>
+          <td>{evidence}</td>
+          <td class="amount">{calls}</td>
+        </tr>
+      ))}
+    </Table>
   </section>
 )
 
 const mcp = (name: string, path: string) =>
   JSON.stringify({ mcpServers: { [name]: { type: 'http', url: `${address}/${path}` } } }, null, 2)
 
-const Credentials = ({ title, values }: { title: string; values: Readonly<Record<string, string>> }) => (
+const Secrets = ({ title, values }: { title: string; values: Readonly<Record<string, string>> }) => (
   <div>
     <dt>{title}</dt>
     <dd>

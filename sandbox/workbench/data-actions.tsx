@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { call } from './api.js'
-import { Dialog, Field } from './parts.js'
+import { Button, Dialog, Field } from './parts.js'
 import { act, names, tell } from './state.js'
 
 type Form = 'fund' | 'person' | 'article' | 'sign-in'
@@ -12,9 +12,9 @@ export const openForm = signal<Form | undefined>(undefined)
 export const DataActions = () => (
   <p class="acts">
     {(Object.keys(forms) as Form[]).map((form) => (
-      <button key={form} type="button" onClick={() => (openForm.value = form)}>
+      <Button kind="plain" key={form} onClick={() => (openForm.value = form)}>
         {forms[form].title}
-      </button>
+      </Button>
     ))}
   </p>
 )

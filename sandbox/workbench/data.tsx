@@ -1,15 +1,12 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { call, type Row, readRows } from './api.js'
-import { Cell } from './cell.js'
 import { DataActions } from './data-actions.js'
-import { Flow } from './flow.js'
-import { Copy, Empty, Scrolls, Search } from './parts.js'
+import { Button, Copy, Empty, Search, Table } from './parts.js'
 import { RowActions } from './row-actions.js'
-import { Delegates, Deliveries } from './row-parts.js'
-import { go, linkTo, parts, revision } from './state.js'
+import { Cell, Delegates, Deliveries, Wallet } from './row-parts.js'
+import { go, linkTo, moneyOfUnits, nameOf, parts, revision } from './state.js'
 import { tables, titleOf } from './tables.js'
-import { Wallet } from './wallet.js'
 
 interface Collection {
   readonly name: string
@@ -44,7 +41,7 @@ export function Data() {
       </nav>
       <div>
         <DataActions />
-        {id === undefined ? <Table key={name} name={name} /> : <Detail key={`${name} ${id}`} name={name} id={id} />}
+        {id === undefined ? <Rows key={name} name={name} /> : <Detail key={`${name} ${id}`} name={name} id={id} />}
       </div>
     </div>
   )
@@ -96,7 +93,7 @@ function usePages(name: string, [field, value]: readonly [string?, string?]) {
 }
 
 /** One table, with search and pages. The address may hold a filter: `#/data/payments?payer_twin_id=3`. */
-function Table({ name }: { name: string }) {
+function Rows({ name }: { name: string }) {
   const [filter = []] = [...new URLSearchParams(location.hash.split('?')[1] ?? '')] as [string?, string?][]
   const [field, value] = filter
   const pages = usePages(name, filter)
@@ -146,45 +143,32 @@ function Table({ name }: { name: string }) {
 
 const PageLinks = ({ number, hasOlder, newer, older }: ReturnType<typeof usePages>) => (
   <nav class="acts" aria-label="Pages">
-    <button type="button" disabled={number === 1} onClick={newer}>
+    <Button kind="plain" disabled={number === 1} onClick={newer}>
       Newer
-    </button>
-    <button type="button" disabled={!hasOlder} onClick={older}>
+    </Button>
+    <Button kind="plain" disabled={!hasOlder} onClick={older}>
       Older
-    </button>
+    </Button>
     <span class="muted small">Page {number}</span>
   </nav>
 )
 
 const RowTable = ({ name, columns, rows }: { name: string; columns: readonly string[]; rows: readonly Row[] }) => (
-  <Scrolls>
-    <table>
-      <thead>
-        <tr>
-          {columns.map((column) => (
-            <th key={column} scope="col">
-              {column.replace(/_/g, ' ')}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={String(row.id)} onClick={() => go('data', name, String(row.id))}>
-            {columns.map((column, at) => (
-              <td key={column} class={column === 'amount' || column === 'cost' ? 'amount' : undefined}>
-                {at === 0 ? (
-                  <a href={linkTo('data', name, String(row.id))}>{String(row[column] ?? row.id)}</a>
-                ) : (
-                  <Cell row={row} field={column} refs={refsOf(name)} />
-                )}
-              </td>
-            ))}
-          </tr>
+  <Table columns={columns.map((column) => column.replace(/_/g, ' '))}>
+    {rows.map((row) => (
+      <tr key={String(row.id)} onClick={() => go('data', name, String(row.id))}>
+        {columns.map((column, at) => (
+          <td key={column} class={column === 'amount' || column === 'cost' ? 'amount' : undefined}>
+            {at === 0 ? (
+              <a href={linkTo('data', name, String(row.id))}>{String(row[column] ?? row.id)}</a>
+            ) : (
+              <Cell row={row} field={column} refs={refsOf(name)} />
+            )}
+          </td>
         ))}
-      </tbody>
-    </table>
-  </Scrolls>
+      </tr>
+    ))}
+  </Table>
 )
 
 /** One row: all its fields, and the rows of other tables that refer to it. */
@@ -258,4 +242,62 @@ function referring(name: string, { id }: Row) {
     ['events', 'owner'],
   ].map(([collection = '', field = '']) => ({ collection, field, value: owner }))
   return [...byOwner, ...byId]
+}
+
+const ROW = 34
+const WIDTH = 640
+const LEFT = 200
+
+/** Who paid whom, as bands between payers and payees that are as wide as what was paid. */
+function Flow({ payments }: { payments: readonly Row[] }) {
+  const bands = bandsOf(payments)
+  if (bands.length === 0) return null
+  const payers = [...new Set(bands.map(({ from }) => from))]
+  const payees = [...new Set(bands.map(({ to }) => to))]
+  const height = Math.max(payers.length, payees.length) * ROW
+  const most = Math.max(...bands.map(({ units }) => units))
+  const y = (names: readonly string[], name: string) => (names.indexOf(name) + 0.5) * (height / names.length)
+  const label = `Who paid whom: ${bands.map(({ from, to, units, dq }) => `${nameOf(from)} paid ${nameOf(to)} ${moneyOfUnits(units, dq)}`).join(', ')}`
+  return (
+    <svg class="flow" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={label}>
+      {bands.map(({ from, to, units, dq }) => {
+        const [start, end] = [y(payers, from), y(payees, to)]
+        return (
+          <g key={`${from} ${to} ${dq}`}>
+            <path
+              d={`M${LEFT} ${start}C${WIDTH / 2} ${start} ${WIDTH / 2} ${end} ${WIDTH - LEFT} ${end}`}
+              stroke-width={2 + (units / most) * 14}
+            />
+            <text x={LEFT + 10} y={start + 4} class="sum">
+              {moneyOfUnits(units, dq)}
+            </text>
+          </g>
+        )
+      })}
+      {payers.map((name) => (
+        <text key={name} x={LEFT - 8} y={y(payers, name) + 4} text-anchor="end">
+          {cut(nameOf(name))}
+        </text>
+      ))}
+      {payees.map((name) => (
+        <text key={name} x={WIDTH - LEFT + 8} y={y(payees, name) + 4}>
+          {cut(nameOf(name))}
+        </text>
+      ))}
+    </svg>
+  )
+}
+
+const cut = (name: string) => (name.length > 24 ? `${name.slice(0, 23)}…` : name)
+/** More would be a tangle. The table below has all. */
+const MOST_BANDS = 8
+
+function bandsOf(payments: readonly Row[]) {
+  const bands = new Map<string, { from: string; to: string; dq: string; units: number }>()
+  for (const { payer_owner, payee_owner, dq, amount } of payments) {
+    const [from, to] = [String(payer_owner), String(payee_owner)]
+    const key = `${from} ${to} ${dq}`
+    bands.set(key, { from, to, dq: String(dq), units: (bands.get(key)?.units ?? 0) + Number(amount) })
+  }
+  return [...bands.values()].sort((a, b) => b.units - a.units).slice(0, MOST_BANDS)
 }

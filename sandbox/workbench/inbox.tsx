@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 import { call, readRows } from './api.js'
 import { openForm } from './data-actions.js'
-import { Copy, Empty, Search, Time } from './parts.js'
+import { Button, Copy, Empty, Search, Select, Time } from './parts.js'
 import { act, messages, nameOf, names, parts } from './state.js'
 
 const query = signal('')
@@ -38,13 +38,9 @@ export function Inbox() {
           <>
             <p class="filters">
               <Search label="Search in the messages" query={query} />
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => act('The inbox is empty.', call('DELETE', '_sandbox/outbox'))}
-              >
+              <Button onClick={() => act('The inbox is empty.', call('DELETE', '_sandbox/outbox'))}>
                 Empty the inbox
-              </button>
+              </Button>
             </p>
             <ul class="mails">
               {shown.value.map((message) => (
@@ -107,9 +103,9 @@ function Phones() {
     return (
       <p class="acts muted">
         There are no people yet.
-        <button type="button" onClick={() => (openForm.value = 'person')}>
+        <Button kind="plain" onClick={() => (openForm.value = 'person')}>
           New person
-        </button>
+        </Button>
       </p>
     )
   return (
@@ -144,20 +140,13 @@ function PhoneCard({ userId }: { userId: number }) {
     <li class="phone">
       <h3>{nameOf(`user:${userId}`)}</h3>
       {phone && (
-        <label class="field">
-          <span>Answers</span>
-          <select
-            value={phone.has_device ? phone.mode : ''}
-            onChange={({ currentTarget }) => say('The phone is set.', place, { mode: currentTarget.value })}
-          >
-            {!phone.has_device && <option value="">No phone</option>}
-            {modes.map(([mode, label]) => (
-              <option key={mode} value={mode}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Answers"
+          is="field"
+          value={phone.has_device ? phone.mode : ''}
+          values={phone.has_device ? modes : [['', 'No phone'], ...modes]}
+          onChange={(mode) => say('The phone is set.', place, { mode })}
+        />
       )}
       {phone?.requests.map(({ id, description, message }) => (
         <Question
@@ -184,12 +173,12 @@ const Question = ({ text, onAnswer }: { text: string; onAnswer: (verb: 'approve'
   <div class="question">
     <p>{text}</p>
     <p class="acts">
-      <button type="button" onClick={() => onAnswer('reject')}>
+      <Button kind="plain" onClick={() => onAnswer('reject')}>
         Reject
-      </button>
-      <button type="button" class="primary" onClick={() => onAnswer('approve')}>
+      </Button>
+      <Button kind="primary" onClick={() => onAnswer('approve')}>
         Approve
-      </button>
+      </Button>
     </p>
   </div>
 )

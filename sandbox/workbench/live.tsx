@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { Credentials } from '../../src/sandbox/controls/seed/credentials.js'
 import { call, tokenOf } from './api.js'
-import { FailureDetail, FailureList } from './failure-list.js'
-import { failuresIn } from './failures.js'
-import { Code, Empty, Search, Time } from './parts.js'
+import { FailureDetail, FailureList, failuresIn } from './failures.js'
+import { Button, Code, Empty, Search, Time } from './parts.js'
 import { RequestDetail } from './request.js'
 import { act, entries, linkTo, parts, readEntry } from './state.js'
 import { isRefused, type Story, storiesOf } from './stories.js'
@@ -46,9 +46,7 @@ export function Live() {
             />{' '}
             Only refused
           </label>
-          <button type="button" class="quiet" onClick={() => (entries.value = [])}>
-            Clear
-          </button>
+          <Button onClick={() => (entries.value = [])}>Clear</Button>
         </p>
         {stories.value.length === 0 && <p class="muted">Nothing fits.</p>}
         <ol class="stories">
@@ -108,18 +106,13 @@ const StoryRow = ({
   </li>
 )
 
-interface Clients {
-  readonly accounts: readonly { readonly name: string; readonly client_id: string; readonly client_secret: string }[]
-  readonly users: readonly { readonly email: string; readonly client_id: string; readonly client_secret: string }[]
-}
-
 /** Pays for the first article that is for sale as a seeded person, in the way that any client does. */
 async function payOnce(): Promise<void> {
   const [{ body: known }, { body: sold }] = await Promise.all([
     call('GET', '_sandbox/credentials'),
     call('GET', '_sandbox/rows/commodities?limit=20'),
   ])
-  const { users }: Clients = known
+  const { users }: Credentials = known
   const [person] = users
   const [article] = sold.rows
   const token = person && (await tokenOf('user', person))
@@ -148,9 +141,9 @@ const FirstSteps = () => (
     </p>
     <Code>{`curl ${new URL('v4/dq', document.baseURI).href}`}</Code>
     <p>
-      <button type="button" class="primary" onClick={payOnce}>
+      <Button kind="primary" onClick={payOnce}>
         Pay as a reader
-      </button>
+      </Button>
     </p>
   </Empty>
 )

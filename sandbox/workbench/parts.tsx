@@ -1,9 +1,40 @@
 import type { Signal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { parsedJson } from '../../src/base/json.js'
 import { health, tell } from './state.js'
 
 /** The small parts that all views use. */
+
+/** A button that sends no form. */
+export const Button = ({ kind = 'quiet', ...rest }: JSX.ButtonHTMLAttributes & { kind?: string }) => (
+  <button type="button" class={kind === 'plain' ? undefined : kind} {...rest} />
+)
+
+/** A link that looks like a quiet button. */
+export const QuietLink = (props: JSX.AnchorHTMLAttributes) => <a class="quiet" {...props} />
+
+/** A choice between values, each with the name that people read. */
+export const Select = ({ label, is, value, values, onChange }: SelectProps) => (
+  <label class={is}>
+    <span>{label}</span>
+    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+      {values.map(([each, name]) => (
+        <option key={each} value={each}>
+          {name}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface SelectProps {
+  readonly label: string
+  readonly is: 'field' | 'inline'
+  readonly value: string
+  readonly values: readonly (readonly [value: string, name: string])[]
+  readonly onChange: (value: string) => unknown
+}
 
 /** Copies a text, and says so. */
 export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<string>); label?: string }) {
@@ -17,11 +48,7 @@ export function Copy({ text, label = 'Copy' }: { text: string | (() => Promise<s
       tell('The browser did not allow to copy. Select the text, and copy it by hand.', true)
     }
   }
-  return (
-    <button type="button" class="quiet" onClick={copy}>
-      {isDone ? 'Copied' : label}
-    </button>
-  )
+  return <Button onClick={copy}>{isDone ? 'Copied' : label}</Button>
 }
 
 /** The field that the key `/` goes to. */
@@ -60,6 +87,29 @@ export const Scrolls = ({ children }: { children: ComponentChildren }) => (
   <div class="scrolls" tabIndex={0}>
     {children}
   </div>
+)
+
+/** `amount`: a column of numbers. `unseen`: its title is only for who cannot see the page. */
+type Column = string | { readonly title: string; readonly is: 'amount' | 'unseen' }
+
+export const Table = ({ columns, children }: { columns: readonly Column[]; children: ComponentChildren }) => (
+  <Scrolls>
+    <table>
+      <thead>
+        <tr>
+          {columns.map((column) => {
+            const { title, is = undefined } = typeof column === 'string' ? { title: column } : column
+            return (
+              <th key={title} scope="col" class={is === 'amount' ? is : undefined}>
+                {is === 'unseen' ? <span class="unseen">{title}</span> : title}
+              </th>
+            )
+          })}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </Scrolls>
 )
 
 /** When something happened, by the sandbox's clock. */
@@ -104,9 +154,9 @@ export function Dialog({
         <h2>{title}</h2>
         {children}
         <p class="acts">
-          <button type="button" onClick={onClose}>
+          <Button kind="plain" onClick={onClose}>
             Cancel
-          </button>
+          </Button>
           <button type="submit" class="primary">
             {submit}
           </button>
@@ -139,11 +189,7 @@ export const Field = ({
 )
 
 /** JSON as people read it, or the text as it is. */
-export function pretty(body: string | null): string {
-  if (body === null) return ''
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2)
-  } catch {
-    return body
-  }
+export function pretty(body: string): string {
+  const value = parsedJson(body)
+  return value === undefined ? body : JSON.stringify(value, null, 2)
 }

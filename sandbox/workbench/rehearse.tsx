@@ -1,20 +1,11 @@
+import { computed, effect, signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import type { KeptRehearsal } from '../../src/sandbox/controls/service-controls.js'
+import type { RehearsalReport } from '../../src/sandbox/onion/rehearsal-report.js'
 import type { RehearsedFault } from '../../src/sandbox/rehearse/plan.js'
-import { address } from './api.js'
-import { Code, Empty, Scrolls } from './parts.js'
-import {
-  again,
-  callKey,
-  FILE,
-  followRehearsals,
-  kept,
-  openReport,
-  type Report,
-  type ReportCell,
-  report,
-  shownId,
-} from './rehearsals.js'
-import { go, linkTo, parts } from './state.js'
+import { address, call } from './api.js'
+import { Code, Empty, QuietLink, Scrolls, Select } from './parts.js'
+import { go, linkTo, parts, tell, view } from './state.js'
 
 /** A rehearsal as a matrix of calls and faults, each cell of which opens to its story. */
 export function Rehearse() {
@@ -67,17 +58,16 @@ const Chooser = () => (
 
 const Choice = () =>
   (kept.value?.length ?? 0) > 0 && (
-    <label class="inline">
-      <span>Rehearsal</span>
-      <select value={shownId.value} onChange={({ currentTarget }) => go('rehearse', currentTarget.value)}>
-        {shownId.value === FILE && <option value={FILE}>from a file</option>}
-        {kept.value?.map(({ id, at, command: run }) => (
-          <option key={id} value={id}>
-            {at.slice(11, 19)} {run}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="Rehearsal"
+      is="inline"
+      value={shownId.value ?? ''}
+      values={[
+        ...(shownId.value === FILE ? [[FILE, 'from a file'] as const] : []),
+        ...(kept.value ?? []).map(({ id, at, command: run }) => [id, `${at.slice(11, 19)} ${run}`] as const),
+      ]}
+      onChange={(id) => go('rehearse', id)}
+    />
   )
 
 function Rehearsed({ report: shown }: { report: Report }) {
@@ -224,9 +214,7 @@ function Story({ shown, cell }: { shown: Report; cell: ReportCell }) {
   return (
     <section class="detail" aria-label="Story">
       <p class="acts">
-        <a class="quiet" href={linkTo('rehearse', shownId.value ?? FILE)}>
-          Close
-        </a>
+        <QuietLink href={linkTo('rehearse', shownId.value ?? FILE)}>Close</QuietLink>
       </p>
       <h2>
         {nameOfKind(kind)}: call {nth} of {operation}
@@ -287,3 +275,66 @@ const Findings = ({ shown }: { shown: Report }) =>
       ))}
     </section>
   )
+
+/** What the view Rehearse knows. */
+
+type Report = RehearsalReport
+type ReportCell = Report['cells'][number]
+
+/** The id of the report from a file. */
+const FILE = 'file'
+
+const kept = signal<readonly KeptRehearsal[] | undefined>(undefined)
+const fromFile = signal<Report | undefined>(undefined)
+const fetched = signal<{ readonly id: string; readonly report: Report } | undefined>(undefined)
+
+/** The rehearsal that the address names, or the newest. */
+const shownId = computed(() => parts.value[1] || kept.value?.[0]?.id)
+const report = computed(() => {
+  if (shownId.value === FILE) return fromFile.value
+  return fetched.value?.id === shownId.value ? fetched.value?.report : undefined
+})
+
+const AGAIN_MS = 1000
+
+/** Reads again while the view is open: runs end in between. */
+function followRehearsals(): () => void {
+  const timer = setInterval(() => document.hidden || void readShown(), AGAIN_MS)
+  const stop = effect(() => {
+    if (view.value === 'rehearse') void readShown(shownId.value)
+  })
+  return () => {
+    clearInterval(timer)
+    stop()
+  }
+}
+
+async function readShown(id = shownId.peek()): Promise<void> {
+  const list = await call('GET', '_sandbox/rehearsals')
+  if (!list.ok) return
+  if (JSON.stringify(kept.peek()) !== JSON.stringify(list.body.rehearsals)) kept.value = list.body.rehearsals
+  const known = fetched.peek()
+  if (id === undefined || id === FILE || (known?.id === id && known.report.running !== true)) return
+  const answer = await call('GET', `_sandbox/rehearsals/${encodeURIComponent(id)}`)
+  if (answer.ok) fetched.value = { id, report: answer.body }
+}
+
+/** Opens what `farthing rehearse --json` printed. */
+async function openReport(file: File | undefined): Promise<boolean> {
+  if (!file) return false
+  try {
+    const given = JSON.parse(await file.text())
+    if (!Array.isArray(given.cells) || !Array.isArray(given.findings)) throw new Error()
+    fromFile.value = given
+    return true
+  } catch {
+    tell(`${file.name} is no report of farthing rehearse --json.`, true)
+    return false
+  }
+}
+
+/** `call 2 of createPayment`, or the operation if it is called once. */
+const callKey = ({ operation, nth }: { operation: string; nth: number }): string => `${operation} ${nth}`
+
+const again = ({ random_seed, runs, flags = [], command = 'npm test' }: Report): string =>
+  `npx farthing rehearse ${[`--random-seed ${random_seed} --budget ${runs}`, ...flags].join(' ')} -- ${command}`

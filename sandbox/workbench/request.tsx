@@ -1,30 +1,26 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { ExampleCall, Explanation } from '../../src/sandbox/explain/facts/explanation.js'
 import type { Entry, JournalMessage } from '../../src/sandbox/onion/entry.js'
-import { call, whyNot } from './api.js'
-import { Explained } from './explained.js'
-import { Copy, pretty, Time } from './parts.js'
-import { isOffer } from './sales.js'
+import type { Difference } from '../../src/sandbox/replay/difference.js'
+import { type Answer, call, headersAs, whyNot } from './api.js'
+import { Button, Copy, pretty, QuietLink, Time } from './parts.js'
 import { act, entries, go, linkTo, nameOf, tell } from './state.js'
-import { isRefused } from './stories.js'
+import { isOffer, isRefused } from './stories.js'
 
 /** One request: why it was refused, both messages, what it caused, and what to do with it. */
 export function RequestDetail({ entry }: { entry: Entry }) {
-  const [difference, setDifference] = useState<Difference>()
+  const [difference, setDifference] = useState<ReplayedAnswers>()
   return (
     <section class="detail" aria-label="Request">
       <p class="acts">
-        <a class="quiet" href={linkTo('live')} aria-label="Close the request">
+        <QuietLink href={linkTo('live')} aria-label="Close the request">
           Close
-        </a>
+        </QuietLink>
         {formats.map(([name, label]) => (
           <Copy key={name} label={label} text={() => exported(entry, name)} />
         ))}
-        <button type="button" class="quiet" onClick={() => replay(entry, setDifference)}>
-          Replay in a fork
-        </button>
-        <button type="button" class="quiet" onClick={() => rewind(entry)}>
-          Rewind to before
-        </button>
+        <Button onClick={() => replay(entry, setDifference)}>Replay in a fork</Button>
+        <Button onClick={() => rewind(entry)}>Rewind to before</Button>
       </p>
       <h2>
         {entry.method} <code>{entry.path}</code>
@@ -89,19 +85,19 @@ const Shown = ({ title, message: { headers, body, cut } }: { title: string; mess
   </>
 )
 
-interface Difference {
+interface ReplayedAnswers {
   readonly status: readonly [was: number | null, is: number | null]
-  readonly diff: readonly { readonly path: string; readonly was: unknown; readonly is: unknown }[]
+  readonly diff: readonly Difference[]
 }
 
-async function replay(entry: Entry, show: (difference: Difference) => void): Promise<void> {
+async function replay(entry: Entry, show: (difference: ReplayedAnswers) => void): Promise<void> {
   const answer = await call('POST', `_sandbox/requests/${entry.id}/replay`, { body: { in: 'fork' } })
   if (!answer.ok) return tell(whyNot(answer), true)
   show({ status: [entry.status, answer.body.entry.status], diff: answer.body.diff })
   tell('Replayed in a fork. The state here is as it was.')
 }
 
-const Compared = ({ difference: { status, diff } }: { difference: Difference }) => (
+const Compared = ({ difference: { status, diff } }: { difference: ReplayedAnswers }) => (
   <div class="why" role="note">
     <p>
       <strong>{diff.length === 0 ? 'The replay answered the same' : 'The replay answered differently'}</strong>:{' '}
@@ -152,4 +148,60 @@ async function exported({ id }: Entry, as: string): Promise<string> {
   const answer = await call('GET', `_sandbox/requests/${id}?as=${as}`)
   if (!answer.ok) throw new Error(whyNot(answer))
   return typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body, null, 2)
+}
+
+/** Why a request was refused, and the call that fixes it. */
+export function Explained({ id }: { id: string }) {
+  const [why, setWhy] = useState<Explanation>()
+  useEffect(() => {
+    call('GET', `_sandbox/requests/${id}/explain`).then(({ ok, body }) => ok && setWhy(body))
+  }, [id])
+  return why ? <Why why={why} /> : null
+}
+
+const Why = ({ why }: { why: Explanation }) => (
+  <div class="why" role="note">
+    <p>
+      <strong>{why.verdict}</strong>
+    </p>
+    {why.sentences.map((sentence) => (
+      <p key={sentence}>{sentence}</p>
+    ))}
+    <p class="acts">
+      {why.fix && (
+        <Button kind="primary" onClick={() => why.fix && fix(why.fix)}>
+          Fix it
+        </Button>
+      )}
+      <a href={why.docs}>About this error</a>
+    </p>
+    {why.fix && (
+      <p class="muted small">
+        Fix it sends <code>{`${why.fix.example.method} ${why.fix.example.path}`}</code>
+        {why.fix.next && (
+          <>
+            , then <code>{`${why.fix.next.method} ${why.fix.next.path}`}</code>
+          </>
+        )}
+        .
+      </p>
+    )}
+  </div>
+)
+
+/** Sends the call of an explanation, and what comes next. */
+async function fix({ example, next }: NonNullable<Explanation['fix']>): Promise<void> {
+  const first = await sendAs(example)
+  if (!first.ok || !next) return void act('Fixed.', Promise.resolve(first))
+  await act('Fixed, and the request went through.', sendAs(next))
+}
+
+/** Sends a call as the caller that it names. Controls need nobody. */
+async function sendAs({ method, path, as, headers, body }: ExampleCall): Promise<Answer> {
+  const named = as === undefined ? {} : await headersAs(as, as.startsWith('user:') ? 'session' : undefined)
+  return call(method, path, {
+    ...(body !== undefined && { body }),
+    headers: { ...headers, ...named },
+    isShown: true,
+  })
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call, headersAs, type Row } from './api.js'
-import { Dialog, Field } from './parts.js'
+import { Button, Dialog, Field } from './parts.js'
 import { act, amountOfUnits } from './state.js'
 
 type Values = Readonly<Record<string, string>>
@@ -142,9 +142,9 @@ export function RowActions({ name, row }: { name: string; row: Row }) {
   return (
     <p class="acts">
       {possible.map((action) => (
-        <button key={action.label} type="button" onClick={() => (action.fields ? setOpen(action) : run(action))}>
+        <Button kind="plain" key={action.label} onClick={() => (action.fields ? setOpen(action) : run(action))}>
           {action.label}
-        </button>
+        </Button>
       ))}
       {open && (
         <Dialog

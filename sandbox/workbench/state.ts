@@ -1,7 +1,11 @@
 import { computed, effect, signal } from '@preact/signals'
+import type { Audit } from '../../src/money/ledger/audit.js'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
+import type { DueWork, Health } from '../../src/sandbox/controls/sandbox.js'
+import type { ShownSnapshot } from '../../src/sandbox/controls/snapshot.js'
 import type { Entry } from '../../src/sandbox/onion/entry.js'
-import { type Answer, call, type Row, readRows, TOOL_HEADER, urlOf, whyNot } from './api.js'
+import type { ArmedFault } from '../../src/sandbox/onion/fault.js'
+import { type Answer, call, readRows, TOOL_HEADER, urlOf, whyNot } from './api.js'
 import { viewNames } from './views.js'
 
 /** What the page knows. Each view reads the signals that it shows. */
@@ -20,46 +24,12 @@ export const go = (...path: readonly (string | number)[]): void => {
   location.hash = linkTo(...path)
 }
 
-export interface Health {
-  readonly version: string
-  readonly storage: string
-  readonly clock: { readonly mode: 'real' | 'manual'; readonly now: string }
-}
-
-interface Ledger {
-  readonly ok: boolean
-  readonly movements: number
-  readonly digital_quantities: readonly { readonly dq: string; readonly issued: number }[]
-  readonly broken: unknown
-}
-
-export interface Armed {
-  readonly id: string
-  readonly at: string
-  readonly match: Row
-  readonly do: Row
-  readonly times?: number
-  readonly fired: number
-}
-
-export interface Saved {
-  readonly name: string
-  readonly at: string
-  readonly rows: number
-}
-
-export interface Due {
-  readonly at: string
-  readonly kind: string
-  readonly subject: string
-}
-
 export const health = signal<Health | undefined>(undefined)
-export const ledger = signal<Ledger | undefined>(undefined)
+export const ledger = signal<Audit | undefined>(undefined)
 /** What the clock brings next. */
-export const next = signal<Due | null>(null)
-export const faults = signal<readonly Armed[]>([])
-export const snapshots = signal<readonly Saved[]>([])
+export const next = signal<DueWork | null>(null)
+export const faults = signal<readonly ArmedFault[]>([])
+export const snapshots = signal<readonly ShownSnapshot[]>([])
 export const forks = signal<readonly { readonly id: string; readonly url: string }[]>([])
 export const messages = signal<readonly InboxMessage[]>([])
 export const entries = signal<readonly Entry[]>([])
@@ -120,9 +90,9 @@ export async function refresh(): Promise<void> {
   trouble.value = undefined
   await Promise.all([
     read<Health>('_sandbox/health', (body) => (health.value = body)),
-    read<{ next: Due | null }>('_sandbox/clock/next', (body) => (next.value = body.next)),
-    read<{ faults: Armed[] }>('_sandbox/faults', (body) => (faults.value = body.faults)),
-    read<{ snapshots: Saved[] }>('_sandbox/snapshots', (body) => (snapshots.value = body.snapshots)),
+    read<{ next: DueWork | null }>('_sandbox/clock/next', (body) => (next.value = body.next)),
+    read<{ faults: ArmedFault[] }>('_sandbox/faults', (body) => (faults.value = body.faults)),
+    read<{ snapshots: ShownSnapshot[] }>('_sandbox/snapshots', (body) => (snapshots.value = body.snapshots)),
     read<{ forks: typeof forks.value }>('_sandbox/forks', (body) => (forks.value = body.forks)),
     read<{ messages: InboxMessage[] }>('_sandbox/outbox?limit=100', (body) => (messages.value = body.messages)),
     readNames(),
@@ -142,7 +112,7 @@ function auditLedger(): void {
       audit = undefined
       isAuditing = true
       const began = performance.now()
-      await read<Ledger>('_sandbox/ledger', (body) => (ledger.value = body))
+      await read<Audit>('_sandbox/ledger', (body) => (ledger.value = body))
       auditAgainAt = performance.now() + (performance.now() - began) * AUDIT_SHARE
       isAuditing = false
     },

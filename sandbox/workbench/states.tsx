@@ -1,8 +1,9 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import type { ComparedRows, Comparison } from '../../src/sandbox/controls/snapshot.js'
 import { call, type Row, readRows, whyNot } from './api.js'
 import { fork, rewindTo, save } from './commands.js'
-import { Empty, Scrolls, Time } from './parts.js'
+import { Button, Empty, QuietLink, Select, Table, Time } from './parts.js'
 import { act, forks, go, linkTo, money, nameOf, parts, snapshots, tell } from './state.js'
 import { tables, titleOf } from './tables.js'
 
@@ -17,9 +18,9 @@ export function States() {
       <section aria-label="Saved states">
         <h2>Saved states</h2>
         <p class="acts">
-          <button type="button" onClick={() => save()}>
+          <Button kind="plain" onClick={() => save()}>
             Save this state
-          </button>
+          </Button>
         </p>
         {snapshots.value.length === 0 ? (
           <Empty title="No state is saved yet">
@@ -41,21 +42,15 @@ export function States() {
           A fork is a sandbox of its own with the same state. What happens in it changes nothing here.
         </p>
         <p class="acts">
-          <button type="button" onClick={fork}>
+          <Button kind="plain" onClick={fork}>
             Fork this state
-          </button>
+          </Button>
         </p>
         <ul class="plain">
           {forks.value.map(({ id, url }) => (
             <li key={id} class="acts">
               <a href={`${url}/`}>{id}</a>
-              <button
-                type="button"
-                class="quiet"
-                onClick={() => act(`${id} is closed.`, call('DELETE', `_sandbox/forks/${id}`))}
-              >
-                Close
-              </button>
+              <Button onClick={() => act(`${id} is closed.`, call('DELETE', `_sandbox/forks/${id}`))}>Close</Button>
             </li>
           ))}
         </ul>
@@ -65,107 +60,41 @@ export function States() {
 }
 
 const SavedTable = () => (
-  <Scrolls>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Saved at</th>
-          <th scope="col" class="amount">
-            Rows
-          </th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {snapshots.value.toReversed().map(({ name, at, rows }) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td>
-              <Time at={at} />
-            </td>
-            <td class="amount">{rows}</td>
-            <td class="acts">
-              <a class="quiet" href={linkTo('states', name, NOW)}>
-                Compare with now
-              </a>
-              <button type="button" class="quiet" onClick={() => rewindTo(name)}>
-                Rewind
-              </button>
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Delete ${name}`}
-                onClick={() =>
-                  act(`${name} is deleted.`, call('DELETE', `_sandbox/snapshots/${encodeURIComponent(name)}`))
-                }
-              >
-                Delete
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Scrolls>
+  <Table columns={['Name', 'Saved at', { title: 'Rows', is: 'amount' }, { title: 'Actions', is: 'unseen' }]}>
+    {snapshots.value.toReversed().map(({ name, at, rows }) => (
+      <tr key={name}>
+        <th scope="row">{name}</th>
+        <td>
+          <Time at={at} />
+        </td>
+        <td class="amount">{rows}</td>
+        <td class="acts">
+          <QuietLink href={linkTo('states', name, NOW)}>Compare with now</QuietLink>
+          <Button onClick={() => rewindTo(name)}>Rewind</Button>
+          <Button
+            aria-label={`Delete ${name}`}
+            onClick={() => act(`${name} is deleted.`, call('DELETE', `_sandbox/snapshots/${encodeURIComponent(name)}`))}
+          >
+            Delete
+          </Button>
+        </td>
+      </tr>
+    ))}
+  </Table>
 )
 
 /** The two states to compare. The address holds them. */
 function Choice({ was, is }: { was: string | undefined; is: string | undefined }) {
   const newest = snapshots.value.at(-1)?.name ?? NOW
   const [a, b] = [was ?? newest, is ?? NOW]
+  const values = [[NOW, 'now'], ...snapshots.value.toReversed().map(({ name }) => [name, name])] as [string, string][]
   return (
     <p class="filters">
-      <StateSelect label="Compare" value={a} onChange={(name) => go('states', name, b)} />
-      <StateSelect label="with" value={b} onChange={(name) => go('states', a, name)} />
-      {was === undefined && (
-        <a class="quiet" href={linkTo('states', a, b)}>
-          Compare
-        </a>
-      )}
+      <Select label="Compare" is="inline" value={a} values={values} onChange={(name) => go('states', name, b)} />
+      <Select label="with" is="inline" value={b} values={values} onChange={(name) => go('states', a, name)} />
+      {was === undefined && <QuietLink href={linkTo('states', a, b)}>Compare</QuietLink>}
     </p>
   )
-}
-
-const StateSelect = ({
-  label,
-  value,
-  onChange,
-}: {
-  label: string
-  value: string
-  onChange: (name: string) => void
-}) => (
-  <label class="inline">
-    <span>{label}</span>
-    <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-      <option value={NOW}>now</option>
-      {snapshots.value.toReversed().map(({ name }) => (
-        <option key={name} value={name}>
-          {name}
-        </option>
-      ))}
-    </select>
-  </label>
-)
-
-interface ChangedRows {
-  readonly added: readonly Row[]
-  readonly removed: readonly Row[]
-  readonly changed: readonly { readonly was: Row; readonly is: Row }[]
-  readonly more: number
-}
-
-interface Comparison {
-  readonly rows: Readonly<Record<string, ChangedRows>>
-  readonly balances: readonly {
-    readonly hostname: string
-    readonly dq: string
-    readonly was: number
-    readonly is: number
-  }[]
 }
 
 const nameOfState = (name: string) => (name === NOW ? 'now' : name)
@@ -192,7 +121,7 @@ function Compared({ was, is }: { was: string; is: string }) {
   const title = `From ${nameOfState(was)} to ${nameOfState(is)}`
   if (!found.value) return <p class="muted">Comparing…</p>
   const { rows, balances } = found.value
-  const collections = Object.keys(rows).sort((a, b) => placeOf(a) - placeOf(b))
+  const collections = Object.entries(rows).sort(([a], [b]) => placeOf(a) - placeOf(b))
   return (
     <section aria-label={title}>
       <h2>{title}</h2>
@@ -200,49 +129,38 @@ function Compared({ was, is }: { was: string; is: string }) {
       {balances.length > 0 && (
         <>
           <h3>Balances</h3>
-          <Scrolls>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Wallet</th>
-                  <th scope="col" class="amount">
-                    Was
-                  </th>
-                  <th scope="col" class="amount">
-                    Is
-                  </th>
-                  <th scope="col" class="amount">
-                    Change
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {balances.map(({ hostname, dq, was: before, is: after }) => (
-                  <tr key={`${hostname} ${dq}`}>
-                    <th scope="row">
-                      {owners.value.get(hostname)} <span class="muted small">{hostname}</span>
-                    </th>
-                    <td class="amount">{money(before, dq)}</td>
-                    <td class="amount">{money(after, dq)}</td>
-                    <td class={after < before ? 'amount bad' : 'amount good'}>
-                      {after < before ? '' : '+'}
-                      {money(Number((after - before).toFixed(9)), dq)}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table
+            columns={[
+              'Wallet',
+              { title: 'Was', is: 'amount' },
+              { title: 'Is', is: 'amount' },
+              { title: 'Change', is: 'amount' },
+            ]}
+          >
+            {balances.map(({ hostname, dq, was: before, is: after }) => (
+              <tr key={`${hostname} ${dq}`}>
+                <th scope="row">
+                  {owners.value.get(hostname)} <span class="muted small">{hostname}</span>
+                </th>
+                <td class="amount">{money(before, dq)}</td>
+                <td class="amount">{money(after, dq)}</td>
+                <td class={after < before ? 'amount bad' : 'amount good'}>
+                  {after < before ? '' : '+'}
+                  {money(Number((after - before).toFixed(9)), dq)}
+                </td>
+              </tr>
+            ))}
+          </Table>
         </>
       )}
-      {collections.map((name) => (
-        <Changes key={name} name={name} changes={rows[name] as ChangedRows} />
+      {collections.map(([name, changes]) => (
+        <Changes key={name} name={name} changes={changes} />
       ))}
     </section>
   )
 }
 
-const Changes = ({ name, changes: { added, removed, changed, more } }: { name: string; changes: ChangedRows }) => (
+const Changes = ({ name, changes: { added, removed, changed, more } }: { name: string; changes: ComparedRows }) => (
   <details
     class="changes"
     open={isOpen.value.has(name)}

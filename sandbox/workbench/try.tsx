@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { call, headersAs, type Row, readRows, urlOf } from './api.js'
 import { openForm } from './data-actions.js'
-import { Code, Empty } from './parts.js'
+import { Button, Code, Empty, Select } from './parts.js'
 import { act, moneyOfUnits, nameOf, revision } from './state.js'
 
 const articles = signal<readonly Row[]>([])
@@ -26,34 +26,34 @@ export function Try() {
       <Empty title="Nothing is for sale yet">
         <p>Make an article. It appears here with a payment button.</p>
         <p>
-          <button type="button" class="primary" onClick={() => (openForm.value = 'article')}>
+          <Button kind="primary" onClick={() => (openForm.value = 'article')}>
             New article
-          </button>
+          </Button>
         </p>
       </Empty>
     )
   return (
     <section aria-label="Try">
       <h2>Pay as a person</h2>
-      <label class="field">
-        <span>Article</span>
-        <select value={String(article.id)} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
-          {articles.value.map(({ id, descriptor, cost, dq, owner }) => (
-            <option key={String(id)} value={String(id)}>
-              {String(descriptor)}, {moneyOfUnits(cost, dq)}, {nameOf(String(owner))}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Article"
+        is="field"
+        value={String(article.id)}
+        values={articles.value.map(({ id, descriptor, cost, dq, owner }) => [
+          String(id),
+          `${descriptor}, ${moneyOfUnits(cost, dq)}, ${nameOf(String(owner))}`,
+        ])}
+        onChange={(id) => (chosen.value = id)}
+      />
       {publicSecret.value && (
         <>
           <Element key={String(article.id)} hash={String(article.id)} publicSecret={publicSecret.value} />
           <p class="muted small">Any email address works. The code is in the inbox.</p>
           {item.value && (
             <p>
-              <button type="button" onClick={() => item.value && checkout(String(article.owner), item.value)}>
+              <Button kind="plain" onClick={() => item.value && checkout(String(article.owner), item.value)}>
                 Make a checkout link
-              </button>
+              </Button>
             </p>
           )}
           <h2>On your own page</h2>

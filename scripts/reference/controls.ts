@@ -22,7 +22,7 @@ export const controlGroups = (): { title: string; intro: string; members: readon
   {
     title: 'sandbox.faults',
     intro: 'Failures on purpose. [Make calls fail](../guides/faults.md) says what they can do.',
-    members: membersOf('src/sandbox/faults/controls.ts', 'FaultControls'),
+    members: membersOf('src/sandbox/faults/faults.ts', 'FaultControls'),
   },
   {
     title: 'sandbox.agent',

@@ -2,7 +2,7 @@ import type { WaitingRequests } from '../http/fields/intake.js'
 import type { FetchSource } from '../http/incoming.js'
 import type { DeadLetter } from '../jobs/dead-letters/dead-letter.js'
 import type { Sandbox } from '../sandbox/controls/sandbox.js'
-import type { SnapshotControls } from '../sandbox/controls/snapshots/controls.js'
+import type { SnapshotControls } from '../sandbox/controls/state-controls.js'
 import type { AgentControls } from '../sandbox/scripted-agent/controls.js'
 
 /** Services of their own over the same state. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { printRequests } from '../../sandbox/commands/request-lines.js'
+import { printRequests } from '../../sandbox/commands/start.js'
 import { createService } from '../../src/index.js'
 
 test('a flood of requests becomes few lines, which say how many they leave out', async () => {

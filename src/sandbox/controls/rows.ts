@@ -1,3 +1,5 @@
+import { listingRefusals, MOST_REFUSALS } from '../../agents/bazaar/resource-row.js'
+import { parsedJson } from '../../base/json.js'
 import { problem } from '../../base/problem.js'
 import type { ServiceContext } from '../../http/context.js'
 import type { AnyCollection, Key, Reader, Row } from '../../storage/storage.js'
@@ -6,7 +8,7 @@ import { sandboxOf } from '../onion/context.js'
 export type ShownRow = Readonly<Record<string, unknown>>
 
 /** Whether a field could be, or be made into, a credential. */
-export const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
+const isCredential = ({ sealed = {}, secrets = [] }: AnyCollection, field: string): boolean =>
   field in sealed || secrets.includes(field)
 
 /** A row without sealed fields and credentials. */
@@ -134,11 +136,13 @@ function indexOf({ indexes }: AnyCollection, field: string): OwnIndex | undefine
 const cursorOf = (id: Key | undefined): string | null => (id === undefined ? null : JSON.stringify(id))
 
 function keyFrom(cursor: string): Key {
-  try {
-    const id: unknown = JSON.parse(cursor)
-    if (typeof id === 'string' || typeof id === 'number') return id
-  } catch {
-    // Refused below.
-  }
+  const id = parsedJson(cursor)
+  if (typeof id === 'string' || typeof id === 'number') return id
   throw problem('cursor_invalid')
+}
+
+/** The last resources that were not listed, and why, the newest first. `at` is ISO 8601. */
+export async function refusedListings(tx: Reader) {
+  const newest = await tx.find(listingRefusals, { index: 'id', prefix: [], limit: MOST_REFUSALS, reverse: true })
+  return newest.map(({ resource, reason, created_at: at }) => ({ resource, reason, at: new Date(at).toISOString() }))
 }

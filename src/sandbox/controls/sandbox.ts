@@ -8,12 +8,13 @@ import type { ShownCommodity } from '../../money/commodities/commodity.js'
 import type { Audit } from '../../money/ledger/audit.js'
 import type { BinderImport, ImportedBinder } from '../../payments/binder-imports/import.js'
 import type { State } from '../../storage/storage.js'
-import { type ExportControls, exportControls } from '../exports/controls.js'
-import { type FaultControls, faultControls } from '../faults/controls.js'
-import { type Requests, requestControls } from '../journal/requests.js'
+import { type ExportControls, exportControls, RangeShape } from '../exports/controls.js'
+import { type FaultControls, faultControls } from '../faults/faults.js'
+import { streamEntries } from '../journal/follow.js'
+import { type EntryFilter, matcher } from '../journal/journal.js'
+import { journalOf, type Requests, requestControls } from '../journal/requests.js'
 import { type CallerControls, callerControls, type ReplayControls, replayControls } from '../replay/controls.js'
 import type { Coverage } from './coverage.js'
-import type { Funded, FundOrder } from './funds/fund.js'
 import type { PhoneAnswers, PhoneSettings, ShownPhone, SignedInUser } from './people.js'
 import {
   type ApprovalQueue,
@@ -22,15 +23,14 @@ import {
   type InboxQuery,
   peopleControls,
 } from './people-controls.js'
-import { type RehearsalControls, rehearsalControls } from './rehearsal-controls.js'
 import type { RowPage, RowQuery } from './rows.js'
 import type { Credentials } from './seed/credentials.js'
+import type { Funded, FundOrder } from './seed/fund.js'
 import type { Seeded } from './seed/seed.js'
 import type { Seed } from './seed/seed-schema.js'
-import { serviceControls } from './service-controls.js'
+import { type RehearsalControls, rehearsalControls, serviceControls } from './service-controls.js'
 import { RowQueryShape } from './shapes.js'
-import { readCredentials, stateControls } from './state-controls.js'
-import { type Wallets, walletControls } from './wallet-controls.js'
+import { readCredentials, stateControls, type Wallets, walletControls } from './state-controls.js'
 
 /** What a running service says about itself. */
 export interface Health {
@@ -230,4 +230,21 @@ export function afterStart<C extends object>(controls: C, ready: () => Promise<v
       ? (...given: unknown[]) => ready().then(() => control(...given))
       : afterStart(control as object, ready) // A group of controls.
   return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, waiting(each)])) as C // of the same names
+}
+
+export { ExportFormatShape, exportControls } from '../exports/controls.js'
+export { faultControls } from '../faults/faults.js'
+export { RequestQueryShape, requestControls } from '../journal/requests.js'
+export { ActAsShape, callerControls, ReplayShape, replayControls } from '../replay/controls.js'
+
+export const streamRequests = (
+  { after, ...filter }: EntryFilter & { readonly after?: string | undefined },
+  signal: AbortSignal | undefined,
+  service: ServiceContext,
+) => streamEntries(journalOf(service), { matches: matcher(filter), after, signal }, service)
+
+/** Writes a range of entries for another tool. Throws `field_invalid` if a part of the order is missing, and `not_found`. */
+export async function exportRange(order: object, service: ServiceContext) {
+  const { as, ...range } = checkShape(RangeShape, order)
+  return [await exportControls(service).export(range, as), as] as const
 }

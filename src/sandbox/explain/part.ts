@@ -1,4 +1,4 @@
 import { partKey } from '../../base/parts.js'
 
 /** Explains the answers in the journal. */
-export const explainKey = partKey<typeof import('./explain-entry.js')>('explain')
+export const explainKey = partKey<typeof import('./explain.js')>('explain')

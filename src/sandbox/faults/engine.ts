@@ -4,6 +4,8 @@ import { problem } from '../../base/problem.js'
 import { AnswerDropped } from '../../http/around.js'
 import type { ServiceContext } from '../../http/context.js'
 import { describeFault } from '../../http/fields/field.js'
+import { catalogItems } from '../../market/catalog/item-row.js'
+import { commodities } from '../../money/commodities/commodity.js'
 import type { AroundWrites } from '../../storage/service-storage.js'
 import { OutcomeUnknown, StorageUnavailable } from '../../storage/storage.js'
 import { diskReasons } from '../../storage/unavailable.js'
@@ -18,7 +20,6 @@ import type {
 } from '../onion/fault.js'
 import { ArmedFaults, SharedCounts, type Subject } from './armed-faults.js'
 import { FaultShape } from './fault-shape.js'
-import { raisePrice } from './raise-price.js'
 
 export { SharedCounts }
 
@@ -220,7 +221,7 @@ type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer> | Uint8Array>
 const PIECES_A_SECOND = 10
 
 /** An answer whose body arrives in another way. It still declares its whole length. */
-export function changedBody(answer: FaultyAnswer, change: (chunks: Chunks) => Chunks): FaultyAnswer {
+function changedBody(answer: FaultyAnswer, change: (chunks: Chunks) => Chunks): FaultyAnswer {
   const { headers, body } = answer
   const length = lengthOf(body)
   return {
@@ -231,10 +232,9 @@ export function changedBody(answer: FaultyAnswer, change: (chunks: Chunks) => Ch
 }
 
 /** The length of a body in bytes. Undefined for a stream. */
-export const lengthOf = (body: Body): number | undefined =>
-  body instanceof ReadableStream ? undefined : wholeOf(body).length
+const lengthOf = (body: Body): number | undefined => (body instanceof ReadableStream ? undefined : wholeOf(body).length)
 
-export const truncated = (bytes: number, faultId: string) =>
+const truncated = (bytes: number, faultId: string) =>
   async function* (chunks: Chunks): Chunks {
     let left = bytes
     for await (const chunk of chunks) {
@@ -245,7 +245,7 @@ export const truncated = (bytes: number, faultId: string) =>
     }
   }
 
-export const dripping = (bytesPerSecond: number, wait: (ms: number) => Promise<void>) =>
+const dripping = (bytesPerSecond: number, wait: (ms: number) => Promise<void>) =>
   async function* (chunks: Chunks): Chunks {
     const size = Math.max(1, Math.floor(bytesPerSecond / PIECES_A_SECOND))
     for await (const chunk of chunks)
@@ -256,7 +256,7 @@ export const dripping = (bytesPerSecond: number, wait: (ms: number) => Promise<v
       }
   }
 
-export const paused = (bytes: number, pause: () => Promise<void>) =>
+const paused = (bytes: number, pause: () => Promise<void>) =>
   async function* (chunks: Chunks): Chunks {
     let left = bytes
     for await (const chunk of chunks) {
@@ -269,7 +269,7 @@ export const paused = (bytes: number, pause: () => Promise<void>) =>
   }
 
 /** Ends what a body comes from, because nobody reads it. */
-export function discardBody(body: Body): void {
+function discardBody(body: Body): void {
   if (body instanceof ReadableStream) body.cancel().catch(() => {})
 }
 
@@ -307,10 +307,10 @@ const streamOf = (chunks: Chunks): ReadableStream<Uint8Array> =>
     { highWaterMark: 0 },
   )
 
-export const HEADER_FAULT = 'header'
+const HEADER_FAULT = 'header'
 
 /** Reads `X-Sandbox-Fault`, such as `after_commit; drop` or `mid_body; truncate=10`. Throws `header_malformed`. */
-export function readFaultHeader(text: string): Fault {
+function readFaultHeader(text: string): Fault {
   const [, at = '', name = '', value] = /^\s*(\w+)\s*;\s*(\w+)\s*(?:=\s*(\w{1,40})\s*)?$/.exec(text) ?? []
   const fault = {
     match: {},
@@ -324,3 +324,18 @@ export function readFaultHeader(text: string): Fault {
 }
 
 const GRAMMAR = 'it is a point and an action, such as "after_commit; drop" or "before; status=503"'
+
+/** Raises a price for good, by at least its smallest unit. What is unknown is left to the request. */
+async function raisePrice(
+  percent: number,
+  { paysFor, service }: Pick<FaultyRequest, 'paysFor' | 'service'>,
+): Promise<void> {
+  if (paysFor === undefined) return
+  await service?.storage.write(async (tx) => {
+    const hash = typeof paysFor === 'string' ? paysFor : (await tx.get(catalogItems, paysFor))?.hash
+    const row = hash === undefined ? undefined : await tx.get(commodities, hash)
+    if (!row) return
+    const more = (BigInt(row.cost) * BigInt(percent)) / 100n
+    tx.put(commodities, { ...row, cost: String(BigInt(row.cost) + (more > 0n ? more : 1n)) })
+  })
+}

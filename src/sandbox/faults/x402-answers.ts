@@ -3,6 +3,8 @@ import { checkTransfer, transactionHash } from '../../agents/wallets/transfer.js
 import { payToOf } from '../../agents/wallets/wallet.js'
 import { FacilitatorBody, facilitatedPayment } from '../../agents/x402/facilitator-body.js'
 import { decodeHeader, encodeHeader, transferIn } from '../../agents/x402/payload.js'
+import { parsedJson } from '../../base/json.js'
+import { Problem, problem } from '../../base/problem.js'
 import { digest } from '../../base/secrets.js'
 import { seconds } from '../../base/time.js'
 import type { ServiceContext } from '../../http/context.js'
@@ -15,8 +17,6 @@ import { isObject } from '../../storage/unknown.js'
 import { sandboxOf } from '../onion/context.js'
 import type { FaultyAnswer, FaultyRequest, X402Mode } from '../onion/fault.js'
 import { keepClock } from '../settings/settings.js'
-
-export { withExpensiveOffer } from './expensive-offer.js'
 
 /** What a settlement says of the transfer: in the body of the facilitator, or in a header of what was paid for. */
 interface Receipt {
@@ -145,10 +145,45 @@ const isReceipt = (value: unknown): value is Receipt =>
   isObject(value) && typeof value.success === 'boolean' && typeof value.transaction === 'string'
 
 function receiptOfText(text: string): Receipt | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isReceipt(value) ? value : undefined
-  } catch {
-    return undefined
+  const value = parsedJson(text)
+  return isReceipt(value) ? value : undefined
+}
+
+/** How many times the price the offer behind the first one asks for. */
+const TIMES = 50n
+
+/** What a wallet of the chains here cannot pay, so that its client takes the next offer. */
+const elsewhere = {
+  asset: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
+  payTo: '2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4',
+  extra: { feePayer: 'EwWqGE4ZFKLofuestmU4LDdK7XM1N4ALgdZccwYugwGd' },
+}
+const networks = { 1: 'solana-devnet', 2: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1' } as const
+
+/** A 402 that offers the call at its price elsewhere, and then here for much more. Undefined for all else. */
+export function withExpensiveOffer(error: unknown): Problem | undefined {
+  if (!(error instanceof Problem) || error.code !== 'payment_required') return undefined
+  const { fields, headers, facts } = error
+  const { detail, ...decided } = facts
+  const required = worsened(decodeHeader(headers['payment-required'] ?? ''), 2)
+  return problem('payment_required', {
+    ...(typeof detail === 'string' && { detail }),
+    facts: decided,
+    fields: { ...fields, ...worsened(fields, 1) },
+    headers: { ...headers, ...(required && { 'payment-required': encodeHeader(required) }) },
+  })
+}
+
+function worsened(told: unknown, version: 1 | 2): object | undefined {
+  const [offer] = isObject(told) && Array.isArray(told.accepts) ? told.accepts.filter(isObject) : []
+  if (!isObject(told) || !offer) return undefined
+  const name = version === 1 ? 'maxAmountRequired' : 'amount'
+  const amount = String(BigInt(String(offer[name])) * TIMES)
+  return {
+    ...told,
+    accepts: [
+      { ...offer, ...elsewhere, network: networks[version] },
+      { ...offer, [name]: amount },
+    ],
   }
 }

@@ -1,7 +1,7 @@
 import { drawn } from '../faults/armed-faults.js'
 import type { Fault } from '../onion/fault.js'
 import type { RunRecord } from './record.js'
-import { MCP_OPERATIONS } from './tool-calls.js'
+import { MCP_OPERATIONS } from './record-run.js'
 
 /** What may happen to a call. Its client sees the same, or nearly, for several of them. */
 export type RehearsedFault =

@@ -1,9 +1,10 @@
+import { parsedJson } from '../../base/json.js'
+import { isObject } from '../../storage/unknown.js'
 import type { Sandbox } from '../controls/sandbox.js'
 import { marksOfPayment, type PaymentMarks, readMarks } from '../journal/sent-payment.js'
 import type { Entry } from '../onion/entry.js'
 import { isOfSignature } from './intents.js'
 import type { CallOutcome, RehearsedCall, RehearsedDelivery, RehearsedPayment, RunEnd, RunRecord } from './record.js'
-import { answeredTool, sentTool } from './tool-calls.js'
 
 /** What of a sandbox tells what a run did. */
 export type ObservedSandbox = Pick<Sandbox, 'requests' | 'rows' | 'credentials'>
@@ -12,7 +13,7 @@ type ShownRow = Readonly<Record<string, unknown>>
 type Json = Readonly<Record<string, unknown>>
 
 /** Where a run begins. */
-export interface RunStart {
+interface RunStart {
   readonly entry: string | undefined
   readonly payments: number
   readonly transfers: number
@@ -218,13 +219,10 @@ function settledItem({ paymentPayload, paymentRequirements }: Json) {
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
 
+/** Undefined for what is no object, and for what is cut. */
 function objectOf(text: string | null): Json | undefined {
-  if (text === null || !text.startsWith('{')) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // It is cut.
-  }
+  const value = text === null ? undefined : parsedJson(text)
+  return isObject(value) ? value : undefined
 }
 
 function pricesIn(answer: unknown): Record<string, number> {
@@ -253,3 +251,43 @@ function eachObject(value: unknown, visit: (object: Json) => void): void {
   if (!Array.isArray(value)) visit(value as Json)
   for (const part of Object.values(value)) eachObject(part, visit)
 }
+
+/** How tool calls of MCP are made and answered: what HTTP says in its path and its status stands in JSON-RPC messages. */
+
+/** The operations that take messages of MCP. Whatever a message asks for, its answer has a status of 200. */
+export const MCP_OPERATIONS: ReadonlySet<string> = new Set(['callMcp', 'callAccountMcp'])
+
+/** The tool call in a body, with its payment of x402 or its credential of MPP. Undefined for other messages. */
+function sentTool(body: Json | undefined) {
+  if (body?.method !== 'tools/call') return undefined
+  const { name, arguments: args, _meta } = objectIn(body.params)
+  const meta = objectIn(_meta)
+  const payment = meta['x402/payment'] ?? meta['org.paymentauth/credential']
+  return { name: String(name), args: objectIn(args), payment: isObject(payment) ? payment : undefined }
+}
+
+interface AnsweredTool {
+  /** What HTTP would say. Undefined if it worked. */
+  readonly refusal: { readonly status: number; readonly code?: string | undefined } | undefined
+  readonly content: Json | undefined
+}
+
+/** The answer of a tool call. Undefined for other answers of JSON-RPC. */
+function answeredTool(answer: Json | undefined): AnsweredTool | undefined {
+  if (answer?.jsonrpc === undefined) return undefined
+  const [error, result] = [objectIn(answer.error), objectIn(answer.result)]
+  const content = isObject(result.structuredContent) ? result.structuredContent : undefined
+  if (answer.error !== undefined) return { refusal: { status: statusIn(objectIn(error.data)) }, content }
+  if (result.resultType === 'payment_required') return { refusal: { status: 402 }, content }
+  if (result.isError !== true) return { refusal: undefined, content }
+  if (Array.isArray(content?.accepts)) return { refusal: { status: 402 }, content }
+  return { refusal: { status: statusIn(content), code: codeIn(content) }, content }
+}
+
+const statusIn = (told: Json | undefined): number =>
+  typeof told?.httpStatus === 'number' ? told.httpStatus : typeof told?.status === 'number' ? told.status : 400
+
+const codeIn = (content: Json | undefined): string | undefined =>
+  typeof content?.code === 'string' ? content.code : undefined
+
+const objectIn = (value: unknown): Json => (isObject(value) ? value : {})

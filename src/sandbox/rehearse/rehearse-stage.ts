@@ -1,9 +1,15 @@
 import { required } from '../../base/required.js'
 import { type ClientHabit, isSameRun, isWorse, judgeRun, type Verdict, type VerdictName } from './judge.js'
-import { cellsOf, type JudgedPlan, type RehearsedCell } from './matrix.js'
-import { type FaultPlan, followingPlans, keyOfPlan, pairPlans, type RehearsedFault, singlePlans } from './plan.js'
+import {
+  type FaultPlan,
+  followingPlans,
+  keyOfPlan,
+  type PlannedFault,
+  pairPlans,
+  type RehearsedFault,
+  singlePlans,
+} from './plan.js'
 import type { RunRecord } from './record.js'
-import { shrinkPlan } from './shrink.js'
 
 /** Where an application runs: before a sandbox, or before a proxy. */
 export interface RehearsalStage {
@@ -190,3 +196,42 @@ interface Named {
 
 const isSame = (one: Named, other: Named): boolean =>
   one.name === other.name && one.habit === other.habit && one.operation === other.operation
+
+/** What a rehearsal learned of a plan. */
+interface JudgedPlan {
+  readonly verdicts: readonly Verdict[]
+  readonly run: RunRecord
+}
+
+/** One call with one fault. `waiting`: it was not run yet, or the budget ended before it. */
+export interface RehearsedCell extends PlannedFault {
+  readonly state: 'waiting' | 'passed' | 'failed'
+  /** Undefined while it waits. */
+  readonly judged: JudgedPlan | undefined
+}
+
+const cellsOf = (plans: readonly FaultPlan[], judged: ReadonlyMap<string, JudgedPlan>): RehearsedCell[] =>
+  plans.flatMap((plan) => {
+    const [fault] = plan
+    if (!fault) return []
+    const known = judged.get(keyOfPlan(plan))
+    return [{ ...fault, state: stateOf(known), judged: known }]
+  })
+
+const stateOf = (judged: JudgedPlan | undefined): RehearsedCell['state'] => {
+  if (!judged) return 'waiting'
+  return judged.verdicts.length === 0 ? 'passed' : 'failed'
+}
+
+/** Leaves faults out of a plan as long as what it shows still happens. `shows` runs a plan, or knows its result. */
+async function shrinkPlan(plan: FaultPlan, shows: (plan: FaultPlan) => Promise<boolean>): Promise<FaultPlan> {
+  let smallest = plan
+  for (let at = 0; at < smallest.length && smallest.length > 0; ) {
+    const smaller = smallest.filter((_, place) => place !== at)
+    if (await shows(smaller)) {
+      smallest = smaller
+      at = 0
+    } else at++
+  }
+  return smallest
+}

@@ -39,41 +39,33 @@ export const DEFAULT_SLOW_MS = 1000
 /** A fork waits no longer for what its run left behind. */
 const CLOSE_MS = 1000
 
-const forkStage = <S extends RehearsableService<S>>(
+function forkStage<S extends RehearsableService<S>>(
   service: S,
   run: (fork: S, tools: RunTools) => unknown,
   slowMs: number,
-): RehearsalStage => ({
-  async run(plan) {
-    const fork = await service.sandbox.fork()
-    try {
-      return await runOnce(fork, { plan, slowMs, run })
-    } finally {
-      await fork.close({ withinMs: CLOSE_MS })
-    }
-  },
-})
-
-interface RunOnce<S> {
-  readonly plan: FaultPlan
-  readonly slowMs: number
-  run(fork: S, tools: RunTools): unknown
-}
-
-async function runOnce<S extends RehearsableService<S>>(
-  fork: S,
-  { plan, slowMs, run }: RunOnce<S>,
-): Promise<RunRecord> {
-  const { sandbox } = fork
-  await sandbox.faults.clear()
-  const start = await runStart(sandbox)
-  await armPlan(sandbox, plan, slowMs)
-  const lines: string[] = []
-  const log = (text: string) => void lines.push(text)
-  const isRestarted = plan.some(({ kind }) => kind === 'restart')
-  if (isRestarted) await endOf(() => run(stoppedByFault(fork), { log }))
-  const ended = await endOf(() => run(fork, { log }))
-  return recordRun(sandbox, start, { ended, output: lines.join('\n') })
+): RehearsalStage {
+  const runOnce = async (fork: S, plan: FaultPlan): Promise<RunRecord> => {
+    const { sandbox } = fork
+    await sandbox.faults.clear()
+    const start = await runStart(sandbox)
+    await armPlan(sandbox, plan, slowMs)
+    const lines: string[] = []
+    const log = (text: string) => void lines.push(text)
+    const isRestarted = plan.some(({ kind }) => kind === 'restart')
+    if (isRestarted) await endOf(() => run(stoppedByFault(fork), { log }))
+    const ended = await endOf(() => run(fork, { log }))
+    return recordRun(sandbox, start, { ended, output: lines.join('\n') })
+  }
+  return {
+    async run(plan) {
+      const fork = await service.sandbox.fork()
+      try {
+        return await runOnce(fork, plan)
+      } finally {
+        await fork.close({ withinMs: CLOSE_MS })
+      }
+    },
+  }
 }
 
 /** Arms the faults of a plan, and no others. */

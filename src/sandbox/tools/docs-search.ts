@@ -4,7 +4,7 @@ import { docsOf, type ProblemCode, problemCodes, problemSentence } from '../../b
 import type { ServiceContext } from '../../http/context.js'
 import { errorText } from '../../http/error-pages/error-texts.js'
 import type { SandboxParts } from '../onion/context.js'
-import { cutText } from './brief.js'
+import { cutText } from './sandbox-tool.js'
 
 export interface FoundDocs {
   readonly kind: 'operation' | 'error' | 'guide'

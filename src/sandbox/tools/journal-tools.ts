@@ -1,10 +1,19 @@
 import type { ServiceContext } from '../../http/context.js'
 import { z } from '../../http/fields/schema.js'
-import { ReplayShape, RequestQueryShape, replayControls, requestControls } from '../controls/requests.js'
+import { ReplayShape, RequestQueryShape, replayControls, requestControls } from '../controls/sandbox.js'
 import { isOfForeignPage } from '../journal/foreign-page.js'
 import type { Entry } from '../onion/entry.js'
-import { briefEntry, lineOfEntry, linesOfBodies, linesOfExplanation, linesOfReplay, wholeEntry } from './brief.js'
-import { orNone, type SandboxTool, sandboxTool } from './sandbox-tool.js'
+import {
+  briefEntry,
+  lineOfEntry,
+  linesOfBodies,
+  linesOfExplanation,
+  linesOfReplay,
+  orNone,
+  type SandboxTool,
+  sandboxTool,
+  wholeEntry,
+} from './sandbox-tool.js'
 
 /** How many entries one look at the journal takes, and how many are looked at for a refusal. */
 const PAGE = 200

@@ -4,8 +4,8 @@ import { visibleLine } from '../../base/text/visible.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
 import { isObject } from '../../storage/unknown.js'
-import { shortened } from './brief.js'
 import type { SandboxTool, SandboxToolAnswer } from './sandbox-tool.js'
+import { shortened } from './sandbox-tool.js'
 import { sandboxTools } from './tool-list.js'
 
 const INSTRUCTIONS = `The sandbox of farthing, a micropayment service that the user develops against. These tools show what happened in it and change its state. Nothing here moves real money.

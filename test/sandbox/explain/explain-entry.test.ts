@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import type { ServiceContext } from '../../../src/http/context.js'
-import { type ExplainedEntry, explainEntry } from '../../../src/sandbox/explain/explain-entry.js'
+import { type ExplainedEntry, explainEntry } from '../../../src/sandbox/explain/explain.js'
 import { StateForgotten } from '../../../src/storage/history/history.js'
 
 const entry: ExplainedEntry = {

@@ -1,7 +1,7 @@
 import { createService } from 'farthing'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
-import { rehearsalReport } from '../../../src/sandbox/rehearse/report-files.js'
+import { rehearsalReport } from '../../../src/sandbox/rehearse/report.js'
 import { caller } from '../../support/api.js'
 import { newPaidShop } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { matchCall } from '../../../sandbox/proxy/matching.js'
 import { writtenMessage } from '../../../sandbox/proxy/messages.js'
+import { matchCall } from '../../../sandbox/proxy/profile.js'
 import { ProxyRecord } from '../../../sandbox/proxy/proxy-record.js'
 import { payProfile } from './proxied.js'
 

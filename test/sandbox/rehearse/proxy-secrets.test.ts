@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { matchCall } from '../../../sandbox/proxy/matching.js'
 import { writtenMessage, writtenPath } from '../../../sandbox/proxy/messages.js'
+import { matchCall } from '../../../sandbox/proxy/profile.js'
+import { proxyStage } from '../../../sandbox/proxy/proxy.js'
 import { ProxyRecord } from '../../../sandbox/proxy/proxy-record.js'
-import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
 import { rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
-import { diagramOf, showRehearsal } from '../../../src/sandbox/rehearse/report.js'
 import {
+  diagramOf,
   rehearsalHtml,
   rehearsalJson,
   rehearsalJUnit,
   rehearsalTest,
-} from '../../../src/sandbox/rehearse/report-files.js'
+  showRehearsal,
+} from '../../../src/sandbox/rehearse/report.js'
 import { payProfile, startProxy, startService } from './proxied.js'
 
 /** What a proxy keeps of messages: hashes, amounts and outcomes, unless it is asked for more, and secrets never. */

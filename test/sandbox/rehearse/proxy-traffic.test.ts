@@ -1,7 +1,7 @@
 import { createServer, get, type IncomingMessage, request } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { proxyStage } from '../../../sandbox/proxy/proxy-stage.js'
+import { proxyStage } from '../../../sandbox/proxy/proxy.js'
 import type { RehearsedFault } from '../../../src/sandbox/rehearse/plan.js'
 import { RehearsalRefused, rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 import { exchange, listening, PAID, pay, send, startProxy, startService } from './proxied.js'

@@ -1,10 +1,9 @@
 import { createService, type Service } from 'farthing'
 import { client } from 'farthing/client'
 import { required } from '../../../src/base/required.js'
-import type { RehearsedCell } from '../../../src/sandbox/rehearse/matrix.js'
 import { singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
-import type { Rehearsal } from '../../../src/sandbox/rehearse/rehearse-stage.js'
+import type { Rehearsal, RehearsedCell } from '../../../src/sandbox/rehearse/rehearse-stage.js'
 import { showFinding } from '../../../src/sandbox/rehearse/report.js'
 import { table } from './page.js'
 

@@ -3,25 +3,18 @@ import { ANY_SITE, formPage } from '../../../http/pages/form-page.js'
 import { wantsPage } from '../../../http/pages/html.js'
 import { type Refusal, type RefusingService, reply } from '../../../http/reply.js'
 
+/** Codes that OAuth has too, under the same name. */
+const ownCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  ...(['invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope', 'invalid_target'] as const),
+  ...(['invalid_redirect_uri', 'invalid_client_metadata', 'invalid_client', 'insufficient_scope'] as const),
+])
 const oauthCodes: Partial<Record<ProblemCode, string>> = {
-  invalid_grant: 'invalid_grant',
-  unauthorized_client: 'unauthorized_client',
-  unsupported_grant_type: 'unsupported_grant_type',
-  invalid_scope: 'invalid_scope',
-  invalid_target: 'invalid_target',
-  invalid_redirect_uri: 'invalid_redirect_uri',
-  invalid_client_metadata: 'invalid_client_metadata',
-  invalid_client: 'invalid_client',
-  too_many_failures: 'invalid_client',
-  too_many_fetches: 'temporarily_unavailable',
-  insufficient_scope: 'insufficient_scope',
-  authorization_missing: 'invalid_token',
-  token_invalid: 'invalid_token',
-  agent_token_required: 'invalid_token',
+  ...{ too_many_failures: 'invalid_client', too_many_fetches: 'temporarily_unavailable' },
+  ...{ authorization_missing: 'invalid_token', token_invalid: 'invalid_token', agent_token_required: 'invalid_token' },
 }
 
 const oauthCodeOf = (code: ProblemCode): string =>
-  oauthCodes[code] ?? (problemStatus(code) >= 500 ? 'server_error' : 'invalid_request')
+  oauthCodes[code] ?? (ownCodes.has(code) ? code : problemStatus(code) >= 500 ? 'server_error' : 'invalid_request')
 
 /** An error body of OAuth (RFC 6749 section 5.2), with what the service adds to every refusal, but for `docs`. */
 function oauthBody(refused: Problem, error: string, service: RefusingService) {

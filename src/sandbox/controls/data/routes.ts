@@ -1,11 +1,11 @@
 import { Amount, ContentHash, component, HashPath, z } from '../../../http/fields/schema.js'
+import { noContent } from '../../../http/reply.js'
 import { defineRoutes, route } from '../../../http/route.js'
-import { refusedListings } from '../discovery.js'
-import { ActAsShape, callerControls } from '../requests.js'
-import { listedCollections, listRows } from '../rows.js'
-import { CommodityChangeShape, control, RowQueryShape, WalletOrderShape } from '../shapes.js'
-import { readCredentials, stateControls } from '../state-controls.js'
-import { walletControls } from '../wallet-controls.js'
+import { listedCollections, listRows, refusedListings } from '../rows.js'
+import { ActAsShape, callerControls } from '../sandbox.js'
+import { REHEARSAL_ID, rehearsalControls } from '../service-controls.js'
+import { CommodityChangeShape, control, RehearsalReportShape, RowQueryShape, WalletOrderShape } from '../shapes.js'
+import { readCredentials, stateControls, walletControls } from '../state-controls.js'
 
 const client = { client_id: z.TextId, client_secret: z.secret(z.string()) }
 
@@ -111,5 +111,39 @@ export const walletRoutes = defineRoutes('sandbox', {
     async read(tx) {
       return { refusals: await refusedListings(tx) }
     },
+  }),
+})
+
+const IdPath = z.object({ id: z.string().check(z.regex(REHEARSAL_ID)) })
+
+export const rehearsalRoutes = defineRoutes('sandbox', {
+  keepRehearsal: route({
+    ...control('PUT', '/_sandbox/rehearsals/:id'),
+    summary: 'Keep the report of a rehearsal, or replace it.',
+    params: IdPath,
+    body: RehearsalReportShape,
+    status: 204,
+    handle: ({ params, body }, service) => rehearsalControls(service).keep(params.id, body).then(noContent),
+  }),
+  listRehearsals: route({
+    ...control('GET', '/_sandbox/rehearsals'),
+    summary: 'List the last rehearsals, the newest first.',
+    result: z.object({
+      rehearsals: z.array(
+        z.object({
+          ...{ id: z.TextId, at: z.IsoTime, command: z.string() },
+          ...{ running: z.boolean(), runs: z.int(), findings: z.int() },
+        }),
+      ),
+    }),
+    handle: async (_call, service) => ({ rehearsals: await rehearsalControls(service).list() }),
+  }),
+  readRehearsal: route({
+    ...control('GET', '/_sandbox/rehearsals/:id'),
+    summary: 'Read the report of a rehearsal.',
+    params: IdPath,
+    result: RehearsalReportShape,
+    errors: ['not_found'],
+    handle: ({ params }, service) => rehearsalControls(service).read(params.id),
   }),
 })

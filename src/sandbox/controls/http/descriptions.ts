@@ -3,7 +3,7 @@ import type { faultRoutes, journalRoutes, replayRoutes } from '../journal/routes
 import type { forkRoutes, snapshotRoutes } from '../snapshots/routes.js'
 import type { controlRoutes, metricsRoutes, peopleRoutes } from './routes.js'
 
-export { rehearsalTexts } from '../rehearsals/descriptions.js'
+export { dataTexts, rehearsalTexts, walletTexts } from '../data/descriptions.js'
 
 export const controlTexts: TextsOf<typeof controlRoutes> = {
   operations: {

@@ -11,7 +11,7 @@ import {
   replayControls,
   requestControls,
   streamRequests,
-} from '../requests.js'
+} from '../sandbox.js'
 import { ArmedFaultShape, control, FaultShape } from '../shapes.js'
 
 const MessageShape = component('JournalMessage', {

@@ -22,8 +22,8 @@ import {
 } from '../../../money/twins/twin.js'
 import type { Writer } from '../../../storage/storage.js'
 import type { SandboxParts } from '../../onion/context.js'
-import { fund } from '../funds/fund.js'
 import { fixCredentials } from './credentials.js'
+import { fund } from './fund.js'
 import type { plantItems } from './items.js'
 import {
   type AccountNames,

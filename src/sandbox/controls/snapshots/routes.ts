@@ -4,7 +4,7 @@ import { defineRoutes, route } from '../../../http/route.js'
 import { forksOf } from '../forks.js'
 import { control, RewindShape, SavedSnapshotShape } from '../shapes.js'
 import { snapshotText } from '../snapshot.js'
-import { snapshotControls } from './controls.js'
+import { snapshotControls } from '../state-controls.js'
 
 const NamedSnapshotShape = component('NamedSnapshot', {
   name: z.string(),

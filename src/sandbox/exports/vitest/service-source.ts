@@ -4,7 +4,7 @@ import { defaultLimits } from '../../../http/limits.js'
 import { isObject } from '../../../storage/unknown.js'
 import type { Entry } from '../../onion/entry.js'
 import { notReplayable } from '../../replay/call-draft.js'
-import { bodyOfAnswer } from './known-values.js'
+import { bodyOfAnswer } from './expected.js'
 import { Source, textSource, valueSource } from './source.js'
 
 const DEFAULTS = {

@@ -1,6 +1,6 @@
 import { type CallDraft, filledTemplate, notReplayable, type Secret } from '../../replay/call-draft.js'
 import { emailIn, remade, unknownSecret } from '../../replay/credentials.js'
-import type { KnownValues } from './known-values.js'
+import type { KnownValues } from './expected.js'
 import type { PreparedState } from './prepared-state.js'
 import { fieldSource, Source, templateSource, textSource } from './source.js'
 
@@ -10,10 +10,6 @@ export interface CallerSource {
   /** Code whose value is an object of headers, to be spread into others. */
   readonly spread?: Source
   readonly headers?: Readonly<Record<string, string | Source>>
-}
-
-interface Written {
-  readonly source: Source
 }
 
 /** Half of the life of an access token. */
@@ -90,7 +86,11 @@ export class TestSecrets {
   }
 
   /** The code of a secret that a request has in its path or body, and the lines that must come before. Throws `not_replayable`. */
-  async of(secret: Secret, draft: CallDraft, caller: CallerSource): Promise<Pick<CallerSource, 'before'> & Written> {
+  async of(
+    secret: Secret,
+    draft: CallDraft,
+    caller: CallerSource,
+  ): Promise<Pick<CallerSource, 'before'> & { readonly source: Source }> {
     const kind = remade(draft, secret)
     if (kind === 'code') return this.#mailedCode(secret, draft, caller)
     if (kind === 'device') return { source: new Source(textSource('a-push-token-of-a-test')) }

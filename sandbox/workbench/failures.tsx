@@ -1,7 +1,39 @@
-import { Explained } from './explained.js'
-import type { Failure } from './failures.js'
-import { Scrolls, Time } from './parts.js'
+import type { Entry } from '../../src/sandbox/onion/entry.js'
+import { QuietLink, Table, Time } from './parts.js'
+import { Explained } from './request.js'
 import { linkTo, nameOf } from './state.js'
+import { isRefused } from './stories.js'
+
+/** Refused requests of one caller that failed in the same way: one cause, however often it happened. */
+interface Failure {
+  /** Names it in an address. */
+  readonly key: string
+  readonly code: string
+  readonly operation: string
+  readonly principal: string | null
+  /** Newest first. Never empty. */
+  readonly entries: readonly Entry[]
+}
+
+const operationOf = ({ operation_id, method, path }: Entry): string => operation_id ?? `${method} ${path.split('?')[0]}`
+const codeOf = ({ code, status }: Entry): string => code ?? (status === null ? 'no answer' : String(status))
+
+/** Groups the refused among entries, which are newest first. The failure that happened last comes first. */
+export function failuresIn(entries: readonly Entry[]): readonly Failure[] {
+  const groups = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    if (!isRefused(entry)) continue
+    const key = [codeOf(entry), operationOf(entry), entry.principal ?? 'guest'].join(' ')
+    const group = groups.get(key)
+    if (group) group.push(entry)
+    else groups.set(key, [entry])
+  }
+  return [...groups].flatMap(([key, group]) => {
+    const [last] = group
+    if (!last) return []
+    return [{ key, code: codeOf(last), operation: operationOf(last), principal: last.principal, entries: group }]
+  })
+}
 
 const MOST_SHOWN = 30
 
@@ -44,9 +76,9 @@ export function FailureDetail({ failure: { code, operation, principal, entries }
   return (
     <section class="detail" aria-label="Error">
       <p class="acts">
-        <a class="quiet" href={linkTo('live')} aria-label="Close the error">
+        <QuietLink href={linkTo('live')} aria-label="Close the error">
           Close
-        </a>
+        </QuietLink>
       </p>
       <h2>
         {code} <span class="count bad">×{entries.length}</span>
@@ -59,30 +91,19 @@ export function FailureDetail({ failure: { code, operation, principal, entries }
       </p>
       <Explained id={last.id} />
       <h3>Requests</h3>
-      <Scrolls>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Request</th>
-              <th scope="col">Status</th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.slice(0, MOST_SHOWN).map(({ id, at, method, path, status }) => (
-              <tr key={id}>
-                <td>
-                  <Time at={at} />
-                </td>
-                <td>
-                  <a href={linkTo('live', id)}>{`${method} ${path.split('?')[0]}`}</a>
-                </td>
-                <td>{status ?? 'none'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scrolls>
+      <Table columns={['When', 'Request', 'Status']}>
+        {entries.slice(0, MOST_SHOWN).map(({ id, at, method, path, status }) => (
+          <tr key={id}>
+            <td>
+              <Time at={at} />
+            </td>
+            <td>
+              <a href={linkTo('live', id)}>{`${method} ${path.split('?')[0]}`}</a>
+            </td>
+            <td>{status ?? 'none'}</td>
+          </tr>
+        ))}
+      </Table>
       {entries.length > MOST_SHOWN && <p class="muted small">And {entries.length - MOST_SHOWN} earlier ones.</p>}
     </section>
   )

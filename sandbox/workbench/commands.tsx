@@ -1,10 +1,13 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { DueWork } from '../../src/sandbox/controls/sandbox.js'
 import { call } from './api.js'
 import { openForm } from './data-actions.js'
-import { act, type Due, faults, forks, go, health, names, next, snapshots, tell } from './state.js'
+import { act, faults, forks, go, health, names, next, snapshots, tell } from './state.js'
 import { viewNames } from './views.js'
 
 /** What ⌘K offers. */
-export interface Command {
+interface Command {
   readonly title: string
   readonly run: () => unknown
 }
@@ -13,14 +16,15 @@ export const advance = (by: string) =>
   act(`The clock is ${by} ahead.`, call('POST', '_sandbox/clock', { body: { advance: by } }))
 
 /** Sets the clock to when the next work is due, which then runs. */
-export const advanceTo = ({ at, kind }: Due) =>
+export const advanceTo = ({ at, kind }: DueWork) =>
   act(`Done: ${wordsOf(kind)}.`, call('POST', '_sandbox/clock', { body: { set: at } }))
 
 /** `approval_expires` becomes “approval expires”. */
 export const wordsOf = (kind: string): string => kind.replace(/_/g, ' ')
 
 /** Whether there is something to advance to. What is due already runs by itself. */
-export const isAheadOfClock = (due: Due | null): due is Due => due !== null && due.at > (health.value?.clock.now ?? '')
+export const isAheadOfClock = (due: DueWork | null): due is DueWork =>
+  due !== null && due.at > (health.value?.clock.now ?? '')
 
 export const setMode = (mode: 'real' | 'manual') =>
   act(
@@ -83,3 +87,66 @@ export const commands = (): readonly Command[] => [
     return { title: `${name} (${kind})`, run: () => go('data', `${kind}s`, id) }
   }),
 ]
+
+export const isOpen = signal(false)
+
+const MOST_SHOWN = 12
+
+/** ⌘K: everything that can be done, by typing a part of its name. */
+export function Palette() {
+  return isOpen.value ? <Open /> : null
+}
+
+function Open() {
+  const query = useSignal('')
+  const at = useSignal(0)
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => element.current?.showModal(), [])
+  const close = () => (isOpen.value = false)
+  const words = query.value.toLowerCase().split(/\s+/)
+  const found = commands()
+    .filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)))
+    .slice(0, MOST_SHOWN)
+  const run = (n: number) => {
+    close()
+    found[n]?.run()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step !== undefined) {
+      event.preventDefault()
+      at.value = (at.value + step + found.length) % Math.max(found.length, 1)
+    }
+    if (event.key === 'Enter') {
+      event.preventDefault()
+      run(at.value)
+    }
+  }
+  return (
+    <dialog ref={element} class="palette" onClose={close} aria-label="Commands">
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Command"
+        aria-expanded="true"
+        aria-controls="commands"
+        aria-activedescendant={`command-${at.value}`}
+        placeholder="What do you want to do?"
+        onInput={({ currentTarget }) => {
+          query.value = currentTarget.value
+          at.value = 0
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id="commands" role="listbox" aria-label="Commands">
+        {found.map(({ title }, n) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the text field takes the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the same
+          <div key={title} id={`command-${n}`} role="option" aria-selected={n === at.value} onClick={() => run(n)}>
+            {title}
+          </div>
+        ))}
+      </div>
+    </dialog>
+  )
+}

@@ -1,13 +1,17 @@
+import { readFile } from 'node:fs/promises'
 import { Problem } from '../../src/base/problem.js'
 import { withoutEnd } from '../../src/base/text/ends.js'
 import { pathOfUrl } from '../../src/base/text/url-path.js'
+import { inline, page } from '../../src/http/pages/html.js'
+import { Coin } from '../../src/http/pages/parts.js'
 import { type Reply, reply } from '../../src/http/reply.js'
 import type { FetchSource, Service } from '../../src/index.js'
 import type { SandboxAccess } from '../../src/sandbox/onion/context.js'
 import { controlCookie, guardCaller, guardChange, isControlToken } from '../../src/sandbox/onion/guard.js'
+import type { Key } from '../../src/storage/storage.js'
+import script from '../phone/page.tsx?script'
 import type { Demo } from '../seed/demo.js'
-import { builtFile, isBuilt } from './built.js'
-import { phonePage } from './phone.js'
+import { pagesStyle, phoneStyle } from './pages-style.js'
 import { archive, readDemoState, shopPage, unlock } from './shop.js'
 
 export interface SandboxPages {
@@ -121,3 +125,99 @@ function rendered(
   const common = { ...json, 'x-content-type-options': 'nosniff' }
   return new ResponseClass(body ?? null, { status, headers: { ...common, ...headers } })
 }
+
+/** What the build made for browsers, in the folder of the offline demo. It can be put on any server. */
+const types: Readonly<Record<string, string>> = {
+  'coin.svg': 'image/svg+xml',
+  'index.html': 'text/html',
+  'page.js': 'text/javascript',
+  'style.css': 'text/css',
+  'worker.js': 'text/javascript',
+  'workbench.html': 'text/html',
+  'workbench/index.html': 'text/html',
+  'workbench/page.js': 'text/javascript',
+  'workbench/style.css': 'text/css',
+  'workbench/coin.svg': 'image/svg+xml',
+}
+
+/** Whether the path is that of a file of the offline demo or of the workbench. */
+const isBuilt = (path: string): boolean => path === '/demo' || fileAt(path) !== undefined
+
+/** Answers with a file of the offline demo or of the workbench. */
+async function builtFile(path: string, built: URL | undefined): Promise<Reply> {
+  // Addresses in the files are relative to the folder.
+  if (path === '/demo') return reply({ status: 308, headers: { location: 'demo/' }, body: null })
+  const file = fileAt(path)
+  const body = file && built && (await readFile(new URL(file, built), 'utf8').catch(() => undefined))
+  if (file === undefined || body === undefined) return notBuilt
+  return reply({
+    headers: {
+      'content-type': `${types[file]}; charset=utf-8`,
+      'cache-control': 'no-cache',
+      'content-security-policy': "frame-ancestors 'none'",
+    },
+    body,
+  })
+}
+
+/** The sandbox and each of its forks have the workbench at their own address. */
+const WORKBENCH_PATH = /^(?:\/_sandbox\/forks\/\w+)?\/((?:workbench\/[\w.]+)?)$/
+
+function fileAt(path: string): string | undefined {
+  const [, own] = WORKBENCH_PATH.exec(path) ?? []
+  const ofDemo = path.startsWith('/demo/') ? path.slice('/demo/'.length) || 'index.html' : ''
+  const file = own === undefined ? ofDemo : own || 'workbench/index.html'
+  return Object.hasOwn(types, file) ? file : undefined
+}
+
+const notBuilt = page({
+  title: 'Not built',
+  status: 404,
+  styles: [pagesStyle],
+  body: (
+    <main>
+      <Coin />
+      <h1>This page is not built</h1>
+      <p>
+        Run <code>npm run build</code>, or start the sandbox with <code>npm start</code>, which builds it.
+      </p>
+    </main>
+  ),
+})
+
+const phoneScript = inline(script)
+
+/** The page with the phone of the demo's payer. Undefined if the state has no such user. */
+async function phonePage({ service, demo }: SandboxPages): Promise<Reply | undefined> {
+  const { email } = demo.payer
+  const { rows } = await service.sandbox.snapshot()
+  const user = rows.users?.find((each) => 'email' in each && each.email === email)
+  return (
+    user &&
+    page({
+      title: "The payer's phone",
+      styles: [pagesStyle, phoneStyle],
+      script: phoneScript,
+      policy: { 'connect-src': "'self'" },
+      body: <PhonePage userId={user.id} email={email} />,
+    })
+  )
+}
+
+const PhonePage = ({ userId, email }: { userId: Key; email: string }) => (
+  <main>
+    <div class="phone">
+      <header>
+        <Coin />
+        <h1>The payer's phone</h1>
+        <p class="small">
+          <code>{email}</code>
+        </p>
+      </header>
+      <div id="phone" data-user-id={userId} data-email={email} />
+    </div>
+    <footer class="small">
+      <a href="/">The sandbox</a>
+    </footer>
+  </main>
+)
