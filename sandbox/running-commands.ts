@@ -14,9 +14,10 @@ export function addEventCommands(root: Command): void {
     .option('--forward-to <url>', 'where to post each event')
     .option('--events <patterns>', 'types such as payment.created or payment.*, separated by commas (default: all)')
     .option('--secret <secret>', 'secret that signs what is forwarded (default: a new one, which is printed)')
-    .action(async (flags: TextFlags) =>
-      (await import('./commands/listen.js')).listen(flags, outside(), await untilStopped()),
-    )
+    .action(async (flags: TextFlags) => {
+      const signal = await untilStopped()
+      await (await import('./commands/listen.js')).listen(flags, outside(signal), signal)
+    })
   withAccount(root.command('trigger'))
     .summary('make an event happen in a running sandbox')
     .description('Make an event happen in a running sandbox, such as payment.created: someone pays for something.')
@@ -70,7 +71,8 @@ export function addJournalCommands(root: Command): void {
     .option('--json', 'print each request as one line of JSON')
     .action(async (id: string | undefined, flags: RequestsFlags) => {
       const { requests } = await import('./commands/journal.js')
-      await requests(id, flags, outside(), flags.follow ? await untilStopped() : new AbortController().signal)
+      const signal = flags.follow ? await untilStopped() : new AbortController().signal
+      await requests(id, flags, outside(signal), signal)
     })
   withSandbox(root.command('explain'))
     .summary('say why a running sandbox answered a request as it did, or what an error code means')
@@ -119,10 +121,16 @@ const withAccount = (command: Command): Command =>
     .option('--client-id <id>', 'client id of the account (default: FARTHING_CLIENT_ID, or the demo seed)')
     .option('--client-secret <secret>', 'client secret of the account (default: FARTHING_CLIENT_SECRET)')
 
-const outside = () => ({
-  ...{ fetch, environment: process.env, directory: process.cwd() },
+/** `signal`: ends every call, also one that is not answered yet. */
+const outside = (signal?: AbortSignal) => ({
+  ...{ fetch: signal ? endedBy(signal) : fetch, environment: process.env, directory: process.cwd() },
   ...{ print: printLine, printText },
 })
+
+const endedBy =
+  (signal: AbortSignal): typeof fetch =>
+  (input, init = {}) =>
+    fetch(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, signal]) : signal })
 
 async function untilStopped(): Promise<AbortSignal> {
   const stopped = new AbortController()

@@ -14,7 +14,10 @@ export async function fund(
   outside: Outside,
 ): Promise<void> {
   const sum = Number(amount)
-  if (amount.trim() === '' || !Number.isFinite(sum)) throw new Refusal(`the amount must be a number, not "${amount}"`)
+  if (!/^\d+(?:\.\d+)?$/.test(amount)) throw new Refusal(`the amount must be a number, not "${amount}"`)
+  // A number of JavaScript with more digits is another one than was written.
+  if (amount.replace(/\D/g, '').replace(/^0+/, '').length > 15)
+    throw new Refusal(`the amount must have at most 15 digits, unlike "${amount}"`)
   const named = whom.includes('@') ? { email: whom } : /^0x/i.test(whom) ? { address: whom } : { hostname: whom }
   const running = runningService(flags, outside)
   const { twins } = running.service

@@ -127,9 +127,9 @@ async function followEntries(
   running: RunningService,
   { query, print, signal }: { query: EntryQuery; print: (entry: Entry) => unknown; signal: AbortSignal },
 ): Promise<void> {
-  // Says at once if there is no sandbox.
-  await callControls(running, () => running.service.requests.list({ limit: 1 }))
   try {
+    // Says at once if there is no sandbox.
+    await callControls(running, () => running.service.requests.list({ limit: 1 }))
     for await (const entry of running.service.requests.follow(query, { signal }))
       if ('path' in entry) print(entry as Entry)
   } catch (error) {

@@ -20,7 +20,11 @@ const MOST_AT_ONCE = 20
 export async function listen(flags: ListenFlags, outside: Outside, signal: AbortSignal): Promise<void> {
   const patterns = patternsIn(flags.events)
   const forward = flags.forwardTo === undefined ? undefined : forwarder(flags.forwardTo, flags.secret, outside, signal)
-  const { url, account } = await connect(flags, outside)
+  const connected = await connect(flags, outside).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  if (!connected) return
+  const { url, account } = connected
   outside.print(`Listening for events of the account at ${url}`)
   if (forward) outside.print(`Signing secret: ${forward.secret}`)
   const underWay = new Set<Promise<void>>()

@@ -14,7 +14,10 @@ import { printToStderr } from '../terminal.js'
 /** Serves the tools of the sandbox `named`, of a running one or of one in memory, over stdio until it ends. Throws `Refusal`. */
 export async function mcp(named: string | undefined, settings: Settings): Promise<void> {
   const stopped = Promise.race([stopSignal(), packageManagerEnded()])
-  const running = await findSandbox(named ?? `http://127.0.0.1:${settings.port}`)
+  const leaving = new AbortController()
+  void stopped.then(() => leaving.abort())
+  const running = await findSandbox(named ?? `http://127.0.0.1:${settings.port}`, leaving.signal)
+  if (leaving.signal.aborted) return
   let started: RunningSandbox | undefined
   if (running === undefined) {
     if (named !== undefined) throw new Refusal(`no sandbox answers at ${named}: start it, or leave out --url`)
@@ -32,10 +35,14 @@ export async function mcp(named: string | undefined, settings: Settings): Promis
   }
 }
 
-async function findSandbox(named: string): Promise<string | undefined> {
+/** How long whatever listens there may take to say what it is. */
+const FIND_MS = 5000
+
+async function findSandbox(named: string, leaving: AbortSignal): Promise<string | undefined> {
   const url = named.replace(/\/+$/, '')
   try {
-    const health: unknown = await (await fetch(`${url}/_sandbox/health`, { redirect: 'error' })).json()
+    const signal = AbortSignal.any([leaving, AbortSignal.timeout(FIND_MS)])
+    const health: unknown = await (await fetch(`${url}/_sandbox/health`, { redirect: 'error', signal })).json()
     return isObject(health) && health.name === 'farthing' ? url : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from '../../src/base/loopback.js'
+import { suggestName } from '../../src/base/text/nearest-name.js'
 import { judgeRun, type Verdict } from '../../src/sandbox/rehearse/judge.js'
 import type { FaultPlan, PlannedFault, RehearsedFault } from '../../src/sandbox/rehearse/plan.js'
 import type { RunRecord } from '../../src/sandbox/rehearse/record.js'
@@ -131,6 +132,10 @@ function plannedFault(text: string, { calls }: ProxyProfile): PlannedFault {
   const [, name = '', operation, nth = '1'] = /^(\w+)(?:@([^#]+))?(?:#([1-9]\d{0,5}))?$/.exec(text) ?? []
   const kind = possibleKinds.find((each) => each === name)
   if (!kind) throw new Refusal(`--fault must be one of ${possibleKinds.join(', ')}, with @call and #number if you like`)
+  const known = Object.keys(calls)
+  // A call that the profile does not name has its method and path as its name.
+  if (operation !== undefined && !known.includes(operation) && !/^[A-Z]+ \//.test(operation))
+    throw new Refusal(`--fault ${text}: the profile has no call "${operation}".${suggestName(operation, known)}`)
   const [first = ''] = Object.entries(calls).find(([, { request }]) => !request.startsWith('GET ')) ?? []
   return { kind, operation: operation ?? first, nth: Number(nth) }
 }

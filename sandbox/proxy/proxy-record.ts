@@ -73,7 +73,7 @@ export class ProxyRecord {
 
   /** The whole request has arrived. */
   sent(call: ProxiedCall, message: Message, path: string): void {
-    for (const secret of secretsIn(message.headers)) this.#secrets.add(secret)
+    for (const secret of secretsIn(message.headers)) if (this.#secrets.size < MOST_CALLS) this.#secrets.add(secret)
     if (this.keepMessages) call.request = writtenMessage(`${call.method} ${writtenPath(path)}`, message)
     const { call: described, parts } = call.matched
     if (!described) return

@@ -144,6 +144,8 @@ export class PaymentProxy {
   }
 
   #faultOf(operation: string): Fault | undefined {
+    // Calls without a fault have as many names as paths.
+    if (!this.#plan.some((planned) => planned.operation === operation)) return undefined
     const nth = (this.#counts.get(operation) ?? 0) + 1
     this.#counts.set(operation, nth)
     const at = this.#plan.findIndex((planned) => planned.operation === operation && planned.nth === nth)

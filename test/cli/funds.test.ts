@@ -34,7 +34,10 @@ test('farthing fund issues value to an address, a person and a hostname', async 
   expect(await heldBy(call, address)).toBe(5)
   const refused = (whom: string, amount: string) => fund({ whom, amount }, flags, outside).catch(String)
   expect(await refused('nobody.twin.localhost', '5')).toContain('No twin has the hostname')
-  expect(await refused(address, 'much')).toContain('the amount must be a number, not "much"')
+  for (const amount of ['much', '', ' ', '0x10', '1e3', '1_000', '1,5', '-1', '+1', 'Infinity', '1.'])
+    expect(await refused(address, amount)).toContain(`the amount must be a number, not "${amount}"`)
+  for (const amount of ['9007199254740993', '0.1234567890123456', '1000000000.0000001'])
+    expect(await refused(address, amount)).toContain(`the amount must have at most 15 digits, unlike "${amount}"`)
   expect(await refused('0x12', '5')).toContain('0x and 40 hex digits')
 })
 

@@ -255,9 +255,16 @@ describe('proxy', () => {
   })
 
   test('refuses a fault that it does not know with 2', async () => {
-    const flags = ['--to', 'http://127.0.0.1:1', '--profile', 'stripe', '--fault', 'price_changed']
-    const { code, stderr } = await run(['proxy', ...flags])
-    expect(stderr).toContain('--fault must be one of lost_before')
-    expect(code).toBe(2)
+    const flags = ['--to', 'http://127.0.0.1:1', '--profile', 'stripe', '--fault']
+    for (const [fault, sentence] of [
+      ['price_changed', '--fault must be one of lost_before'],
+      ['lost_after@createCharge#0', '--fault must be one of lost_before'],
+      ['lost_after@createCharg', 'the profile has no call "createCharg". Did you mean "createCharge"?'],
+      ['lost_after@constructor', 'the profile has no call "constructor".'],
+    ] as const) {
+      const { code, stderr } = await run(['proxy', ...flags, fault])
+      expect(stderr).toContain(sentence)
+      expect(code).toBe(2)
+    }
   })
 })

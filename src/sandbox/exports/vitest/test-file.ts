@@ -77,8 +77,16 @@ const LOCATION = { name: 'url', schemas: [] }
 const BESIDE_THE_STATE: Readonly<Record<string, string>> = {
   resetSandbox: 'It brings back the seed of this sandbox, which a test does not have.',
   restoreSnapshot: 'It replaces the whole state.',
+  readCredentials: 'It tells of the seed of this sandbox, which a test does not have.',
   rewindSandbox: 'It goes back to an entry or a snapshot that only this sandbox has.',
 }
+
+/** What a sandbox keeps beside the state: which operations tell of it, and which put it there. */
+const KEPT_BESIDE = [
+  { what: 'named snapshots', tells: /NamedState/, puts: /^saveNamedState/ },
+  { what: 'forks', tells: /^(list|remove)Fork/, puts: /^(createFork|forkSandbox)/ },
+  { what: 'faults', tells: /^(listFaults|(dis)?armFault)$/, puts: /^armFault/ },
+]
 
 const FAULT_BEFORE = 'A fault changed it that was armed before. Let the range begin where that was armed.'
 const KEY_BEFORE = 'Its answer is that of an earlier entry, `caused_by`. Let the range begin there.'
@@ -94,6 +102,7 @@ class TestWriter {
   readonly #secrets: TestSecrets
   readonly #keys = new Set<string>()
   #armsFaults = false
+  readonly #kept = new Set<string>()
 
   constructor(
     private readonly prepared: PreparedState,
@@ -122,9 +131,10 @@ class TestWriter {
     return name
   }
 
-  #check({ operation_id, fault, request, response }: Entry): void {
+  #check({ operation_id, fault, request, response, status }: Entry): void {
     const beside = BESIDE_THE_STATE[operation_id ?? '']
     if (beside !== undefined) throw notReplayable('operation_id', beside)
+    this.#checkKept(operation_id ?? '', status)
     this.#armsFaults ||= operation_id === 'armFault'
     const { 'idempotency-key': key, 'x-sandbox-fault': ownFault } = request.headers
     if (fault !== undefined && !this.#armsFaults && ownFault === undefined) throw notReplayable('fault', FAULT_BEFORE)
@@ -132,6 +142,19 @@ class TestWriter {
     if (response.headers['idempotent-replayed'] !== undefined && !this.#keys.has(key))
       throw notReplayable('request.headers.idempotency-key', KEY_BEFORE)
     this.#keys.add(key)
+  }
+
+  /** What is missing, or refused for a reason of its own, is so again. */
+  #checkKept(operation: string, status: number | null): void {
+    for (const { what, tells, puts } of KEPT_BESIDE) {
+      if (puts.test(operation) && status === 201) this.#kept.add(what)
+      const isOfOthers = tells.test(operation) && ((status ?? 500) < 300 || status === 409)
+      if (isOfOthers && !this.#kept.has(what))
+        throw notReplayable(
+          'operation_id',
+          `It tells of ${what} of this sandbox. Let the range begin where they are made.`,
+        )
+    }
   }
 
   async #addRequest(entry: KeptEntry): Promise<void> {
