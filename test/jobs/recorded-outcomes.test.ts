@@ -118,3 +118,38 @@ test('each message is sent until its port answers, and its answer is recorded on
   expect(errors.filter((line) => line.startsWith('the outcome of mail 4 could not be recorded'))).toHaveLength(2)
   expect(errors.filter((line) => line.includes('mail 7'))).toHaveLength(MOST_TRIES)
 })
+
+test.each<[string, (deliveries: Deliveries) => Promise<void>]>([
+  ['a clock that is moved', (deliveries) => deliveries.finish(1000)],
+  ['a service that closes', (deliveries) => deliveries.finishAll(new Promise(() => {}))],
+])('%s waits for what is on its way, records it, and begins nothing', async (_, finish) => {
+  const { storage, clock, sent, service } = started()
+  let answer = () => {}
+  const gate = new Promise<void>((resolve) => (answer = resolve))
+  const mail: DeliveryHandlers['mail'] = async () => ({
+    async send({ to }) {
+      await gate
+      sent.push(to)
+      return 'sent'
+    },
+    settle: async (tx, { to }) => {
+      tx.put(notes, { id: to })
+      return 'sent'
+    },
+  })
+  const post = (to: string) => storage.write((tx) => postMail(tx, { to, subject: '', text: '', at: clock.at }))
+  await post('first')
+  const deliveries = new Deliveries({ mail } as unknown as DeliveryHandlers, service, () => {})
+  expect(await deliveries.round()).toBeUndefined()
+  await post('second')
+  const finished = finish(deliveries)
+  answer()
+  await finished
+  const { rows } = await storage.export()
+  expect(sent).toEqual(['first'])
+  expect((rows.outbox as unknown as OutboxRow[]).map(({ to, status, claim }) => [to, status, claim])).toEqual([
+    ['first', 'sent', null],
+    ['second', 'pending', undefined],
+  ])
+  expect(rows.notes).toEqual([{ id: 'first' }])
+})
