@@ -2,6 +2,17 @@ import { defineConfig } from 'vitepress'
 import { coinIcon } from '../../src/http/pages/coin.js'
 import { sidebar } from './sidebar.js'
 
+/** Remembers each result, by all that was given. */
+function rememberAll(make: (...given: string[]) => string): typeof make {
+  const known = new Map<string, string>()
+  return (...given) => {
+    const key = JSON.stringify(given)
+    const text = known.get(key) ?? make(...given)
+    known.set(key, text)
+    return text
+  }
+}
+
 export default defineConfig({
   title: 'farthing',
   description: 'The micropayment service, in your process: for sandboxes, tests and offline demos.',
@@ -12,6 +23,13 @@ export default defineConfig({
   rewrites: { 'decisions/README.md': 'decisions/index.md' },
   // A sandbox on the reader's machine.
   ignoreDeadLinks: 'localhostLinks',
+  markdown: {
+    // The search renders each page once more.
+    config({ options }) {
+      const { highlight } = options
+      if (highlight) options.highlight = rememberAll(highlight)
+    },
+  },
   themeConfig: {
     logo: { src: coinIcon, alt: '' },
     search: {
