@@ -58,7 +58,6 @@ export async function spendPayer<C extends Cost>(
     const granted = await grantedAuthority(tx, { delegate, party, at })
     const cost = await costOf(granted.twin, granted.spend.dq)
     for (const [dq, amount] of cost.sums) await countSpending(tx, granted, { dq, amount })
-    checkNamed(granted.twin, hostname, 'A delegate can only pay from the twin of its persona')
     return { twin: granted.twin, cost }
   }
   if (party.kind === 'user') {
@@ -69,14 +68,9 @@ export async function spendPayer<C extends Cost>(
   const twin = await agentTwinOf(tx, party)
   const cost = await costOf(twin, twin.dq)
   await spendForAgent(tx, party, cost, { id: caller.approvalId, at })
-  checkNamed(twin, hostname, 'An agent can only pay from the agent twin')
+  if (hostname !== undefined && hostname !== twin.hostname)
+    throw problem('not_owner', { detail: `An agent can only pay from the agent twin, ${twin.hostname}.` })
   return { twin, cost }
-}
-
-/** Nobody pays from another twin than the one that the order names. Throws `not_owner`. */
-function checkNamed({ id, hostname }: TwinRow, named: string | undefined, rule: string): void {
-  if (named === undefined || named === hostname || named === String(id)) return
-  throw problem('not_owner', { detail: `${rule}, ${hostname}.` })
 }
 
 /** Spends the approval, or checks that the sums are within the threshold of the agent's user. */

@@ -56,15 +56,15 @@ export interface AuthorizationAnswer {
 }
 
 /**
- * Whether the user must sign in again: as a different user, because it was too long ago, because the request demands it, or
- * because a program made the session, so that its start is no `auth_time`.
+ * Whether the user must sign in again: as a different user, because it was too long ago, or because the request demands it.
+ * In a session that a program made nobody signed in, however young it is.
  */
 export function mustSignIn({ request, signed_in }: InteractionRow, session: SessionRow, at: number): boolean {
   const { hinted_user_id, prompt, max_age } = request
   if (hinted_user_id !== null && hinted_user_id !== session.user_id) return true
-  if (!isSignedInByPerson(session)) return true
   if (signed_in) return false
-  const stale = max_age === 0 || (max_age !== null && at - session.created_at > max_age * 1000)
+  const isOld = max_age === 0 || !isSignedInByPerson(session) || at - session.created_at > (max_age ?? 0) * 1000
+  const stale = max_age !== null && isOld
   return stale || prompt.includes('login') || prompt.includes('select_account')
 }
 

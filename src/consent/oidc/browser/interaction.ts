@@ -4,7 +4,7 @@ import { isCurrent } from '../../../base/time.js'
 import type { CallSource, ServiceContext } from '../../../http/context.js'
 import { fieldRefused } from '../../../http/fields/field.js'
 import { formFlow, Next, type Visit } from '../../../http/pages/form-flow.js'
-import { findSession, type SessionRow } from '../../../identity/sessions/session.js'
+import { findSession, isSignedInByPerson, type SessionRow } from '../../../identity/sessions/session.js'
 import { users } from '../../../identity/users/user.js'
 import type { Writer } from '../../../storage/storage.js'
 import { hasDevice } from '../../devices/device.js'
@@ -266,8 +266,8 @@ async function finishWithCode(interaction: Interaction, session: SessionRow, con
     generation: connection.generation,
     user_id: session.user_id,
     auth_time: session.created_at,
-    // RFC 8176: a mailed code, and also a device.
-    amr: row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
+    // RFC 8176: a mailed code, and also a device. Nothing of that for a session that a program made.
+    amr: !isSignedInByPerson(session) ? [] : row.second_factor_passed ? ['otp', 'mfa'] : ['otp'],
   }
   return returnToClient(interaction, { code: await issueCode(tx, facts, service.clock.now(), service) })
 }

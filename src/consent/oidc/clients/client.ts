@@ -7,7 +7,6 @@ import { countFailure } from '../../../identity/tokens/token.js'
 import { countedDaily } from '../../../storage/growth.js'
 import { DAY } from '../../../storage/retention.js'
 import { collection, type Reader, type Writer } from '../../../storage/storage.js'
-import { splitOnSpaces } from '../issuer.js'
 import { sameRedirectUri } from './redirect-uri.js'
 
 export const authMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const
@@ -144,7 +143,7 @@ export const isOwnRedirect = ({ metadata }: OidcClientRow, uri: string): boolean
 
 /** Those scopes that a client has registered. It may have removed some since a user allowed them. */
 export function ownScopes({ metadata }: OidcClientRow, scopes: readonly string[]): string[] {
-  const own = splitOnSpaces(metadata.scope)
+  const own = metadata.scope.split(' ')
   return scopes.filter((scope) => own.includes(scope))
 }
 
