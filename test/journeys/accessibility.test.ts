@@ -103,7 +103,7 @@ test('axe finds nothing serious in an invoice on screen and in print', { timeout
   const account = new Subscriber(call, await newSeller(call))
   await account.chosen('scale', VISA)
   const [{ id }] = await account.invoices()
-  const page = await newPage({})
+  const page = await newPage()
   await page.setExtraHTTPHeaders({ authorization: `Bearer ${account.seller.token}` })
   await page.goto(`${url}/v4/billing/invoices/${id}.html`)
   await page.getByRole('rowheader', { name: 'Total' }).waitFor()

@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import {
@@ -31,10 +31,10 @@ async function signInPage(service: Host) {
   return elementHtml(service, { type: 'auth', options: { hash }, events: ['authorized', 'payment'] })
 }
 
-async function opened(options?: BrowserContextOptions) {
+async function opened() {
   const service = await host()
   const { url } = await site(await signInPage(service))
-  const page = await newPage(options)
+  const page = await newPage()
   return { service, page, url, shown: parts(await visit(page, url)) }
 }
 
@@ -84,7 +84,7 @@ test('a reader signs in, and the page gets its own session', async () => {
 test('a payment gives its page a session in the message that reports the payment', async () => {
   const service = await host()
   const { url } = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   const successes = await successesOf(page)
   const shown = parts(await visit(page, url))
   await openSignedIn(service, shown, demo.payer.email)
@@ -131,7 +131,7 @@ test.each([
 ])('a page learns of its payment in a browser that does not reveal %s', async (_, facts, fields, promised) => {
   const service = await host(demo.seed, { change: untold(...facts) })
   const { url } = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   const successes = await successesOf(page)
   const frame = await visit(page, url)
   const shown = parts(frame)
@@ -145,7 +145,7 @@ test.each([
 })
 
 test('without a page session, a payment is still reported, and a sign-in logs the problem', async () => {
-  const { service, page, shown } = await opened({})
+  const { service, page, shown } = await opened()
   page.removeAllListeners('console')
   const said: string[] = []
   page.on('console', (message) => {

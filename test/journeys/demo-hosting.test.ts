@@ -69,7 +69,7 @@ test('the workbench links to the demo, which does not disturb the sandbox on the
 })
 
 test('the demo works below any path of a plain file server', async () => {
-  const page = await newPage({})
+  const page = await newPage()
   const hosted = await offline.files('/some/where/')
   const shown = await visitDemo(page, hosted)
   await page.context().setOffline(true)
@@ -136,7 +136,7 @@ const lacking: Record<string, [script: string, sentence: RegExp]> = {
 }
 for (const [what, [script, sentence]] of Object.entries(lacking))
   test(`without ${what}, a sentence says why there is no shop`, async () => {
-    const page = await newPage({})
+    const page = await newPage()
     await page.addInitScript(script)
     await page.goto((await offline.files('/')).url)
     await page.getByRole('heading', { name: 'The shop cannot start' }).waitFor()
@@ -144,7 +144,7 @@ for (const [what, [script, sentence]] of Object.entries(lacking))
   })
 
 test('the page shows a status until the worker is installed', async () => {
-  const page = await newPage({})
+  const page = await newPage()
   await page.addInitScript('ServiceWorkerContainer.prototype.register = () => new Promise(() => {})')
   await page.goto((await offline.files('/')).url)
   await page.getByRole('status').getByText('Setting up the shop on this device…').waitFor()

@@ -32,7 +32,7 @@ async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
 
 test('without network and server, a first visitor signs in, pays and reads on, also after a reload', async () => {
   const hosted = await offline.sandbox()
-  const page = await newPage({})
+  const page = await newPage()
   const shown = await visitDemo(page, hosted)
   expect(await page.content()).not.toContain(rest)
   await page.context().setOffline(true)

@@ -152,7 +152,7 @@ const JUDGED_MS = 1500
 /** What an element said on the console of a page where `answer` stands in for the embed. */
 async function saidOf(answer: (route: Route) => Promise<void>): Promise<string[]> {
   const service = await host()
-  const page = await newPage({})
+  const page = await newPage()
   page.removeAllListeners('console')
   const said: string[] = []
   page.on('console', (message) => {

@@ -27,7 +27,6 @@ afterAll(async () => {
 async function open(context: BrowserContext): Promise<Page> {
   const page = await context.newPage()
   await page.goto(origin)
-  await page.waitForFunction('globalThis.page')
   return page
 }
 
@@ -120,6 +119,9 @@ describe('with a quota of 2 MB', () => {
   })
 })
 
+/** 4 MB, which take long enough to land that a kill comes meanwhile. */
+const LANDING = 500
+
 describe('a tab that is killed', () => {
   const kill = {
     closed: (_: BrowserContext, page: Page) => page.close({ runBeforeUnload: false }),
@@ -151,16 +153,16 @@ describe('a tab that is killed', () => {
   test.each(Object.entries(kill))('leaves all or none if %s while rows land', async (_, end) => {
     const context = await browser.newContext()
     const other = await open(context)
-    const wholeMs = await call(other, 'timeLanding', 2000)
+    const wholeMs = await call(other, 'timeLanding', LANDING)
     for (const share of [0, 0.3, 0.6, 0.9]) {
       await call(other, 'clear')
       const victim = await open(context)
-      await call(victim, 'startLanding', 2000)
+      await call(victim, 'startLanding', LANDING)
       await other.waitForTimeout(share * wholeMs)
       await end(context, victim)
       const left = await call(other, 'countBlobs')
-      expect([0, 2000]).toContain(left)
-      expect(await call(other, 'tryBlobs', 2000, 1, 10)).toBeUndefined()
+      expect([0, LANDING]).toContain(left)
+      expect(await call(other, 'tryBlobs', LANDING, 1, 10)).toBeUndefined()
     }
     await context.close()
   })
@@ -168,9 +170,9 @@ describe('a tab that is killed', () => {
   test.each(Object.entries(kill))('leaves all rows if %s after its write has resolved', async (_, end) => {
     const context = await browser.newContext()
     const [victim, other] = [await open(context), await open(context)]
-    await call(victim, 'timeLanding', 2000)
+    await call(victim, 'timeLanding', LANDING)
     await end(context, victim)
-    expect(await call(other, 'countBlobs')).toBe(2000)
+    expect(await call(other, 'countBlobs')).toBe(LANDING)
     await context.close()
   })
 })

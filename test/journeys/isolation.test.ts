@@ -10,7 +10,7 @@ const forged = `_TQMSuccess;${JSON.stringify({ hostname: 'thief.test', nonce: 'f
 test('the embed sends its page strings in the order that clients expect', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   await page.addInitScript(
     `window.said = []; addEventListener('message', ({ data, origin }) => said.push([data, origin]))`,
   )
@@ -47,7 +47,7 @@ test('the element accepts messages only from its own frame', async () => {
     parent.postMessage('done', '*')
   </script>`)
   const shop = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   await page.addInitScript(`addEventListener('message', ({ data }) => { if (data === 'done') window.done = true })`)
   const shown = parts(await visit(page, shop.url))
   const place = await page.locator('iframe').boundingBox()
@@ -72,7 +72,7 @@ test('the embed accepts messages only from the page that holds it', async () => 
     `<!doctype html><script>parent.frames[0].postMessage('_TQMToggle', '*'); parent.postMessage('done', '*')</script>`,
   )
   const shop = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   await page.addInitScript(`addEventListener('message', ({ data }) => { if (data === 'done') window.done = true })`)
   const shown = parts(await visit(page, shop.url))
   await page.evaluate(

@@ -33,7 +33,7 @@ afterAll(() => {
 })
 
 async function openPage(): Promise<Page> {
-  const page = await newPage({})
+  const page = await newPage()
   await page.goto(url)
   await page.locator('html[data-ready]').waitFor({ state: 'attached' })
   return page

@@ -200,7 +200,7 @@ test('toggle opens and closes, even when called before the frame listens', async
 test('the second half of a double click on the closed button does not press Pay', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
-  const page = await newPage({})
+  const page = await newPage()
   await page.clock.install()
   const shown = parts(await visit(page, shop.url))
   await openSignedIn(service, shown, demo.payer.email)

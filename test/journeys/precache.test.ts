@@ -43,7 +43,7 @@ const workerNaming = (files: readonly string[]) =>
 
 /** A page whose worker stores files. */
 async function stored(...files: readonly string[]): Promise<Page> {
-  const shown = await page({})
+  const shown = await page()
   await openSite(shown, own.origin)
   await registerWorker(shown, workerNaming(files))
   return shown
@@ -182,7 +182,7 @@ test.each([
   ],
 ])('nothing is installed if %s, and the console says which', async (_, files, lacking, sentence) => {
   missing = lacking
-  const shown = await page({})
+  const shown = await page()
   await openSite(shown, own.origin)
   shown.removeAllListeners('console')
   const said = shown.context().waitForEvent('console', (message) => message.text().startsWith('farthing:'))

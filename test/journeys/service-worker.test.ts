@@ -10,7 +10,7 @@ import { journey, parts, signIn } from '../support/scenes/journey.js'
 declare const loadMicroPayments: typeof load
 type Register = typeof register
 
-const { page, site } = journey()
+const { page, lasting, site } = journey()
 const own = workerSite({
   '/own/below/worker.js': ['text/javascript', () => own.scripts.worker],
   '/own/module.js': ['text/javascript', () => `${own.scripts.worker}\nvoid import.meta.url`],
@@ -23,11 +23,15 @@ beforeAll(() => {
 
 /** A page whose requests the worker answers. */
 async function visited(shown?: Page): Promise<Page> {
-  const there = shown ?? (await page({}))
+  const there = shown ?? (await page())
   await openSite(there, origin)
   await registerWorker(there, 'worker.js')
   return there
 }
+
+let answered: Promise<Page> | undefined
+/** The same for tests that need no worker of their own. */
+const answering = () => (answered ??= lasting().then(visited))
 
 interface Got {
   status: number
@@ -79,7 +83,7 @@ describe('register', () => {
   })
 
   test('reports missing worker support, a page out of scope and a failing script', async () => {
-    const shown = await page({})
+    const shown = await page()
     await openSite(shown, origin)
     const refusal = (script: string) =>
       shown.evaluate((script) => {
@@ -97,7 +101,7 @@ describe('register', () => {
   })
 
   test('takes an ES module as one only with its type, and says so', async () => {
-    const shown = await page({})
+    const shown = await page()
     await openSite(shown, origin)
     const registered = (script: string, options?: RegistrationOptions) =>
       shown.evaluate(
@@ -139,7 +143,7 @@ describe('register', () => {
 
 describe('a worker', () => {
   test('answers below the base URL of its service, and leaves everything else to the network', async () => {
-    const shown = await visited()
+    const shown = await answering()
     expect((await ask(shown, 'pay/v4/openapi.json')).body.servers).toEqual([{ url: `${origin}/own/pay` }])
     expect(await ask(shown, 'pay/nothing')).toMatchObject({ status: 404, body: { code: 'no_such_path' } })
     for (const path of ['payment', 'paying/v4/dq', '../pay/v4/dq'])
@@ -147,7 +151,7 @@ describe('a worker', () => {
   })
 
   test('answers for an address that stands for its service', async () => {
-    const shown = await visited()
+    const shown = await answering()
     expect((await ask(shown, 'https://pay.example.test/money/v4/dq')).status).toBe(200)
     expect((await ask(shown, 'https://pay.example.test/money/v4/account')).body.code).toBe('authorization_missing')
     for (const url of ['https://pay.example.test/v4/dq', 'https://pay.example.test/moneybox/v4/dq'])
@@ -160,7 +164,7 @@ describe('a worker', () => {
   })
 
   test('streams events one by one while the answer is still open', async () => {
-    const shown = await visited()
+    const shown = await answering()
     const heard = await shown.evaluate(
       () =>
         new Promise<string[]>((resolve) => {
@@ -177,7 +181,7 @@ describe('a worker', () => {
   })
 
   test('passes redirects on, and answers 500 for errors in front of the service', async () => {
-    const shown = await visited()
+    const shown = await answering()
     expect(await shown.evaluate(async () => (await fetch('pay/moved')).url)).toBe(`${origin}/own/pay/v4/dq`)
     expect(await ask(shown, 'pay/broken')).toEqual({
       status: 500,
@@ -213,7 +217,7 @@ describe('a worker', () => {
 
 describe('the session cookie of a worker', () => {
   test('stays hidden from its pages and lasts until sign-out', async () => {
-    const shown = await visited()
+    const shown = await answering()
     const id = async (init?: RequestInit) => (await ask(shown, 'pay/v4/session', init)).body.session_id
     const issued = await id()
     expect(await id()).toBe(issued)
@@ -232,7 +236,7 @@ describe('the session cookie of a worker', () => {
   })
 
   test('is refused for a form on another site, and accepted in a frame of its own page', async () => {
-    const shown = await visited()
+    const shown = await answering()
     await signedIn(shown)
     const form = `<form method="post" action="${origin}/own/pay/v4/session/code"><input name="email" value="eve@example.test"><button>Send</button></form>`
     const { url } = await site(`<!doctype html><title>Another site</title><link rel="icon" href="data:,">${form}`)

@@ -89,7 +89,7 @@ describe("under MSW's handlers", () => {
   })
 
   test('a buyer in the page pays, also without a network', async () => {
-    const page = await newPage({})
+    const page = await newPage()
     await page.goto(origin)
     await page.locator('html[data-ready]').waitFor({ state: 'attached' })
     await page.waitForFunction('globalThis.buyers')
@@ -101,7 +101,7 @@ describe('in a service worker', () => {
   const own = workerSite({ '/own/buyer.js': ['text/javascript', () => scripts.buyer] })
 
   test('a buyer in the page pays, also without a network', async () => {
-    const page = await newPage({})
+    const page = await newPage()
     await openSite(page, own.origin)
     await registerWorker(page, 'worker.js')
     await page.addScriptTag({ type: 'module', url: 'buyer.js' })

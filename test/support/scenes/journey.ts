@@ -40,24 +40,24 @@ export interface HostOptions {
 export interface Journey {
   host(seed?: Seed, options?: HostOptions): Promise<Host>
   site(html: string, headers?: Record<string, string>): Promise<Site>
-  /**
-   * A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. Without options, the
-   * tests of a file take turns with one page: a test that gives it scripts or a clock, which stay, asks for its own by `{}`.
-   */
+  /** A page of a browser that knows nothing yet. Messages of its console that are errors fail the test. */
   page(options?: BrowserContextOptions): Promise<Page>
+  /** One more page, which stays as it is from each test of the file to the next. */
+  lasting(): Promise<Page>
 }
 
 /** What a journey needs: created on demand and closed after each test. */
 export function journey(): Journey {
   const open: { close(): Promise<void> }[] = []
   const faults: string[] = []
-  const shared = sharedPage(() => openPage(faults))
+  let lasting: Promise<Page> | undefined
   afterEach(async () => {
-    await shared.leave()
     for (const each of open.splice(0).reverse()) await each.close()
     expect(faults.splice(0), 'errors of the pages').toEqual([])
   })
-  afterAll(shared.close)
+  afterAll(async () => {
+    await (await lasting)?.context().close()
+  })
   const kept = <T extends { close(): Promise<void> }>(made: T): T => {
     open.push(made)
     return made
@@ -66,12 +66,11 @@ export function journey(): Journey {
     host: async (...options) => kept(await startHost(...options)),
     site: async (html, headers) => kept(await startSite(html, headers)),
     async page(options) {
-      const page = options ? undefined : await shared.enter()
-      if (page) return page
-      const own = await openPage(faults, options)
-      kept(own.context())
-      return own
+      const page = await openPage(faults, options)
+      kept(page.context())
+      return page
     },
+    lasting: () => (lasting ??= openPage(faults)),
   }
 }
 
@@ -85,49 +84,6 @@ async function openPage(faults: string[], options: BrowserContextOptions = {}): 
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
   })
   return page
-}
-
-/** Chromium gives each document of a page more to do than the one before. */
-const MOST_TURNS = 10
-
-/** One page for tests that take turns: making a browser's context, and the process of its first page, takes as long as a short test. */
-function sharedPage(make: () => Promise<Page>) {
-  let page: Page | undefined
-  let isTaken = false
-  let turns = 0
-  const close = async () => {
-    await page?.context().close()
-    page = undefined
-    turns = 0
-  }
-  return {
-    close,
-    /** The page, unless this test has it already. */
-    async enter(): Promise<Page | undefined> {
-      if (isTaken) return undefined
-      isTaken = true
-      turns += 1
-      page ??= await make()
-      return page
-    },
-    async leave(): Promise<void> {
-      if (!isTaken) return
-      isTaken = false
-      if (!page || page.isClosed() || turns === MOST_TURNS) return close()
-      await forget(page)
-    },
-  }
-}
-
-/** Services and sites are of another origin in each test, so that nothing else is left of one. */
-async function forget(page: Page): Promise<void> {
-  const context = page.context()
-  for (const each of context.pages()) if (each !== page) await each.close()
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.goto('about:blank')
-  await context.clearCookies()
-  await page.setViewportSize({ width: 1280, height: 720 })
-  await page.emulateMedia({ colorScheme: null, media: null })
 }
 
 /** What the setup of the tests has built. */
