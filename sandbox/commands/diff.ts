@@ -7,15 +7,8 @@ import type { Settings } from '../config.js'
 import { Refusal } from '../refusal.js'
 import { printLines, printText } from '../terminal.js'
 import { type Comparison, compare, type Difference } from './diff/compare.js'
-import {
-  basePathOf,
-  type DescribedOperation,
-  keyOf,
-  operationsIn,
-  operationsOfSession,
-  readSource,
-  type Source,
-} from './diff/described.js'
+import { basePathOf, type DescribedOperation, keyOf, operationsIn, readSource, type Source } from './diff/described.js'
+import { operationsOfSession } from './diff/recorded.js'
 
 /** Prints how another OpenAPI document or a recorded session differs from farthing. Exits with 1 if it does. Throws `Refusal`. */
 export async function diff(place: string, { evidence, json }: Pick<Settings, 'evidence' | 'json'>): Promise<void> {

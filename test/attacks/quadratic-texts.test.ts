@@ -92,7 +92,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     '/<(script|link|img)\\b([^>]*)>/gi': OWN_SITE,
     '/([\\w-]+)\\s*=\\s*(?:"([^"]*)"|\'([^\']*)\'|([^\\s"\'>]+))/g': OWN_SITE,
   },
-  'sandbox/commands/diff/described.ts': {
+  'sandbox/commands/diff/recorded.ts': {
     "new RegExp(`^${path.replace(/[.*+?^$()|[\\]\\\\]/g, '\\\\$&').replace(/\\{[^{}]*\\}/g, '[^/]+')}/?$`)":
       'It has no repetition but of parts of a path between slashes.',
   },
