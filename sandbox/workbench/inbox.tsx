@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import type { ShownRequest } from '../../src/consent/second-factor/request.js'
 import type { InboxMessage } from '../../src/sandbox/controls/people-controls.js'
 import { call, readRows } from './api.js'
 import { openForm } from './data-actions.js'
@@ -86,7 +87,16 @@ interface Phone {
   readonly user_id: number
   readonly mode: string
   readonly has_device: boolean
-  readonly requests: readonly { readonly id: number; readonly description?: string; readonly message?: string }[]
+  readonly requests: readonly Pick<ShownRequest, 'id' | 'action' | 'detail'>[]
+}
+
+/** What a phone asks, such as `paywall: payee: Shop, amount: 1.5 USD`. */
+function requestSentence({ action, detail }: Pick<ShownRequest, 'action' | 'detail'>): string {
+  const parts = Object.entries(detail).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `${name.replaceAll('_', ' ')}: ${text}`
+  })
+  return `${action.replaceAll('_', ' ')}: ${parts.join(', ')}`
 }
 
 const modes = [
@@ -148,10 +158,10 @@ function PhoneCard({ userId }: { userId: number }) {
           onChange={(mode) => say('The phone is set.', place, { mode })}
         />
       )}
-      {phone?.requests.map(({ id, description, message }) => (
+      {phone?.requests.map(({ id, ...asked }) => (
         <Question
           key={id}
-          text={message ?? description ?? `Request ${id}`}
+          text={requestSentence(asked)}
           onAnswer={(verb) => say(`${verb === 'approve' ? 'Approved' : 'Rejected'}.`, `${place}/${verb}`, { id })}
         />
       ))}

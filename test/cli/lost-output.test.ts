@@ -65,7 +65,7 @@ describe('a sandbox goes on', () => {
     const args = ['start', '--memory', '--port', String(port), '--host', '0.0.0.0']
     const end = ended(args, stream, how)
     const health = async () => (await fetch(`http://127.0.0.1:${port}/_sandbox/health`)).status
-    await expect.poll(() => health().catch(() => 0), { timeout: 20_000 }).toBe(200)
+    await expect.poll(() => health().catch(() => 0)).toBe(200)
     for (let calls = 0; calls < 5; calls++) {
       await fetch(`http://127.0.0.1:${port}/v4/dq`)
       await new Promise((resolve) => setTimeout(resolve, 60))

@@ -7,7 +7,7 @@ import { Tree } from './tree.js'
 /** Up to how many rows a tree is built at once: this takes some ten milliseconds. */
 const BUILT_AT_ONCE = 5000
 /** How many rows are added to a growing tree between two calls of others. */
-const SLICE = 500
+const ROWS_AT_ONCE = 500
 
 /** A tree that does not have all rows yet. What is written meanwhile is in it. */
 interface GrowingTree {
@@ -79,13 +79,13 @@ export class Table {
     for (let last: number | undefined; ; ) {
       const slice = takeSome(this.rows.numbered(last, false))
       for (const row of slice) tree.replace(undefined, row)
-      if (slice.length < SLICE) break
+      if (slice.length < ROWS_AT_ONCE) break
       last = Number(slice.at(-1)?.id)
       await letOthersRun()
     }
     const named = [...this.rows.named()]
     for (const [at, { id }] of named.entries()) {
-      if (at % SLICE === SLICE - 1) await letOthersRun()
+      if (at % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) await letOthersRun()
       // It may have been changed or removed since.
       tree.replace(undefined, this.rows.get(id) ?? null)
     }
@@ -154,7 +154,7 @@ export class Table {
 
 function takeSome(rows: Iterable<Row>): Row[] {
   const some: Row[] = []
-  for (const row of rows) if (some.push(row) === SLICE) break
+  for (const row of rows) if (some.push(row) === ROWS_AT_ONCE) break
   return some
 }
 
