@@ -97,6 +97,7 @@ test('a day: pay, fix a refusal, move the clock, break it, replay, compare, rewi
   await phone.getByLabel('Answers').selectOption('By hand')
   await said(page, 'The phone is set.')
   const second = await shopper(page, service, 'zoe@example.test')
+  await phone.getByText(/^sign in: /).waitFor()
   await phone.getByRole('button', { name: 'Approve' }).click()
   await said(page, 'Approved.')
   await second.pay.click()
