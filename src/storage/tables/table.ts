@@ -5,7 +5,7 @@ import { LayeredMap, Rows } from './rows.js'
 import { Tree } from './tree.js'
 
 /** Up to how many rows a tree is built at once: this takes some ten milliseconds. */
-const BUILT_AT_ONCE = 5000
+const BUILT_AT_ONCE = 10_000
 /** How many rows are added to a growing tree between two calls of others. */
 const ROWS_AT_ONCE = 500
 
