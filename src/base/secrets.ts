@@ -2,7 +2,7 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import canonicalize from 'canonicalize'
-import { LimitedMap, memoize } from './memo.js'
+import { memoize } from './memo.js'
 import type { Random } from './ports.js'
 import { HIDDEN_KEY } from './text/redacted.js'
 
@@ -101,19 +101,6 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
     ])
     return sealing
   }
-  const decrypt = async (sealed: string, context: string): Promise<string | undefined> => {
-    const [iv, text] = sealed.split('.')
-    if (!iv || !text) return undefined
-    try {
-      const params = { name: 'AES-GCM', iv: hexToBytes(iv), additionalData: utf8ToBytes(context) }
-      const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text))
-      return new TextDecoder().decode(plain)
-    } catch {
-      return undefined
-    }
-  }
-  // A message is read ten times on its way, by as many transactions.
-  const opened = new LimitedMap<string, Promise<string | undefined>>(MOST_REMEMBERED)
   return {
     derive: (purpose, id) => derive(`${purpose}:${id}`),
     deriveUuid: (purpose, id) => deriveUuid(`${purpose}:${id}`),
@@ -123,18 +110,19 @@ export function keyring(key: Uint8Array | string, random: Random): Keyring {
       const sealed = await crypto.subtle.encrypt(params, await sealingKey(), utf8ToBytes(plain))
       return `${hexOf(iv)}.${hexOf(new Uint8Array(sealed))}`
     },
-    open(sealed, context) {
-      const name = `${context} ${sealed}`
-      const known = opened.get(name) ?? decrypt(sealed, context)
-      if (sealed.length <= LONGEST_REMEMBERED) opened.set(name, known)
-      return known
+    async open(sealed, context) {
+      const [iv, text] = sealed.split('.')
+      if (!iv || !text) return undefined
+      try {
+        const params = { name: 'AES-GCM', iv: hexToBytes(iv), additionalData: utf8ToBytes(context) }
+        const plain = await crypto.subtle.decrypt(params, await sealingKey(), hexToBytes(text))
+        return new TextDecoder().decode(plain)
+      } catch {
+        return undefined
+      }
     },
   }
 }
-
-/** Of sealed texts that are remembered as they read, at most. */
-const MOST_REMEMBERED = 32
-const LONGEST_REMEMBERED = 8192
 
 /** Throws an Error without `crypto.subtle`, which browsers have only in secure contexts, and jsdom never. The first write needs it. */
 export function checkWebCrypto(): void {
