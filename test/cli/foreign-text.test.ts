@@ -106,7 +106,7 @@ const FACILITATED = `fetch(process.env.FACILITATOR_URL + '/x402/settle', { metho
 /** Command lines of each command that meet texts of others. Those that serve, or run another program, are tested apart. */
 const lines: Readonly<Record<string, (given: Started) => Promise<readonly (readonly string[])[]>>> = {
   export: async ({ file }) => [
-    ['export', `${file}.gone/${HOSTILE}`, '--data', file],
+    ['export', `${file}.key/${HOSTILE}`, '--data', file],
     ['export', HOSTILE, '--data', HOSTILE],
   ],
   import: async (given) => [
