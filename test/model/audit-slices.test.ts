@@ -86,14 +86,15 @@ async function auditBetween(storage: Storage, between: (slice: number) => Promis
 test('an audit of 20,000 payments reads at most a thousand rows at once, and payments between its slices do not confuse it', async () => {
   const storage = await busyLedger(20_000, 1000)
   let paid = 0
-  const { found, slices, most } = await auditBetween(storage, () =>
-    storage.write(async (tx) => {
-      await post(tx, payment(paid++))
+  const { found, slices, most } = await auditBetween(storage, () => {
+    const number = paid++
+    return storage.write(async (tx) => {
+      await post(tx, payment(number))
       await postHold(tx, (await openHolds(tx))[0] ?? 0, 5)
       await reverseHold(tx, (await openHolds(tx))[0] ?? 0, 5)
       await hold(tx, payment(paid))
-    }),
-  )
+    })
+  })
   expect(found.broken).toBeNull()
   expect(found.ok).toBe(true)
   expect(found.digital_quantities[0]?.issued).toBe(40_000)
