@@ -55,7 +55,10 @@ await onPostgres('A connection that is lost', (database) => {
     await behindProxy(database, { patience: 5000 }, async (storage, proxy) => {
       proxy.cutNext('after COMMIT')
       const state = { counters: {}, rows: { accounts: [{ id: 'a', balance: 7 }] } }
-      await Promise.all([storage.import(state), add(storage, 'b')])
+      let adding: Promise<unknown> | undefined
+      // It begins while the import has its turn.
+      await storage.import(state, { check: async () => void (adding ??= add(storage, 'b')) })
+      await adding
       expect([await balanceOf(storage), await balanceOf(storage, 'b'), proxy.cuts]).toEqual([7, 1, 1])
     })
   })
