@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { collection, type Key, type Row, type Storage } from '../../src/storage/storage.js'
+import { Table } from '../../src/storage/tables/table.js'
 
 interface Entry extends Row {
   readonly twin: string
@@ -88,5 +89,24 @@ describe('An index of many rows that is asked for the first time', () => {
       },
     })
     expect(runs).toBe(1)
+  })
+
+  test('is built anew after its rows could not be read', async () => {
+    const table = new Table()
+    const stored = [{ id: 512, twin: 'a' }]
+    let isDamaged = true
+    table.rows.addUnread({
+      ...{ first: 512, count: MANY, parts: () => stored },
+      read() {
+        if (isDamaged) throw new Error('the disk')
+        return stored
+      },
+    })
+    const query = { index: 'byTwin', prefix: ['a'], limit: 1 }
+    expect(table.find(entries, query, true)).toBeUndefined()
+    await expect(table.grow(entries, 'byTwin')).rejects.toThrow('the disk')
+    isDamaged = false
+    await table.grow(entries, 'byTwin')
+    expect(table.find(entries, query, true)).toEqual(stored)
   })
 })

@@ -23,8 +23,8 @@ export class Table {
   #unique = new Map<string, UniqueKeys>()
   /** Whether `#unique` has every unique index of the collection. */
   #isUniqueKnown = false
-  /** Trees that do not have all rows yet, and what ends when they do. Undefined: none. */
-  #growing: Map<string, GrowingTree> | undefined
+  /** Trees that do not have all rows yet, and what ends when they do. */
+  readonly #growing = new Map<string, GrowingTree>()
 
   constructor(readonly rows = new Rows<Row>()) {}
 
@@ -66,11 +66,10 @@ export class Table {
 
   /** Builds a tree in slices, between which other calls run. Resolves when it has all rows. */
   grow(collection: AnyCollection, name: string): Promise<void> {
-    this.#growing ??= new Map()
     let growing = this.#growing.get(name)
     if (!growing) {
       const tree = new Tree<Row>(name, indexNamed(collection, name))
-      this.#growing.set(name, (growing = { tree, done: this.#growAll(tree) }))
+      this.#growing.set(name, (growing = { tree, done: this.#growAll(tree).finally(() => this.#growing.delete(name)) }))
     }
     return growing.done
   }
@@ -90,15 +89,13 @@ export class Table {
       tree.replace(undefined, this.rows.get(id) ?? null)
     }
     this.#trees.set(tree.name, tree)
-    this.#growing?.delete(tree.name)
-    if (this.#growing?.size === 0) this.#growing = undefined
   }
 
   /** Puts or removes one row. Returns the row that was there. */
   set(id: Key, row: Row | null): Row | undefined {
     const old = this.rows.get(id)
     for (const tree of this.#trees.values()) tree.replace(old, row)
-    if (this.#growing) for (const { tree } of this.#growing.values()) tree.replace(old, row)
+    if (this.#growing.size > 0) for (const { tree } of this.#growing.values()) tree.replace(old, row)
     for (const keys of this.#unique.values()) keys.move(id, old, row)
     if (this.#named && this.rows.isNamed(id)) this.#named.replace(old, row)
     if (row) this.rows.set(id, row)
