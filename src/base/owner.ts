@@ -23,3 +23,7 @@ export const accountIdOf = (owner: string): number | undefined => idIfKind('acco
 
 /** The user's id, if the owner is a user. */
 export const userIdOf = (owner: string): number | undefined => idIfKind('user', owner)
+
+/** The account that calls or pays, which may see and buy its own private items. */
+export const callingAccount = ({ kind, id }: { readonly kind: string; readonly id?: unknown }): number | undefined =>
+  kind === 'account' && typeof id === 'number' ? id : undefined

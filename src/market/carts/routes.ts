@@ -1,3 +1,4 @@
+import { callingAccount } from '../../base/owner.js'
 import { hopsIn } from '../../base/via.js'
 import type { ServiceContext } from '../../http/context.js'
 import { CartShape, IdPath, QuotedLines, z } from '../../http/fields/schema.js'
@@ -24,7 +25,7 @@ const cartPlaceOf = (
 ): CartPlace => ({
   id: params.id,
   holder: holderOf(principal, session?.id ?? ''),
-  within: principal.kind === 'account' ? principal.id : undefined,
+  within: callingAccount(principal),
   at: clock.now(),
 })
 

@@ -1,3 +1,4 @@
+import { callingAccount } from '../../base/owner.js'
 import { designed } from '../../http/fields/graded.js'
 import {
   Amount,
@@ -95,8 +96,7 @@ export const catalogRoutes = defineRoutes('catalog', {
     params: IdPath,
     result: ItemShape,
     errors: ['not_found'],
-    read: (tx, { params, principal }) =>
-      readCatalogItem(tx, params.id, principal.kind === 'account' ? principal.id : undefined),
+    read: (tx, { params, principal }) => readCatalogItem(tx, params.id, callingAccount(principal)),
   }),
   updateCatalogItem: route({
     summary: 'Change an item. A new price applies to its commodity at once.',

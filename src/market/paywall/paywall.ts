@@ -1,4 +1,4 @@
-import { canSpend, type Owner } from '../../base/owner.js'
+import { callingAccount, canSpend, type Owner } from '../../base/owner.js'
 import { type Problem, problem } from '../../base/problem.js'
 import { quoted } from '../../base/text/quotation.js'
 import { checkHops } from '../../base/via.js'
@@ -56,8 +56,7 @@ export async function callPaywall(
   service: ServiceContext,
   storeAnswer: StoreAnswer<PaywallOutcome | Problem>,
 ): Promise<PaywallOutcome> {
-  const { party } = paywall.caller
-  const within = party.kind === 'account' ? party.id : undefined
+  const within = callingAccount(paywall.caller.party)
   const order = { ...paywall, url: checkedUpstream(paywall, service), within }
   const approved = await requestSecondFactor(order, service)
   const pay: PayPaywall = async (tx, take) => take(await termsOf(tx, order, approved, service))

@@ -1,3 +1,4 @@
+import { callingAccount } from '../../base/owner.js'
 import { Problem, problem } from '../../base/problem.js'
 import { base64url } from '../../base/secrets.js'
 import { checkHops } from '../../base/via.js'
@@ -207,7 +208,7 @@ const failed = ({ id: transaction_id }: HeldPayment, reason = ''): Problem =>
 async function holdPrice(tx: Writer, order: PurchaseOrder, { token }: FlowRun, service: ServiceContext) {
   const { itemId, args, party, seen = {}, admit, delegate = null, hops } = order
   const at = service.clock.now()
-  const { within = party.kind === 'account' ? party.id : undefined } = order
+  const { within = callingAccount(party) } = order
   const quote = await quoteItem(tx, { itemId, args, within })
   checkPrice(quote, seen)
   await admit?.(tx, [quote])

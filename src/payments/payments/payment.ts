@@ -1,4 +1,4 @@
-import type { Owner } from '../../base/owner.js'
+import { callingAccount, type Owner } from '../../base/owner.js'
 import { problem } from '../../base/problem.js'
 import { required } from '../../base/required.js'
 import { base64url, digest } from '../../base/secrets.js'
@@ -118,7 +118,7 @@ export async function createPayment(
   const commodity = await commodityOf(tx, hash)
   if (commodity.payback) throw problem('payback_only')
   // An account may buy its own private items.
-  await context.rules.checkForSale(tx, commodity.id, party.kind === 'account' ? party.id : undefined)
+  await context.rules.checkForSale(tx, commodity.id, callingAccount(party))
   const quantity = await checkSeenCost(tx, commodity, seen)
   const cost = { sums: new Map([[commodity.dq, BigInt(commodity.cost)]]) }
   // Some clients send the commodity's own hostname. It is ignored, and the primary twin pays.
