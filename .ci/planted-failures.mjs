@@ -28,13 +28,14 @@ const cases = [
       'test/package/planted-3.test.ts': FAILING,
       'test/faults/planted-4.test.ts': FAILING,
       'test/conformance/planted-5.test.ts': FAILING,
+      'test/planted-6.all.test.ts': FAILING,
     },
     command: ['npm', 'run', 'test:all', '--'],
     env: { FARTHING_CONFORMANCE: 'planted' },
   },
-  { files: { '.ci/planted-6.sh': STEPS }, command: ['bash'], says: '\n2 passed, 2 failed\n' },
+  { files: { '.ci/planted-7.sh': STEPS }, command: ['bash'], says: '\n2 passed, 2 failed\n' },
   // Last, because those before would build again what holds a new source.
-  { files: { 'src/base/planted-7.ts': IMPORTING }, command: ['npm', 'run', 'check:imports', '--'] },
+  { files: { 'src/base/planted-8.ts': IMPORTING }, command: ['npm', 'run', 'check:imports', '--'] },
 ]
 
 const uproot = () => {
