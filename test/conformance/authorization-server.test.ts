@@ -1,13 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Host, startHost } from '../support/browser/host.js'
 import { UserAgent } from '../support/browser/user-agent.js'
-
-/** Where @modelcontextprotocol/conformance and a Node that it runs on are installed: `.ci/run` makes that. */
-const tools = process.env.FARTHING_CONFORMANCE as string
+import { conformanceCommand } from '../support/mcp/conformance-suite.js'
 
 let host: Host
 beforeAll(async () => {
@@ -24,13 +21,10 @@ async function freePort(): Promise<number> {
 }
 
 /** Runs all scenarios for authorization servers; `onOutput` hears all that was said so far. */
-function run(args: string[], onOutput: (output: string) => void) {
-  const command = join(tools, 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
-  const child = spawn(
-    join(tools, 'node_modules', 'node22', 'bin', 'node'),
-    [command, 'authorization', '--url', `${host.url}/v4/oidc`, ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  )
+function run([command, script]: [string, string], args: string[], onOutput: (output: string) => void) {
+  const child = spawn(command, [script, 'authorization', '--url', `${host.url}/v4/oidc`, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (piece: string) => {
@@ -42,14 +36,15 @@ function run(args: string[], onOutput: (output: string) => void) {
   )
 }
 
-test('the service passes authorization-server-metadata-endpoint and authorization-code-grant', async () => {
+test('the service passes authorization-server-metadata-endpoint and authorization-code-grant', async (context) => {
+  const suite = await conformanceCommand(context)
   const port = await freePort()
   const redirect = `http://127.0.0.1:${port}/callback`
   const { body: client } = await host.call('POST', '/v4/oidc/reg', {
     body: { redirect_uris: [redirect], token_endpoint_auth_method: 'none', client_name: 'Conformance' },
   })
   let opened: Promise<void> | undefined
-  const { code, output } = await run(['--client-id', client.client_id, '--port', String(port)], (said) => {
+  const { code, output } = await run(suite, ['--client-id', client.client_id, '--port', String(port)], (said) => {
     const [address] = /https?:\/\/\S+\/v4\/oidc\/auth\?\S+/.exec(said) ?? []
     if (address !== undefined && said.includes('Waiting')) opened ??= goThrough(address)
   })

@@ -6,11 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Served, serve } from '../../adapters/node.js'
 import type { FetchSource } from '../../src/core.js'
 import { type Host, startHost } from '../support/browser/host.js'
+import { conformanceCommand } from '../support/mcp/conformance-suite.js'
 import { startFixtures } from '../support/mcp/mcp-fixtures.js'
 import { newAgent } from '../support/scenes/oidc.js'
-
-/** Where @modelcontextprotocol/conformance and a Node that it runs on are installed: `.ci/run` makes that. */
-const tools = process.env.FARTHING_CONFORMANCE as string
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 type Revision = (typeof revisions)[number]
@@ -105,12 +103,11 @@ async function startOwn(): Promise<Served> {
 }
 
 /** Runs what a revision requires; scenarios that are expected to fail must, so that none stays in the list once it passes. */
-async function run(url: string, revision: Revision, expected: readonly string[]) {
+async function run([command, suite]: [string, string], url: string, revision: Revision, expected: readonly string[]) {
   const baseline = join(folder, `${revision}-${expected.length}.yaml`)
   await writeFile(baseline, JSON.stringify({ server: expected }))
-  const suite = join(tools, 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
   const args = ['server', '--url', url, '--requirements', revision, '--expected-failures', baseline]
-  const child = spawn(join(tools, 'node_modules', 'node22', 'bin', 'node'), [suite, ...args], {
+  const child = spawn(command, [suite, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -125,17 +122,19 @@ async function run(url: string, revision: Revision, expected: readonly string[])
 }
 
 describe.each(revisions)('the server scenarios of %s', (revision) => {
-  test("pass at /mcp, except those that call the suite's own tools", async () => {
+  test("pass at /mcp, except those that call the suite's own tools", async (context) => {
+    const suite = await conformanceCommand(context)
     const own = await startOwn()
     open.push(own)
-    const { code, output } = await run(`${own.url}/mcp`, revision, failing[revision].own)
+    const { code, output } = await run(suite, `${own.url}/mcp`, revision, failing[revision].own)
     expect(code, output).toBe(0)
   })
 
-  test("pass at a server with the same wiring and the suite's own tools", async () => {
+  test("pass at a server with the same wiring and the suite's own tools", async (context) => {
+    const suite = await conformanceCommand(context)
     const fixtures = await startFixtures()
     open.push(fixtures)
-    const { code, output } = await run(`${fixtures.url}/mcp`, revision, failing[revision].fixtures)
+    const { code, output } = await run(suite, `${fixtures.url}/mcp`, revision, failing[revision].fixtures)
     expect(code, output).toBe(0)
   })
 })

@@ -6,6 +6,7 @@ import { runtimes } from '../../runtimes.js'
 import { documented, onlyNamed } from '../contract/documented.js'
 import { excused, sharedErrors } from '../contract/excused.js'
 import { type Operation, operations } from '../contract/operations.js'
+import { CONFORMANCE } from '../mcp/conformance-suite.js'
 import { type DeclaredTest, declaredTests } from './declared-tests.js'
 
 /**
@@ -78,13 +79,16 @@ function describeAnswers(contracts: readonly DeclaredTest[]): string {
 const list = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]+)$/, ' and $1')
 
 function describeSuites(): string {
-  const [, mcp = ''] = /conformance@(\S+)/.exec(readFileSync('.ci/run', 'utf8')) ?? []
   const modules = declaredTests('test/oidc').filter(({ file }) => file.endsWith('/conformance.test.ts'))
   const rows = declaredTests('test/contract/interface').length
   return table(
     ['suite', 'version', 'what runs it'],
     [
-      ['Model Context Protocol conformance, server and authorization', mcp, '`.ci/run`, in `test/conformance/`'],
+      [
+        'Model Context Protocol conformance, server and authorization',
+        CONFORMANCE,
+        '`npm run test:all`, in `test/conformance/`',
+      ],
       [
         `OpenID Connect: ${modules.length} modules of the basic, config and dynamic plans, by their names`,
         'written after the plans, not the suite itself',
