@@ -206,8 +206,10 @@ describe('Blocks of the documentation', () => {
       expect(block.language, placeOf(block)).toMatch(/^(js|ts)$/)
       await writeFile(join(folder, `block-${i}.test.${block.language}`), textOf(block))
     }
-    // Its own, so that it runs what was built and not the sources.
-    await writeFile(join(folder, 'vitest.config.js'), "export default { test: { include: ['block-*.test.*'] } }")
+    // Its own, so that it runs what was built and not the sources: like a package in `node_modules`, whose code Vitest leaves.
+    const settings = { pool: 'threads', maxWorkers: 1, isolate: false, server: { deps: { external: ['/dist/'] } } }
+    const test = JSON.stringify({ include: ['block-*.test.*'], ...settings })
+    await writeFile(join(folder, 'vitest.config.js'), `export default { test: ${test} }`)
     const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--reporter', 'json']
     const { stdout } = await run(process.execPath, [...vitest, '--passWithNoTests'], { cwd: folder, timeout: 60_000 })
     expect(JSON.parse(stdout)).toMatchObject({ success: true, numPassedTestSuites: expect.any(Number) })
