@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { farthingTest } from '../../adapters/vitest.js'
+import { setUp } from '../support/set-up.js'
 import type { Report, ReportedTest } from '../support/vitest-project/vitest.config.js'
 
 /** One run of Vitest in the project of someone who uses `farthing/vitest`. Some of its tests fail on purpose. */
@@ -17,6 +18,7 @@ let printed = ''
 let report: Report = { tests: [], errors: [] }
 
 beforeAll(async () => {
+  await setUp()
   const folder = await mkdtemp(join(tmpdir(), 'farthing-vitest-'))
   const file = join(folder, 'report.json')
   const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--config', config]

@@ -1,14 +1,15 @@
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { checkTarget, readState } from '../../sandbox/state.js'
 import { routeList } from '../../scripts/route-table.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
 import { runHere } from '../support/run-here.js'
-import { newPayer, newSeller, type Payer, type Seller, tokenFor } from '../support/scenes/world.js'
+import { newPayer, newSeller, tokenFor } from '../support/scenes/world.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
 const { run, start } = farthing
@@ -53,14 +54,18 @@ test('openapi prints the document of the route table', async () => {
 describe('exec', () => {
   const node = (script: string) => ['--', process.execPath, '-e', script]
 
-  test('gives the command its own sandbox and the credentials', async () => {
+  test('gives the command its own sandbox and the credentials, and lets commands inside find it', async () => {
+    const inside = JSON.stringify([join(root, 'dist/cli/farthing.js'), 'reset'])
     const script = `fetch(process.env.FARTHING_URL + '/v4/account/oauth/token', { method: 'POST', headers: {
       authorization: 'Basic ' + btoa(process.env.FARTHING_CLIENT_ID + ':' + process.env.FARTHING_CLIENT_SECRET) } })
-      .then((answer) => console.log(answer.status, process.env.FARTHING_PUBLIC_SECRET, process.env.FARTHING_USER_EMAIL))`
+      .then((answer) => console.log(answer.status, process.env.FARTHING_PUBLIC_SECRET, process.env.FARTHING_USER_EMAIL))
+      .then(() => require('node:child_process').spawnSync(process.execPath, ${inside}, { stdio: 'inherit' }))`
     const { code, stdout, stderr } = await run(['exec', ...node(script)], { env: { PORT: '1' } })
     expect(code).toBe(0)
     expect(stderr).toMatch(/^farthing: workbench: http:\/\/127\.0\.0\.1:\d+\/\n$/)
-    expect(stdout).toBe(`200 ${demo.account.public_secret} ${demo.payer.email}\n`)
+    const [told, reset] = stdout.split('\n')
+    expect(told).toBe(`200 ${demo.account.public_secret} ${demo.payer.email}`)
+    expect(reset).toMatch(/^http:\S+ is reset to its seed\.$/)
     await expect(stat(inDirectory('.farthing'))).rejects.toThrow('ENOENT')
   })
 
@@ -72,30 +77,26 @@ describe('exec', () => {
     const { child, firstLine, ended } = farthing.spawn(['exec', '--quiet', ...node(script)], { env })
     expect(await firstLine()).toBe('called')
     await mkdir(inDirectory('src'))
+    vi.stubEnv('XDG_RUNTIME_DIR', env.XDG_RUNTIME_DIR)
+    onTestFinished(() => void vi.unstubAllEnvs())
     for (const cwd of [farthing.directory, inDirectory('src')])
-      expect(await run(['requests'], { env, cwd })).toMatchObject({
+      expect(await runHere(['requests'], cwd)).toMatchObject({
         code: 0,
         stdout: expect.stringContaining('GET /v4/dq → 200'),
       })
-    expect(await run(['explain'], { env })).toMatchObject({ stderr: expect.stringContaining('has no refused request') })
+    expect(await here(['explain'])).toMatchObject({ stderr: expect.stringContaining('has no refused request') })
     child.kill('SIGKILL')
     const [file = ''] = await readdir(inDirectory('run/farthing'))
     await ended
     const other = await start(['--memory'], { env: { ...env, FARTHING_SEED: 'none' } })
-    expect((await run(['requests', '--json'], { env })).stdout).toBe('')
+    expect((await here(['requests', '--json'])).stdout).toBe('')
     expect(await readdir(inDirectory('run/farthing'))).not.toContain(file)
     await other.stop()
   })
 
-  test('lets commands inside its command find it', async () => {
-    const command = join(root, 'dist/cli/farthing.js')
-    const { code, stdout } = await run(['exec', '--', process.execPath, command, 'reset'])
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^http:\S+ is reset to its seed\.\n$/) })
-  })
-
   test('ends with the exit code of the command', async () => {
-    expect(await run(['exec', ...node('process.exit(7)')])).toMatchObject({ code: 7 })
-    expect(await run(['exec', ...node('process.exit(0)')])).toMatchObject({ code: 0 })
+    expect(await here(['exec', ...node('process.exit(7)')])).toMatchObject({ code: 7 })
+    expect(await here(['exec', ...node('process.exit(0)')])).toMatchObject({ code: 0 })
   })
 
   test('ends with the signal that ended the command', async () => {
@@ -117,7 +118,7 @@ describe('exec', () => {
   })
 
   test('reports an unknown command, and ends with 127', async () => {
-    const { code, stderr } = await run(['exec', '--', 'no-such-command-here'])
+    const { code, stderr } = await here(['exec', '--', 'no-such-command-here'])
     expect({ code, stderr }).toEqual({
       code: 127,
       stderr: 'farthing: cannot run no-such-command-here: command not found\n',
@@ -125,12 +126,12 @@ describe('exec', () => {
   })
 
   test('does not run the command if the sandbox cannot start', async () => {
-    const { code, stdout } = await run(['exec', '--seed', 'missing.json', ...node('console.log("ran")')])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(await here(['exec', '--seed', 'missing.json', ...node(RAN)])).toMatchObject({ code: 2, stdout: '' })
+    expect(await readdir(farthing.directory)).toEqual([])
   })
 
   test('stores its state in a file with --data', async () => {
-    expect(await run(['exec', '--data', 'kept.json', ...node('')])).toMatchObject({ code: 0 })
+    expect(await here(['exec', '--data', 'kept.json', ...node('')])).toMatchObject({ code: 0 })
     expect(await accountsIn('kept.json')).toHaveLength(1)
   })
 })
@@ -138,9 +139,22 @@ describe('exec', () => {
 describe('state', () => {
   const through = (ended: Omit<Ended, 'signal'>) => expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
 
+  const fileFlags = ['data', 'import', 'exportOnExit']
+  /** A sandbox in this process, whose files are in the directory of the test. */
+  const started = (flags: Readonly<Record<string, string | boolean>>) =>
+    startHere(
+      Object.fromEntries(
+        Object.entries(flags).map(([name, value]) => [
+          name,
+          fileFlags.includes(name) ? inDirectory(String(value)) : value,
+        ]),
+      ),
+    )
+  const leave = async (data: string) => (await started({ data })).close()
+
   /** A sandbox in which something happened. */
-  async function used(args: readonly string[] = []): Promise<Sandbox & { seller: Seller; payer: Payer }> {
-    const sandbox = await start(args)
+  async function used(flags: Readonly<Record<string, string | boolean>>) {
+    const sandbox = await started(flags)
     const call = calling(sandbox)
     const seller = await newSeller(call)
     const payer = await newPayer(call, seller, { balance: 3 })
@@ -149,46 +163,47 @@ describe('state', () => {
   }
 
   test('is the same after an export and an import, with its secrets', async () => {
-    const first = await used(['--data', 'a.json'])
+    const first = await used({ data: 'a.json' })
     const { token } = first.payer
-    const me = async (sandbox: Sandbox) => {
+    const me = async (sandbox: Pick<Sandbox, 'url'>) => {
       const call = calling(sandbox)
       const user = (await call('GET', `/v4/user/${first.payer.id}`, { token })).body
       const twins = (await call('GET', '/v4/twins', { token })).body
       return { user, twins, payments: (await call('GET', '/v4/payments', { token })).body }
     }
     const before = await me(first)
-    await first.stop()
+    await first.close()
     through(await here(['export', 'state.json', '--data', 'a.json']))
     expect((await stat(inDirectory('state.json'))).mode & 0o777).toBe(0o600)
     // Over data of another key: its own goes with it.
-    await (await start(['--data', 'b.json'])).stop()
+    await leave('b.json')
     through(await here(['import', 'state.json', '--data', 'b.json']))
     through(await here(['export', 'again.json', '--data', 'b.json']))
     expect(await readFile(inDirectory('again.json'), 'utf8')).toBe(await readFile(inDirectory('state.json'), 'utf8'))
     const second = await start(['--data', 'b.json'])
     expect(await me(second)).toEqual(before)
-    expect(second.users).toEqual(first.users)
+    expect(second.users).toEqual(first.credentials.users)
   })
 
   test('moves from one run in memory to the next with --import and --export-on-exit', async () => {
-    const kept = ['--memory', '--import', 'state.json', '--export-on-exit', 'state.json']
+    const kept = { memory: true, import: 'state.json', exportOnExit: 'state.json' }
     const first = await used(kept)
     const payments = (await calling(first)('GET', '/v4/payments', { token: first.payer.token })).body
     expect(payments.payments).toHaveLength(1)
-    expect(await first.stop()).toMatchObject({ code: 0, stderr: '' })
-    const second = await start(kept)
+    await first.close()
+    expect(first.warnings).toEqual([])
+    const second = await started(kept)
     expect((await calling(second)('GET', '/v4/payments', { token: first.payer.token })).body).toEqual(payments)
     expect((await calling(second)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 
   test('works without its key, with new tokens for old credentials', async () => {
-    const first = await used(['--memory', '--export-on-exit', 'state.json'])
-    await first.stop()
+    const first = await used({ memory: true, exportOnExit: 'state.json' })
+    await first.close()
     const state = await readJson('state.json')
     delete state.rows.settings
     await writeFile(inDirectory('state.json'), JSON.stringify(state))
-    const call = calling(await start(['--memory', '--import', 'state.json']))
+    const call = calling(await started({ memory: true, import: 'state.json' }))
     const { seller } = first
     const token = await tokenFor(call, seller.clientId, seller.clientSecret)
     for (const each of [token, seller.token])
@@ -196,8 +211,7 @@ describe('state', () => {
   })
 
   test('that is invalid is refused, and the stored state stays', async () => {
-    const sandbox = await start()
-    await sandbox.stop()
+    await leave('.farthing/data.json')
     const kept = await readFile(inDirectory('.farthing/data.json'), 'utf8')
     await writeFile(inDirectory('notes.json'), '{"counters": {}, "rows": {"twins": [{}]}}')
     for (const args of [
@@ -214,8 +228,8 @@ describe('state', () => {
   })
 
   test("is not exported over a sandbox's data file, which start refuses at once", async () => {
-    await (await start()).stop()
     const data = '.farthing/data.json'
+    await leave(data)
     for (const args of [
       ['export', data],
       ['--memory', '--export-on-exit', data],
@@ -229,7 +243,7 @@ describe('state', () => {
   })
 
   test('is written over no file of a storage, and nothing else is either', async () => {
-    await (await start(['--data', 'data.json'])).stop()
+    await leave('data.json')
     const names = await readdir(farthing.directory)
     const beside = [...names.filter((name) => name.startsWith('data.json')), 'data.json.lock', 'data.json.v3']
     expect(beside).toEqual(expect.arrayContaining(['data.json', 'data.json.key', 'data.json.previous']))
@@ -240,31 +254,30 @@ describe('state', () => {
       await expect(checkTarget(inDirectory(file)), file).rejects.toThrow(refusal)
     await expect(checkTarget(inDirectory('new.json.key'), inDirectory('new.json'))).rejects.toThrow(refusal)
     for (const args of writing('data.json.key'))
-      expect([args, await run(args)]).toEqual([
+      expect([args, await here(args)]).toEqual([
         args,
-        {
-          code: 2,
-          signal: null,
-          stdout: '',
-          stderr: expect.stringMatching(/^farthing: data\.json\.key belongs [^\n]+\n$/),
-        },
+        { code: 2, stdout: '', stderr: expect.stringMatching(/^farthing: data\.json\.key belongs [^\n]+\n$/) },
       ])
     expect(await contents()).toEqual(before)
   })
 
   test('is refused before anything runs if it cannot be written', async () => {
-    await (await start(['--data', 'data.json'])).stop()
+    await leave('data.json')
     await mkdir(inDirectory('folder'))
     await expect(checkTarget(inDirectory('folder'))).rejects.toThrow(/: it is a directory$/)
     for (const args of writing('data.json/state.json'))
-      expect([args, await run(args)]).toEqual([
+      expect([args, await here(args)]).toEqual([
         args,
         {
-          ...{ code: 2, signal: null, stdout: '' },
+          ...{ code: 2, stdout: '' },
           stderr: 'farthing: cannot write data.json/state.json: part of its path is not a directory\n',
         },
       ])
-    expect(await run(['export', 'new/folder/state.json', '--data', 'data.json'])).toMatchObject({ code: 0, stderr: '' })
+    expect(await readdir(farthing.directory)).not.toContain('ran')
+    expect(await here(['export', 'new/folder/state.json', '--data', 'data.json'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
   })
 })
 
@@ -276,11 +289,14 @@ async function contents(): Promise<Record<string, string>> {
   )
 }
 
+/** What runs where it should not leaves a file. */
+const RAN = "require('node:fs').writeFileSync('ran', '')"
+
 /** Every command that writes a file which it is given the name of. */
 const writing = (file: string): string[][] => [
   ['export', file, '--data', 'data.json'],
   ['start', '--memory', '--export-on-exit', file],
-  ['exec', '--export-on-exit', file, '--', 'node', '-e', 'console.log(1)'],
-  ['rehearse', '--junit', file, '--', 'node', '-e', 'console.log(1)'],
-  ['rehearse', '--html', file, '--', 'node', '-e', 'console.log(1)'],
+  ['exec', '--export-on-exit', file, '--', 'node', '-e', RAN],
+  ['rehearse', '--junit', file, '--', 'node', '-e', RAN],
+  ['rehearse', '--html', file, '--', 'node', '-e', RAN],
 ]

@@ -10,16 +10,23 @@ import { cli, type Ended, type Sandbox } from '../support/cli.js'
 import { readWire, sendLines } from '../support/contract/wire.js'
 import { runHere } from '../support/run-here.js'
 import { balanceOf, newPayer, tokenFor } from '../support/scenes/world.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
-const { run, start } = farthing
+const { start } = farthing
 
 const inDirectory = (file: string) => join(farthing.directory, file)
 const write = (file: string, content: unknown) =>
   writeFile(inDirectory(file), typeof content === 'string' ? content : JSON.stringify(content))
-const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
+const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
 
-function accountToken(sandbox: Sandbox): Promise<string> {
+/** For tests that are not about the process. */
+const here = (args: readonly string[]) => runHere(args, farthing.directory)
+const DATA = '.farthing/data.json'
+/** A sandbox in this process, over the data file of the test. */
+const startedHere = (flags: Readonly<Record<string, unknown>> = {}) => startHere({ data: inDirectory(DATA), ...flags })
+
+function accountToken(sandbox: Pick<Sandbox, 'url' | 'accounts'>): Promise<string> {
   const [account] = sandbox.accounts
   return tokenFor(calling(sandbox), account?.client_id ?? '', account?.client_secret ?? '')
 }
@@ -79,7 +86,15 @@ async function withTakenPort(test: (port: number) => Promise<void>): Promise<voi
 }
 
 describe('start', () => {
-  test('prints its address and working credentials as one line of JSON', async () => {
+  /** At its end a sandbox unlocks its data, which are whole. */
+  async function expectStopped({ code, signal }: Ended): Promise<void> {
+    expect({ code, signal }).toEqual({ code: 0, signal: null })
+    expect(existsSync(inDirectory(`${DATA}.lock`))).toBe(false)
+    const [, end] = (await readFile(inDirectory(DATA), 'utf8')).trimEnd().split(/\n(?=[^\n]*$)/)
+    expect(JSON.parse(String(end))).toMatchObject({ end: 'data' })
+  }
+
+  test('prints its address and working credentials as one line of JSON, and ends with 0 at a SIGTERM', async () => {
     const sandbox = await start()
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
     expect(sandbox).toMatchObject({ dashboard: `${sandbox.url}/`, data: '.farthing/data.json', pid: sandbox.child.pid })
@@ -88,37 +103,25 @@ describe('start', () => {
     expect((await call('GET', '/_sandbox/health')).body).toMatchObject({ ok: true, storage: 'file', version: VERSION })
     for (const { client_id, client_secret } of [...sandbox.accounts, ...sandbox.users])
       expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
-    const { stdout, stderr } = await sandbox.stop()
+    const ended = await sandbox.stop('SIGTERM')
+    const { stdout, stderr } = ended
+    await expectStopped(ended)
     expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: 2, stderr: '' })
   })
 
-  test('prints the same for people, without colours if there is no terminal', async () => {
-    const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
-    expect(await firstLine()).toBe(`farthing ${VERSION} is listening`)
-    child.kill('SIGTERM')
-    const { stdout } = await ended
-    expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
-    expect(stdout).toMatch(/^ {2}workbench +http:\/\/127\.0\.0\.1:\d+\/$/m)
-    expect(stdout).toMatch(/^ {2}control_token +[0-9a-f]{32}$/m)
-    expect(stdout).toMatch(/^ {2}client_secret +mc_[0-9a-f]{32}$/m)
-    expect(stdout).not.toContain('\u001b')
+  test('ends with 0 at a SIGINT too', async () => {
+    await expectStopped(await (await start()).stop('SIGINT'))
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at a %s, and unlocks its data', async (signal) => {
-    const sandbox = await start()
-    expect(await sandbox.stop(signal)).toMatchObject({ code: 0, signal: null })
-    expect(existsSync(inDirectory('.farthing/data.json.lock'))).toBe(false)
-    const [, end] = (await readFile(inDirectory('.farthing/data.json'), 'utf8')).trimEnd().split(/\n(?=[^\n]*$)/)
-    expect(JSON.parse(String(end))).toMatchObject({ end: 'data' })
-  })
-
-  test('answers running requests before it ends', async () => {
+  test('answers running requests before it ends, and writes nothing with --memory', async () => {
     const sandbox = await start(['--memory'])
+    expect(sandbox.data).toBeNull()
     const slow = await underWay(sandbox, 'POST', '/v4/user')
     const ended = sandbox.stop()
     await refusesConnections(sandbox.url)
     expect(await slow.finish({ email: 'slow@example.test' })).toBe(201)
     expect(await ended).toMatchObject({ code: 0 })
+    expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
   test.each([
@@ -135,76 +138,87 @@ describe('start', () => {
   })
 
   test('has the same state, credentials and tokens after a restart, and after a kill', async () => {
-    const first = await start()
+    const first = await startedHere()
     const call = calling(first)
-    const token = await accountToken(first)
+    const token = await accountToken({ url: first.url, ...first.credentials })
     const payer = await newPayer(call, { token } as never, { balance: 5 })
     const twins = (await call('GET', '/v4/twins', { token })).body
-    await first.stop()
+    await first.close()
 
     const second = await start()
-    expect(second.accounts).toEqual(first.accounts)
-    expect(second.users).toEqual(first.users)
+    expect(second).toMatchObject(first.credentials)
     expect(await accountToken(second)).toBe(token)
     expect((await calling(second)('GET', '/v4/twins', { token })).body).toEqual(twins)
     await second.stop('SIGKILL')
 
-    const third = await start()
+    const third = await startedHere()
     expect(await balanceOf(calling(third), payer.token, payer.hostname)).toBe(5)
   })
 
   test('prints the credentials that a seed leaves open, and the same ones after a reset', async () => {
     await write('seed.json', { accounts: [{ name: 'A' }, { name: 'A' }], users: [{ email: 'u@example.test' }] })
-    const sandbox = await start(['--seed', 'seed.json'])
-    expect(sandbox.accounts.map(({ name }) => name)).toEqual(['A', 'A'])
+    const sandbox = await startedHere({ seed: inDirectory('seed.json') })
+    const { accounts, users } = sandbox.credentials
+    expect(accounts.map(({ name }) => name)).toEqual(['A', 'A'])
     const call = calling(sandbox)
     await call('POST', '/_sandbox/reset')
-    for (const { client_id, client_secret } of [...sandbox.accounts, ...sandbox.users])
+    for (const { client_id, client_secret } of [...accounts, ...users])
       expect(await tokenFor(call, client_id, client_secret)).toMatch(/^tqmt_/)
   })
 
-  test('prints a line for each request as it ends, and none with --quiet', async () => {
-    const lines = async (...flags: string[]) => {
-      const { child, ended } = farthing.spawn(['--port', '0', '--memory', ...flags])
-      let said = ''
-      child.stdout?.on('data', (text) => (said += text))
-      await expect.poll(() => said).toContain('Press Ctrl+C')
-      const [url] = /http:\S+:\d+/.exec(said) ?? []
-      const ask = (headers = {}) => fetch(`${url}/v4/account`, { headers })
-      expect((await ask()).status).toBe(401)
-      await ask({ 'x-farthing-tool': 'workbench' })
-      await fetch(`${url}/v4/dq`)
-      if (flags.length === 0) await expect.poll(() => said).toContain('listDigitalQuantities')
-      child.kill('SIGTERM')
-      const { stdout } = await ended
-      return stdout.split('\n').filter((line) => /^\d\d:\d\d:\d\d/.test(line))
-    }
-    const [refused, ...others] = await lines()
+  /** What a sandbox prints for people while it answers three requests, of which the workbench sends one. */
+  async function said(...flags: string[]): Promise<string> {
+    const { child, ended } = farthing.spawn(['--port', '0', '--memory', ...flags])
+    let said = ''
+    child.stdout?.on('data', (text) => (said += text))
+    await expect.poll(() => said).toContain('Press Ctrl+C')
+    const [url] = /http:\S+:\d+/.exec(said) ?? []
+    const ask = (headers = {}) => fetch(`${url}/v4/account`, { headers })
+    expect((await ask()).status).toBe(401)
+    await ask({ 'x-farthing-tool': 'workbench' })
+    await fetch(`${url}/v4/dq`)
+    if (flags.length === 0) await expect.poll(() => said).toContain('listDigitalQuantities')
+    child.kill('SIGTERM')
+    return (await ended).stdout
+  }
+  const requestsIn = (text: string) => text.split('\n').filter((line) => /^\d\d:\d\d:\d\d/.test(line))
+
+  test('prints the same for people, without colours if there is no terminal, and a line for each request', async () => {
+    const stdout = await said()
+    expect(stdout.split('\n')[0]).toBe(`farthing ${VERSION} is listening`)
+    expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
+    expect(stdout).toMatch(/^ {2}workbench +http:\/\/127\.0\.0\.1:\d+\/$/m)
+    expect(stdout).toMatch(/^ {2}control_token +[0-9a-f]{32}$/m)
+    expect(stdout).toMatch(/^ {2}client_secret +mc_[0-9a-f]{32}$/m)
+    expect(stdout).not.toContain('\u001b')
+    const [refused, ...others] = requestsIn(stdout)
     expect(refused).toMatch(/^\d\d:\d\d:\d\d {2}GET {2}readAccount {2}401 authorization_missing {2}[\d.]+ ms$/)
     expect(others.filter((line) => line.includes('readAccount'))).toEqual([])
-    expect(await lines('--quiet')).toEqual([])
+  })
+
+  test('prints no line for a request with --quiet', async () => {
+    expect(requestsIn(await said('--quiet'))).toEqual([])
   })
 
   test('begins with its seed again after farthing reset, and with --fresh', async () => {
-    const first = await start(['--seed', 'none'])
+    const first = await startedHere({ seed: 'none' })
     const call = calling(first)
     expect((await call('POST', '/v4/account')).status).toBe(201)
-    expect(await farthing.run(['reset', '--url', first.url])).toMatchObject({
+    expect(await here(['reset', '--url', first.url])).toMatchObject({
       code: 0,
       stdout: `${first.url} is reset to its seed.\n`,
     })
     expect((await call('GET', '/_sandbox/rows/accounts')).body.rows).toEqual([])
-    await first.stop()
-    const fresh = await start(['--seed', 'demo', '--fresh'])
-    expect(fresh.accounts.map(({ name }: { name: string }) => name)).toEqual(['The Daily Farthing'])
-    await fresh.stop()
+    await first.close()
+    const fresh = await startedHere({ seed: 'demo', fresh: true })
+    expect(fresh.credentials.accounts.map(({ name }) => name)).toEqual(['The Daily Farthing'])
   })
 
   test('prints no credentials that the data does not have', async () => {
-    await (await start(['--seed', 'none'])).stop()
-    const sandbox = await start(['--seed', 'demo'])
-    expect(sandbox).toMatchObject({ accounts: [], users: [] })
-    await sandbox.stop()
+    await (await startedHere({ seed: 'none' })).close()
+    const sandbox = await startedHere({ seed: 'demo' })
+    expect(sandbox.credentials).toMatchObject({ accounts: [], users: [] })
+    await sandbox.close()
     const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
     await firstLine()
     child.kill('SIGTERM')
@@ -212,31 +226,24 @@ describe('start', () => {
   })
 
   test('keeps a manual clock over restarts, and stops time with --clock manual', async () => {
-    const first = await start(['--clock', 'manual'])
+    const first = await startedHere({ clock: 'manual' })
     const { now } = (await calling(first)('POST', '/_sandbox/clock', { body: { advance: '30d' } })).body
-    await first.stop()
-    const second = await start()
+    await first.close()
+    const second = await startedHere()
     expect((await calling(second)('GET', '/_sandbox/clock')).body).toEqual({ mode: 'manual', now })
-    await second.stop()
-    const third = await start(['--clock', 'manual'])
+    await second.close()
+    const third = await startedHere({ clock: 'manual' })
     expect((await calling(third)('GET', '/_sandbox/clock')).body).toEqual({ mode: 'manual', now })
-    await third.stop()
-    const fourth = await start(['--clock', 'real'])
+    await third.close()
+    const fourth = await startedHere({ clock: 'real' })
     expect((await calling(fourth)('GET', '/_sandbox/clock')).body.mode).toBe('real')
   })
 
   test('makes the data private', async () => {
-    await start()
+    await startedHere()
     const names = await readdir(inDirectory('.farthing'))
     expect(names).toEqual(expect.arrayContaining(['data.json', expect.stringContaining('.journal.'), 'data.json.key']))
     for (const name of names) expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
-  })
-
-  test('writes nothing with --memory', async () => {
-    const sandbox = await start(['--memory'])
-    expect(sandbox.data).toBeNull()
-    await sandbox.stop()
-    expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
   test('prints --base-url, and refuses by --evidence', async () => {
@@ -250,47 +257,46 @@ describe('start', () => {
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })
 
-    const strict = await start(['--memory', '--evidence', 'documented'])
+    const strict = await startHere({ memory: true, evidence: 'documented' })
     const call = caller({ url: strict.url, fetch, evidence: 'documented' })
     const refused = await call('GET', '/v4/payments', { token: 'none' })
     expect(refused.body.code).toBe('evidence_refused')
   })
 
   test('warns once if other machines can reach it', async () => {
-    const sandbox = await start(['--memory', '--host', '0.0.0.0'])
+    const sandbox = await startHere({ memory: true, host: '0.0.0.0' })
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:/)
-    const { stderr } = await sandbox.stop()
-    expect(stderr).toMatch(/^farthing: listening on 0\.0\.0\.0: other machines .* need the control token .*\n$/)
+    await sandbox.close()
+    expect(sandbox.warnings).toEqual([
+      expect.stringMatching(/^listening on 0\.0\.0\.0: other machines .* need the control token .*$/),
+    ])
   })
 
   test('lets in the callers that its flags name, and prints the control token', async () => {
-    const flags = [
-      '--allow-origin',
-      'http://shop.test:8080',
-      '--allow-origin',
-      'HTTPS://Shop.Test/',
-      '--allow-host',
-      'box',
-    ]
-    const sandbox = await start(['--memory', ...flags, '--control-token', 'mine-alone'])
+    const sandbox = await startHere({
+      memory: true,
+      allowOrigin: ['http://shop.test:8080', 'HTTPS://Shop.Test/'],
+      allowHost: ['box'],
+      controlToken: 'mine-alone',
+    })
     const ask = async (headers: string[]) => {
       const lines = ['POST /_sandbox/clock HTTP/1.1', 'Connection: close', 'Content-Type: application/json', ...headers]
       return readWire(await sendLines(sandbox.url, [...lines, 'Content-Length: 13'], '{"advance":0}')).status
     }
-    const token = `X-Control-Token: ${sandbox.control_token}`
+    const token = `X-Control-Token: ${sandbox.controlToken}`
     expect(await ask(['Host: box', 'Origin: https://shop.test', token])).toBe(200)
     expect(await ask(['Host: localhost', 'Origin: http://shop.test:8080', token])).toBe(200)
     expect(await ask(['Host: other', token])).toBe(421)
     // A tunnel may lead to the name box, and sends any Host.
     for (const host of ['box', 'localhost']) expect(await ask([`Host: ${host}`])).toBe(403)
     expect(await ask(['Host: box', 'X-Forwarded-For: 10.0.0.7', token])).toBe(200)
-    expect(sandbox.control_token).toBe('mine-alone')
+    expect(sandbox.controlToken).toBe('mine-alone')
     // A command of the same user finds the token.
-    const listed = await run(['requests', '--url', sandbox.url, '--limit', '1'])
+    const listed = await here(['requests', '--url', sandbox.url, '--limit', '1'])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
-    const [one, other] = await Promise.all([start(['--memory']), start(['--memory'])])
-    expect(one.control_token).toMatch(/^[0-9a-f]{32}$/)
-    expect(other.control_token).not.toBe(one.control_token)
+    const [one, other] = [await startHere({ memory: true }), await startHere({ memory: true })]
+    expect(one.controlToken).toMatch(/^[0-9a-f]{32}$/)
+    expect(other.controlToken).not.toBe(one.controlToken)
   })
 
   test('opens the dashboard with --open', async () => {
@@ -306,16 +312,14 @@ describe('start', () => {
 })
 
 describe('refuses invalid input in one line, with exit code 2', () => {
-  const here = (args: readonly string[]) => runHere(args, farthing.directory)
-
   test('a port in use, before it touches any file', () =>
     withTakenPort(async (port) => {
-      expectRefusal(await run(['--port', String(port)]), new RegExp(`port ${port} on 127.0.0.1 is in use: .*--port`))
+      expectRefusal(await here(['--port', String(port)]), new RegExp(`port ${port} on 127.0.0.1 is in use: .*--port`))
       expect(existsSync(inDirectory('.farthing'))).toBe(false)
     }))
 
   test('an address of another machine', async () => {
-    expectRefusal(await run(['--port', '0', '--host', '192.0.2.1']), /cannot listen on 192\.0\.2\.1 .*--host/)
+    expectRefusal(await here(['--port', '0', '--host', '192.0.2.1']), /cannot listen on 192\.0\.2\.1 .*--host/)
   })
 
   test.each([
@@ -379,10 +383,10 @@ describe('refuses invalid input in one line, with exit code 2', () => {
 
   test('data that another process uses', async () => {
     const sandbox = await start()
-    expectRefusal(await run(['--port', '0']), new RegExp(`in use by process ${sandbox.child.pid} `))
-    expectRefusal(await run(['export', 'x.json']), /in use by process/)
+    expectRefusal(await here(['--port', '0']), new RegExp(`in use by process ${sandbox.child.pid} `))
+    expectRefusal(await here(['export', 'x.json']), /in use by process/)
     await write('state.json', { counters: {}, rows: {} })
-    expectRefusal(await run(['import', 'state.json']), /in use by process/)
+    expectRefusal(await here(['import', 'state.json']), /in use by process/)
     expect((await calling(sandbox)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 

@@ -3,12 +3,13 @@ import { open } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { cli } from '../support/cli.js'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
+import { setUp } from '../support/set-up.js'
 
 /** What becomes of a command when nobody takes what it prints. */
 
-const { run } = cli()
+beforeAll(setUp)
 const command = join(import.meta.dirname, '../../dist/cli/farthing.js')
 const EXEC = ['exec', '--', process.execPath, '-e', 'setTimeout(() => process.exit(7), 300)']
 
@@ -28,14 +29,15 @@ async function ended(args: readonly string[], lost: 'stdout' | 'stderr', how: 'f
 }
 
 test.each(['full', 'closed'] as const)('exec ends like its command where stderr is %s', async (how) => {
-  await run(['--version'])
   expect(await ended(EXEC, 'stderr', how)).toEqual({ code: 7, said: '' })
 })
 
-test.each([['openapi'], ['--help'], ['completion', 'bash'], ['explain', 'nonce_used']])(
+/** What commander prints, and what a command prints. */
+const few = [['--help'], ['explain', 'nonce_used']]
+
+test.each(howMuch(few, [...few, ['openapi'], ['completion', 'bash']]))(
   '%s says in one line that a full disk took nothing, and ends with 1',
   async (...args) => {
-    await run(['--version'])
     const { code, said } = await ended(args, 'stdout', 'full')
     expect(said).toMatch(/^farthing: cannot write the output: ENOSPC[^\n]+\n$/)
     expect(code).toBe(1)
@@ -44,32 +46,30 @@ test.each([['openapi'], ['--help'], ['completion', 'bash'], ['explain', 'nonce_u
 )
 
 test('a refusal still ends with 2 where stderr is lost', async () => {
-  await run(['--version'])
   for (const how of ['full', 'closed'] as const)
     expect(await ended(['start', '--port', 'abc'], 'stderr', how)).toMatchObject({ code: 2 })
 })
 
 describe('a sandbox goes on', () => {
-  const lost = (['stdout', 'stderr'] as const).flatMap((stream) => [
-    [stream, 'full'] as const,
-    [stream, 'closed'] as const,
-  ])
+  const some = [['stdout', 'closed'] as const, ['stderr', 'full'] as const]
 
-  test.each(lost)('where %s is %s', async (stream, how) => {
-    await run(['--version'])
-    const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    await new Promise((resolve) => server.close(resolve))
-    // Other machines could call it, of which it warns.
-    const args = ['start', '--memory', '--port', String(port), '--host', '0.0.0.0']
-    const end = ended(args, stream, how)
-    const health = async () => (await fetch(`http://127.0.0.1:${port}/_sandbox/health`)).status
-    await expect.poll(() => health().catch(() => 0)).toBe(200)
-    for (let calls = 0; calls < 5; calls++) {
-      await fetch(`http://127.0.0.1:${port}/v4/dq`)
-      await new Promise((resolve) => setTimeout(resolve, 60))
-    }
-    expect(await Promise.race([end, health()])).toBe(200)
-  })
+  test.each(howMuch(some, [...some, ['stdout', 'full'] as const, ['stderr', 'closed'] as const]))(
+    'where %s is %s',
+    async (stream, how) => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      await new Promise((resolve) => server.close(resolve))
+      // Other machines could call it, of which it warns.
+      const args = ['start', '--memory', '--port', String(port), '--host', '0.0.0.0']
+      const end = ended(args, stream, how)
+      const health = async () => (await fetch(`http://127.0.0.1:${port}/_sandbox/health`)).status
+      await expect.poll(() => health().catch(() => 0)).toBe(200)
+      for (let calls = 0; calls < 5; calls++) {
+        await fetch(`http://127.0.0.1:${port}/v4/dq`)
+        await new Promise((resolve) => setTimeout(resolve, 60))
+      }
+      expect(await Promise.race([end, health()])).toBe(200)
+    },
+  )
 })

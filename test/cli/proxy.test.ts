@@ -4,16 +4,18 @@ import { createServer as createTlsServer } from 'node:https'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loadProfile } from '../../sandbox/proxy/profile.js'
 import { bodyKeyProfile, listening } from '../sandbox/rehearse/proxied.js'
 import { selfSigned } from '../support/certificate.js'
 import { cli } from '../support/cli.js'
 import { blockTestedBy, readPage } from '../support/docs/markdown.js'
+import { runHere } from '../support/run-here.js'
 import { startStripe } from '../support/stripe/stripe-fake.js'
 
 const farthing = cli()
-const { run } = farthing
+/** In this process, where the test is not about one. */
+const run = (args: readonly string[]) => runHere(args, farthing.directory)
 const inDirectory = (file: string) => join(farthing.directory, file)
 const stripePackage = pathToFileURL(createRequire(import.meta.url).resolve('stripe')).href
 
@@ -129,21 +131,11 @@ describe('rehearse --to', () => {
     onTestFinished(() => stripe.close())
     const script = blockTestedBy('test/cli/proxy.test.ts', 'docs/guides/rehearse.md', "from 'stripe'")
     await writeFile(inDirectory('charge.mjs'), change(script.replace("'stripe'", `'${stripePackage}'`)))
-    return run(
-      [
-        ...[
-          'rehearse',
-          '--to',
-          `http://127.0.0.1:${stripe.options.port}`,
-          '--profile',
-          'stripe',
-          '--budget',
-          String(runs),
-        ],
-        ...['--slow', '30', '--', process.execPath, inDirectory('charge.mjs')],
-      ],
-      { env: { STRIPE_API_KEY: stripe.options.apiKey } },
-    )
+    vi.stubEnv('STRIPE_API_KEY', stripe.options.apiKey)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const to = ['--to', `http://127.0.0.1:${stripe.options.port}`, '--profile', 'stripe']
+    const options = ['--budget', String(runs), '--slow', '30']
+    return run(['rehearse', ...to, ...options, '--', process.execPath, inDirectory('charge.mjs')])
   }
 
   test('finds that the script of the guide pays twice', async () => {

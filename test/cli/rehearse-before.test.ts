@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { bodyKeyProfile, listening } from '../sandbox/rehearse/proxied.js'
 import { cli } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
-const { run } = farthing
 const inDirectory = (file: string) => join(farthing.directory, file)
 
 const NOTE = 'note-secret-5f21'
@@ -56,7 +57,7 @@ async function rehearsed(script: string, flags: readonly string[]) {
   await writeFile(inDirectory('pay.mjs'), script)
   const to = ['--to', await startPayments(), '--profile', inDirectory('shop.json'), '--slow', '30']
   const command = ['--', process.execPath, inDirectory('pay.mjs')]
-  return { to, ...(await run(['rehearse', ...to, ...flags, ...command])) }
+  return { to, ...(await runHere(['rehearse', ...to, ...flags, ...command], farthing.directory)) }
 }
 
 describe('rehearse --restart --to stops the command after a payment, and starts it again', () => {
@@ -77,16 +78,10 @@ describe('rehearse --restart --to stops the command after a payment, and starts 
     expect(stdout).toMatch(/^No fault of the client in 9 runs of \d+ plans\.\n$/)
     expect(code).toBe(0)
   })
-
-  test('and writes a test that does so too', async () => {
-    const { stdout } = await rehearsed(paying('randomUUID()'), [...options, '--as', 'vitest'])
-    expect(stdout).toContain('"--restart","--"')
-    expect(stdout).toContain('paid_twice new_key_each_try pay')
-  })
 })
 
 test('rehearse --keep-messages --url prints the messages, and keeps none in the sandbox that shows it', async () => {
-  const sandbox = await farthing.start(['--control-token', 'control'])
+  const sandbox = await startHere({ memory: true, controlToken: 'control' })
   const watching = ['--url', sandbox.url, '--control-token', 'control']
   const options = ['--keep-messages', '--budget', '4', '--json']
   const newKeys = paying("''").replace('{ key, article', '{ key: randomUUID(), article')

@@ -2,10 +2,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { cli } from '../support/cli.js'
+import { howMuch } from '../support/how-much.js'
 import { runHere } from '../support/run-here.js'
+import { startHere } from '../support/start-here.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const farthing = cli()
@@ -41,36 +44,31 @@ if (answer.status !== 202) throw new Error('refused ' + answer.status)
 console.log('bought')
 `
 
-async function script(headers: string): Promise<readonly string[]> {
-  await writeFile(inDirectory('buy.mjs'), buying(headers))
-  return ['--', process.execPath, inDirectory('buy.mjs')]
+async function script(headers: string, name = 'buy.mjs'): Promise<readonly string[]> {
+  await writeFile(inDirectory(name), buying(headers))
+  return ['--', process.execPath, inDirectory(name)]
 }
 
 describe('rehearse', () => {
   test('exits with 0 for a command that keeps one key', async () => {
-    const { code, stdout } = await run([
-      'rehearse',
-      '--budget',
-      '16',
-      '--slow',
-      '50',
-      ...(await script(`'idempotency-key': 'a'`)),
-    ])
-    expect(stdout).toMatch(/^No fault of the client in 16 runs of \d+ plans\.\n$/)
+    const runs = howMuch(4, 16)
+    const options = ['--budget', String(runs), '--slow', '50']
+    const { code, stdout } = await run(['rehearse', ...options, ...(await script(`'idempotency-key': 'a'`))])
+    expect(stdout).toMatch(new RegExp(`^No fault of the client in ${runs} runs of \\d+ plans\\.\\n$`))
     expect(code).toBe(0)
   })
 
   test('is watched in the workbench of a sandbox that runs, without the tokens of its command', async () => {
-    const sandbox = await farthing.start(['--control-token', 'control'])
+    const sandbox = await startHere({ memory: true, controlToken: 'control' })
     const token = `ms_${'0'.repeat(32)}`
-    const watching = ['--url', sandbox.url, '--control-token', 'control', '--budget', '3', '--slow', '50']
-    const { code, stderr } = await run(['rehearse', ...watching, ...(await script('')), token])
+    const watching = ['--url', sandbox.url, '--control-token', 'control', '--budget', '2', '--slow', '50']
+    const { code, stderr } = await here(['rehearse', ...watching, ...(await script('')), token])
     expect(code).toBe(1)
     const [address = '', id = ''] = /watch it at (\S+\/#\/rehearse\/(\S+))/.exec(stderr)?.slice(1) ?? []
     expect(address).toBe(`${sandbox.url}/#/rehearse/${id}`)
     const headers = { authorization: 'Bearer control' }
     const kept = await fetch(`${sandbox.url}/_sandbox/rehearsals/${id}`, { headers }).then((answer) => answer.json())
-    expect(kept).toMatchObject({ running: false, runs: 3, findings: [{ verdict: 'paid_twice' }] })
+    expect(kept).toMatchObject({ running: false, runs: 2, findings: [{ verdict: 'paid_twice' }] })
     expect(kept.flags).toEqual(['--slow', '50'])
     expect(kept.command).toContain('buy.mjs [redacted]')
     const cell = { kind: 'lost_after', operation: 'createPayment', state: 'failed' }
@@ -80,7 +78,7 @@ describe('rehearse', () => {
   test('exits with 1 and shows how a command pays twice, in each format', async () => {
     const command = await script('')
     const [junit, html] = [inDirectory('rehearsal.xml'), inDirectory('rehearsal.html')]
-    const options = ['--budget', '4', '--slow', '50', '--random-seed', '7']
+    const options = ['--budget', '2', '--slow', '50', '--random-seed', '7']
     const { code, stdout } = await here([
       'rehearse',
       ...options,
@@ -93,7 +91,7 @@ describe('rehearse', () => {
     ])
     expect(code).toBe(1)
     const report = JSON.parse(stdout)
-    expect(report).toMatchObject({ ok: false, runs: 4, random_seed: 7 })
+    expect(report).toMatchObject({ ok: false, runs: 2, random_seed: 7 })
     expect(report.findings[0]).toMatchObject({
       ...{ verdict: 'paid_twice', habit: 'sends_no_key', operation: 'createPayment', payments: 2 },
       plan: [{ kind: 'lost_after', operation: 'createPayment', nth: 1 }],
@@ -113,7 +111,7 @@ describe('rehearse', () => {
   })
 
   test('ends when the time of its budget is over, and shows no progress where nobody watches', async () => {
-    const options = ['rehearse', '--budget', '3s', '--slow', '50']
+    const options = ['rehearse', '--budget', '1s', '--slow', '50']
     const { code, stdout, stderr } = await here([...options, ...(await script(`'idempotency-key': 'a'`))])
     const [, runs, plans] = /^No fault of the client in (\d+) runs of (\d+) plans\.\n$/.exec(stdout) ?? []
     expect(Number(runs)).toBeLessThan(Number(plans))
@@ -122,28 +120,26 @@ describe('rehearse', () => {
   })
 
   test('writes a test that fails until the command is fixed', async () => {
-    const options = ['--budget', '4', '--slow', '50']
-    const written = await here(['rehearse', ...options, '--as', 'vitest', ...(await script(''))])
+    const two = ['--budget', '2', '--slow', '50']
+    const written = await here(['rehearse', ...two, '--as', 'vitest', ...(await script(''))])
+    await script(`'idempotency-key': 'a'`, 'fixed.mjs')
     await mkdir(inDirectory('node_modules/.bin'), { recursive: true })
     await symlink(join(root, 'dist/cli/farthing.js'), inDirectory('node_modules/.bin/farthing'))
     await symlink(join(root, 'node_modules/vitest'), inDirectory('node_modules/vitest'))
-    await writeFile(inDirectory('pays-once.test.mjs'), written.stdout)
+    await writeFile(inDirectory('pays-twice.test.mjs'), written.stdout)
+    await writeFile(inDirectory('pays-once.test.mjs'), written.stdout.replaceAll('buy.mjs', 'fixed.mjs'))
+    await writeFile(inDirectory('none.mjs'), 'export default {}')
     // The inner run is no worker of this one.
     const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...env } = process.env
-    const vitest = () =>
-      spawnSync(
-        process.execPath,
-        [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', farthing.directory, '--config', 'none.mjs'],
-        { encoding: 'utf8', cwd: farthing.directory, env },
-      )
-    await writeFile(inDirectory('none.mjs'), 'export default {}')
-    const failed = vitest()
-    expect(failed.stdout + failed.stderr).toContain('paid_twice sends_no_key createPayment')
-    expect(failed.status).toBe(1)
-    await script(`'idempotency-key': 'a'`)
-    const passed = vitest()
-    expect(passed.stdout).toContain('1 passed')
-    expect(passed.status).toBe(0)
+    const inThis = ['--root', farthing.directory, '--config', 'none.mjs', '--pool', 'threads', '--no-isolate']
+    const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...inThis, '--maxWorkers', '1']
+    const options = { encoding: 'utf8', cwd: farthing.directory, env } as const
+    const { stdout, stderr, status } = spawnSync(process.execPath, vitest, options)
+    const printed = stripVTControlCharacters(stdout + stderr)
+    expect(printed).toContain('FAIL  pays-twice.test.mjs')
+    expect(printed).toContain('paid_twice sends_no_key createPayment')
+    expect(printed).toMatch(/Tests +1 failed \| 1 passed/)
+    expect(status).toBe(1)
   })
 
   test.each([

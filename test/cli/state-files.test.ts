@@ -1,19 +1,21 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
 import { runHere } from '../support/run-here.js'
 import { newCommodity, newPayer, newSeller } from '../support/scenes/world.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
 const { start } = farthing
 const run = (args: readonly string[]) => runHere(args, farthing.directory)
 
-const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
+const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
 const inDirectory = (...names: string[]) => join(farthing.directory, ...names)
 
 /** The files of the test by name, without locks. */
@@ -37,12 +39,31 @@ async function startPaid(): Promise<{ sandbox: Sandbox; pay: () => Promise<numbe
   return { sandbox, pay }
 }
 
+let kept: Promise<string> | undefined
+afterAll(async () => kept && rm(await kept, { recursive: true }))
+
+/** The files that such a sandbox left, in the test's directory. They are made once. */
+async function left(how: 'killed' | 'stopped'): Promise<void> {
+  kept ??= keepFiles()
+  await cp(join(await kept, how), farthing.directory, { recursive: true })
+}
+
+async function keepFiles(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'farthing-left-'))
+  const { sandbox } = await startPaid()
+  await sandbox.stop('SIGKILL')
+  await cp(farthing.directory, join(folder, 'killed'), { recursive: true })
+  await (await startHere({ data: inDirectory('data.json') })).close()
+  await cp(farthing.directory, join(folder, 'stopped'), { recursive: true })
+  for (const name of await readdir(farthing.directory)) await rm(inDirectory(name), { recursive: true })
+  return folder
+}
+
 async function ledgerOf(data: string): Promise<{ ok: boolean; movements: number }> {
-  const sandbox = await start(['--data', data])
-  const { body } = await calling(sandbox)('GET', '/_sandbox/ledger')
-  const { body: state } = await calling(sandbox)('GET', '/_sandbox/snapshot')
-  await sandbox.stop()
-  return { ok: body.ok, movements: state.rows.movements.length }
+  const sandbox = await startHere({ data: inDirectory(data) })
+  const { ok, movements } = await sandbox.service.sandbox.ledger()
+  await sandbox.close()
+  return { ok, movements }
 }
 
 const changeLine = async (file: string, change: (line: string) => string | undefined) => {
@@ -52,8 +73,7 @@ const changeLine = async (file: string, change: (line: string) => string | undef
 
 describe('verify', () => {
   test('finds nothing wrong with what a sandbox left, stopped or killed, and changes nothing', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop('SIGKILL')
+    await left('killed')
     const killed = await files()
     const found = await run(['verify', 'data.json'])
     expect(found).toMatchObject({ code: 0, stderr: '' })
@@ -61,13 +81,12 @@ describe('verify', () => {
       /data\.json: \d+ rows in \d+ collections, up to commit \d+\. Every line is whole, and the ledger is correct\.\n$/,
     )
     expect(await files()).toEqual(killed)
-    await (await start(['--data', 'data.json'])).stop()
+    await left('stopped')
     expect(await run(['verify', 'data.json'])).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('names every damaged line of every file, and changes nothing', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop()
+    await left('stopped')
     await changeLine(inDirectory('data.json'), (line) =>
       line.includes('VEGEMITE') || line.includes('NEWS.ARTICLE') ? line.replace('NEWS', 'NEVS') : undefined,
     )
@@ -86,8 +105,7 @@ describe('verify', () => {
   })
 
   test('finds rows that do not fit together, and rules of the ledger that do not hold', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop()
+    await left('stopped')
     expect((await run(['export', 'state.json', '--data', 'data.json'])).code).toBe(0)
     const state = JSON.parse(await readFile(inDirectory('state.json'), 'utf8'))
     state.rows.entries.pop()
@@ -102,8 +120,7 @@ describe('verify', () => {
 
 describe('repair', () => {
   test('loses nothing of a damaged data file if the one before it and its journal are there', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop()
+    await left('stopped')
     const expected = (await run(['verify', 'data.json'])).stdout.match(/\d+ rows/)?.[0]
     const text = await readFile(inDirectory('data.json'), 'utf8')
     await writeFile(inDirectory('data.json'), text.slice(0, text.length / 3))
@@ -117,8 +134,7 @@ describe('repair', () => {
   })
 
   test('writes all that can be read, and names what is lost and what no longer holds', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop()
+    await left('stopped')
     for (const name of await readdir(farthing.directory)) if (/previous|journal/.test(name)) await rm(inDirectory(name))
     let isFirst = true
     await changeLine(inDirectory('data.json'), (line) => {
@@ -137,11 +153,7 @@ describe('repair', () => {
   })
 
   test('goes on after a part of the journal that is missing or damaged', async () => {
-    const { sandbox, pay } = await startPaid()
-    await sandbox.stop('SIGKILL')
-    const again = await start(['--data', 'data.json'])
-    await again.stop('SIGKILL')
-    expect(await pay().catch(() => 'stopped')).toBe('stopped')
+    await left('killed')
     const part = (await readdir(farthing.directory)).find((name) => name.includes('.journal.')) ?? ''
     const lines = (await readFile(inDirectory(part), 'utf8')).split('\n')
     lines[4] = `${lines[4]?.slice(0, 30)}?${lines[4]?.slice(31)}`
@@ -155,8 +167,7 @@ describe('repair', () => {
   })
 
   test('writes over nothing', async () => {
-    const { sandbox } = await startPaid()
-    await sandbox.stop()
+    await left('stopped')
     const before = await files()
     for (const args of [
       ['repair', 'data.json', 'data.json'],
@@ -199,16 +210,6 @@ describe('backup', () => {
       expect(ok).toBe(true)
       expect(movements).toBeGreaterThanOrEqual(count)
     }
-  })
-
-  test('restores a sandbox whose files are gone', async () => {
-    const { sandbox } = await startPaid()
-    expect((await run(['backup', 'data.json', 'copy.json'])).code).toBe(0)
-    await sandbox.stop('SIGKILL')
-    for (const name of await readdir(farthing.directory)) if (name.startsWith('data.json')) await rm(inDirectory(name))
-    await copyFile(inDirectory('copy.json'), inDirectory('data.json'))
-    await copyFile(inDirectory('copy.json.key'), inDirectory('data.json.key'))
-    expect(await ledgerOf('data.json')).toMatchObject({ ok: true })
   })
 })
 

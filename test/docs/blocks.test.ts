@@ -1,29 +1,45 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { format, promisify } from 'node:util'
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parse } from 'yaml'
 import { type Served, serve } from '../../adapters/node.js'
 import { demo } from '../../sandbox/seed/demo.js'
 import { createService, type Service } from '../../src/index.js'
+import { commandsHere } from '../support/docs/commands-here.js'
 import { scratchFolder } from '../support/docs/folder.js'
 import { type Block, blocksOf, pages, quotesOf, readPage, root } from '../support/docs/markdown.js'
 import { runShell, writeStandIns } from '../support/docs/shell.js'
+import { setUp } from '../support/set-up.js'
 
 const run = promisify(execFile)
 const HERE = 'http://127.0.0.1:4242'
 
 let bin = ''
+let socket = ''
+let endCommands = async () => {}
 const scratch = scratchFolder()
 
 beforeAll(async () => {
+  await setUp()
   // For code that readers do not see.
   vi.stubEnv('PROJECT', root)
   bin = join(scratch(), 'bin')
   await writeStandIns(bin)
+  // Its path may not be long.
+  const sockets = await mkdtemp(join(tmpdir(), 'farthing-'))
+  socket = join(sockets, 'tests')
+  const close = await commandsHere(socket)
+  endCommands = async () => {
+    await close()
+    await rm(sockets, { recursive: true })
+  }
 })
+
+afterAll(() => endCommands())
 
 const isFile = ({ title }: Block): boolean => title !== undefined && /\.\w+$/.test(title)
 /** A copy of a file of the project, or of a part of it. */
@@ -186,7 +202,7 @@ describe('Commands of the documentation', () => {
       const own = ours.filter((block) => block.page === page && isShell(block))
       const scripts: string[] = []
       for (const block of own) scripts.push(await reached(textOf(block)))
-      const printed = await runShell(scripts, { cwd: await folderOf(page), bin })
+      const printed = await runShell(scripts, { cwd: await folderOf(page), bin, socket })
       for (const [i, block] of own.entries()) {
         const shown = outputs.get(block)
         if (shown) expectShown(printed[i] ?? '', shown)
@@ -206,8 +222,10 @@ describe('Blocks of the documentation', () => {
       expect(block.language, placeOf(block)).toMatch(/^(js|ts)$/)
       await writeFile(join(folder, `block-${i}.test.${block.language}`), textOf(block))
     }
-    // Its own, so that it runs what was built and not the sources.
-    await writeFile(join(folder, 'vitest.config.js'), "export default { test: { include: ['block-*.test.*'] } }")
+    // Its own, so that it runs what was built and not the sources: like a package in `node_modules`, whose code Vitest leaves.
+    const settings = { pool: 'threads', maxWorkers: 1, isolate: false, server: { deps: { external: ['/dist/'] } } }
+    const test = JSON.stringify({ include: ['block-*.test.*'], ...settings })
+    await writeFile(join(folder, 'vitest.config.js'), `export default { test: ${test} }`)
     const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--root', folder, '--reporter', 'json']
     const { stdout } = await run(process.execPath, [...vitest, '--passWithNoTests'], { cwd: folder, timeout: 60_000 })
     expect(JSON.parse(stdout)).toMatchObject({ success: true, numPassedTestSuites: expect.any(Number) })

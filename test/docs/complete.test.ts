@@ -5,7 +5,6 @@ import { commands, flagsOf } from '../../scripts/reference/command-line.js'
 import { controlGroups } from '../../scripts/reference/controls.js'
 import { document } from '../../scripts/reference/document.js'
 import { optionGroups } from '../../scripts/reference/options.js'
-import { referencePages } from '../../scripts/reference/pages.js'
 import { routeList } from '../../scripts/route-table.js'
 import { problemCodes } from '../../src/base/problem.js'
 import { evidenceOf } from '../../src/http/route.js'
@@ -13,13 +12,14 @@ import { eventTypes } from '../../src/jobs/events/event-types.js'
 import { options, optionsOf } from '../../src/options.js'
 import { anchorsOf, withoutBlocks } from '../support/docs/anchors.js'
 import { pages, readPage, root } from '../support/docs/markdown.js'
+import { reference } from '../support/docs/reference.js'
 
-const reference = referencePages()
-const textOf = (path: string): string => reference.get(path) ?? ''
+const made = reference()
+const textOf = (path: string): string => made.get(path) ?? ''
 /** Every page that a reader may open, by its path in the project. */
 const all = new Map([
   ...['CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages].map((page) => [page, readPage(page)] as const),
-  ...[...reference].map(([path, text]) => [`docs/reference/${path}`, text] as const),
+  ...[...made].map(([path, text]) => [`docs/reference/${path}`, text] as const),
 ])
 const anchors = new Map([...all].map(([page, text]) => [page, anchorsOf(text)]))
 
@@ -32,7 +32,7 @@ const isSentence = (text: string | undefined): boolean => text !== undefined && 
 
 describe('The documentation has', () => {
   it('every operation, with each of its paths, what it does, and who may call it', () => {
-    const documented = [...reference].filter(([path]) => path.startsWith('operations/')).map(([, text]) => text)
+    const documented = [...made].filter(([path]) => path.startsWith('operations/')).map(([, text]) => text)
     const missing = routeList.filter(({ id, path, method, versions, summary }) => {
       const part = documented.map((text) => text.split(`\n## ${id}\n`)[1]?.split('\n## ')[0]).find(Boolean) ?? ''
       const places = (versions ?? ['']).map((version) => `/${version}${path}`.replace('//', '/'))

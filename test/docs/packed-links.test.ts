@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { referencePages } from '../../scripts/reference/pages.js'
 import { anchorsOf } from '../support/docs/anchors.js'
+import { reference } from '../support/docs/reference.js'
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
@@ -15,7 +15,7 @@ async function packedPages(): Promise<{ readonly files: ReadonlySet<string>; rea
     shell: process.platform === 'win32',
   })
   const [{ files }]: [{ files: { path: string }[] }] = JSON.parse(stdout)
-  const made = [...referencePages()].map(([path, text]) => [`docs/reference/${path}`, text] as const)
+  const made = [...reference()].map(([path, text]) => [`docs/reference/${path}`, text] as const)
   const paths = files.map(({ path }) => path).filter((path) => !path.startsWith('docs/reference/'))
   const written = paths
     .filter((path) => path.endsWith('.md'))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type Platform, platforms } from '../../scripts/platforms.js'
-import { referencePages } from '../../scripts/reference/pages.js'
+import { reference } from '../support/docs/reference.js'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
@@ -10,7 +10,7 @@ const sources = readdirSync(new URL('../package', import.meta.url))
   .map((name) => read(`test/package/${name}`))
 
 describe('The table of where it runs', () => {
-  const rows = (referencePages().get('where-it-runs.md') ?? '').split('\n').filter((line) => line.startsWith('| '))
+  const rows = (reference().get('where-it-runs.md') ?? '').split('\n').filter((line) => line.startsWith('| '))
 
   it.each(Object.keys(platforms))('has %s that one file runs', (group) => {
     const runs = sources.filter(

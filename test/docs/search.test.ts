@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs'
 import MiniSearch, { type SearchOptions } from 'minisearch'
 import { expect, test } from 'vitest'
 import site from '../../docs/.vitepress/config.js'
-import { referencePages } from '../../scripts/reference/pages.js'
 import { routeList } from '../../scripts/route-table.js'
 import { searchDocs } from '../../src/sandbox/tools/docs-search.js'
 import { readPage } from '../support/docs/markdown.js'
+import { reference } from '../support/docs/reference.js'
 
 /** What people look for, and the guide that they mean. */
 const queries = [
@@ -31,7 +31,7 @@ function pages(): Map<string, string> {
   )
   return new Map([
     ...written.map((path) => [path, readPage(`docs/${path}`)] as const),
-    ...[...referencePages()].map(([path, text]) => [`reference/${path}`, text] as const),
+    ...[...reference()].map(([path, text]) => [`reference/${path}`, text] as const),
   ])
 }
 

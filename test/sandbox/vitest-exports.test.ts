@@ -10,6 +10,7 @@ import { createService, type ServiceOptions } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { balancesOf, pay } from '../support/scenes/market.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
+import { setUp } from '../support/set-up.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { article } = demo.commodities
@@ -352,6 +353,7 @@ const outcomes = new Map<string, string>()
 const fileOf = (name: string) => `${name.replace(/\W+/g, '-')}.test.ts`
 
 beforeAll(async () => {
+  await setUp()
   folder = await mkdtemp(join(tmpdir(), 'farthing-exports-'))
   for (const [name, make] of Object.entries(passing)) exportedFiles[name] = await make()
   for (const [name, [of, was, is]] of Object.entries(failing))

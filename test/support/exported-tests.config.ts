@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { browserScript } from '../../scripts/browser-script.js'
-import { folderFiles } from '../../scripts/folder-files.js'
-import { fontBytes } from '../../scripts/font-bytes.js'
 
-/** Runs test files that a sandbox exported, wherever they are. `farthing` is the sources. */
+/** Runs test files that a sandbox exported, wherever they are. `farthing` is what was built, which Vitest leaves as it is. */
 export default defineConfig({
-  plugins: [browserScript(), fontBytes(), folderFiles()],
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   resolve: {
-    alias: [{ find: /^farthing$/, replacement: fileURLToPath(new URL('../../src/index.ts', import.meta.url)) }],
+    alias: [{ find: /^farthing$/, replacement: fileURLToPath(new URL('../../dist/lib/index.js', import.meta.url)) }],
   },
-  test: { include: ['*.test.ts'], isolate: false, maxWorkers: 1, testTimeout: 15_000 },
+  test: {
+    include: ['*.test.ts'],
+    testTimeout: 15_000,
+    ...{ isolate: false, maxWorkers: 1, pool: 'threads' },
+    server: { deps: { external: [/\/dist\//] } },
+  },
 })

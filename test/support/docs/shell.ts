@@ -26,11 +26,16 @@ export async function writeStandIns(folder: string): Promise<void> {
 /** Runs scripts one after another in one shell, and returns what each printed. Throws with all output if one fails. */
 export async function runShell(
   scripts: readonly string[],
-  { cwd, bin }: { readonly cwd: string; readonly bin: string },
+  { cwd, bin, socket }: { readonly cwd: string; readonly bin: string; readonly socket: string },
 ): Promise<string[]> {
   const END = '--- the end of a block ---'
   const whole = scripts.map((script) => `${script.trimEnd()}\necho '${END}'\n`).join('')
-  const env = { ...process.env, PROJECT: root, PATH: `${bin}:${dirname(process.execPath)}:${process.env.PATH}` }
+  const env = {
+    ...process.env,
+    PROJECT: root,
+    TESTS_SOCKET: socket,
+    PATH: `${bin}:${dirname(process.execPath)}:${process.env.PATH}`,
+  }
   const { stdout } = await run('sh', ['-eu', '-c', whole], { cwd, env, timeout: 60_000 })
   return stdout.split(`${END}\n`).slice(0, -1)
 }

@@ -1,17 +1,21 @@
-// Stands in for the commands of the documentation. `farthing` is the built one. A sandbox that serves until it is stopped
-// is stopped once it listens. Nothing is installed: packages and scripts must only exist.
+// Stands in for the commands of the documentation. `farthing` is the built one where it starts a sandbox, which is stopped
+// once it listens if it serves until then. What else it does, it does in the process of the tests (`commands-here.ts`).
+// Nothing is installed: packages and scripts must only exist.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const command = join(root, 'dist', 'cli', 'farthing.js')
 const [name, ...args] = process.argv.slice(2)
 
+/** What a sandbox that the command starts would print goes to the command's output, so it is a process. */
+const processes = ['exec']
 const commands = [
   'init',
-  'exec',
   'export',
   'import',
   'migrate',
@@ -28,7 +32,9 @@ const commands = [
 
 /** @param {readonly string[]} given */
 function farthing(given) {
-  const ends = commands.includes(given[0] ?? '') || given.some((arg) => /^(-h|--help|-v|--version)$/.test(arg))
+  const [verb = ''] = given
+  if (commands.includes(verb)) return void askTests(given)
+  const ends = processes.includes(verb) || given.some((arg) => /^(-h|--help|-v|--version)$/.test(arg))
   // Tests listen on this machine only.
   const safe = given.map((arg) => (arg === '0.0.0.0' ? '127.0.0.1' : arg))
   if (ends) {
@@ -44,6 +50,17 @@ function farthing(given) {
     child.kill('SIGTERM')
   })
   child.once('close', end)
+}
+
+/** @param {readonly string[]} args */
+async function askTests(args) {
+  const connection = connect({ path: process.env.TESTS_SOCKET ?? '', allowHalfOpen: true })
+  const own = Object.entries(process.env).filter(([name]) => /^(FARTHING|PORT$|XDG_)/.test(name))
+  connection.end(JSON.stringify({ args, cwd: process.cwd(), env: Object.fromEntries(own) }))
+  const { code, stdout, stderr } = JSON.parse(await text(connection))
+  process.stdout.write(stdout)
+  process.stderr.write(stderr)
+  process.exitCode = code
 }
 
 /** @param {readonly string[]} given */

@@ -1,9 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import type { TestModule } from 'vitest/node'
-import { browserScript } from '../../../scripts/browser-script.js'
-import { folderFiles } from '../../../scripts/folder-files.js'
-import { fontBytes } from '../../../scripts/font-bytes.js'
 import { mswRelease } from '../msw-release.js'
 
 /** What Vitest reports of a test. */
@@ -44,10 +41,16 @@ const reporter = {
   },
 }
 
-/** The project of someone who tests with `farthing/vitest`. Some of its tests fail on purpose. */
+/** The project of someone who tests with `farthing/vitest`. It runs what was built. Some of its tests fail on purpose. */
 export default defineConfig({
-  plugins: [browserScript(), fontBytes(), folderFiles(), mswRelease()],
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  resolve: { tsconfigPaths: true },
-  test: { root: import.meta.dirname, include: ['*.cases.ts'], reporters: ['default', reporter], testTimeout: 15_000 },
+  plugins: [mswRelease()],
+  test: {
+    root: import.meta.dirname,
+    include: ['*.cases.ts'],
+    reporters: ['default', reporter],
+    testTimeout: 15_000,
+    ...{ pool: 'threads', maxWorkers: 1 },
+    // As it is for a package in `node_modules`. Only what Vitest loads finds the release that `FARTHING_MSW` names.
+    server: { deps: { external: process.env.FARTHING_MSW ? [] : [/\/dist\//] } },
+  },
 })
