@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract, type Start } from '../../support/contract/contract.js'
-import { prepared } from '../../support/contract/prepared.js'
+import { prepared, startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import {
   answerFromDevice,
@@ -10,7 +10,7 @@ import {
   registerDevice,
   secondFactorEvents,
 } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, newSession } from '../../support/scenes/world.js'
+import { newPayer, newSeller, newSession, newUser } from '../../support/scenes/world.js'
 
 /** A user with a device and a session, while the clock stands still. */
 const world = (start: Start) => asker(start, undefined)
@@ -55,8 +55,7 @@ contract('createAuthenticationRequest', (start) => {
   })
 
   it('mails a link to a user without a device', async () => {
-    const { call, url } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, url, made: payer } = await startWith(start, newUser)
     const { id } = (await ask(call, payer, { action: 'sign_in', detail: { app: 'A\nb  c' } })).body
     const { messages } = (await call('GET', '/_sandbox/outbox')).body
     expect(messages).toHaveLength(1)
