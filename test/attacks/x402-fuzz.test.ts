@@ -12,7 +12,7 @@ import { fundAddress, heldBy, newAccount, newNonce, paymentOf, SHOP, settle, ver
 const PAYERS = 3
 const FUNDS = 1
 // 20,000 in all, in four services.
-const requests = howMuch(600, 5000)
+const requests = howMuch(250, 5000)
 const services = howMuch([1], [1, 2, 3, 4])
 
 const attempt = fc.record({

@@ -15,8 +15,8 @@ import { fundAddress, heldBy, newWallet, paymentOf, paymentV1Of, SHOP, settle, v
 const upstream = useUpstream()
 const FUNDS = 500
 // 20,000 in all: in the headers of three sales, and in bodies.
-const runs = howMuch(300, 4000)
-const bodies = howMuch(300, 8000)
+const runs = howMuch(120, 4000)
+const bodies = howMuch(150, 8000)
 
 async function opened() {
   const service = createService({ sandbox: true, journal: false })

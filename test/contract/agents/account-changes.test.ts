@@ -3,6 +3,7 @@ import { routes } from '../../../scripts/route-table.js'
 import type { Writer } from '../../../src/storage/storage.js'
 import { type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import {
   applyChange,
   approvedChange,
@@ -26,8 +27,7 @@ const twinsOf = async (call: Call, { seller }: Business) => (await call('GET', '
 
 contract('applyAccountChange', (start) => {
   it('POST /v4/agent/account-changes changes an item as its owner approved, once, and never shows its endpoint', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, session } = business
     const item = await newItem(call, seller)
     const fields = { name: 'City rain', price: 0.5, external_endpoint: `${ENDPOINT}/2`, featured: true, active: false }
@@ -78,8 +78,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('restores an item, which comes back inactive, and archives it again', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller } = business
     const item = await newItem(call, seller)
     const archive = { kind: 'update_item', catalog_item_id: item.id, archived: true, name: 'Old weather' }
@@ -91,8 +90,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('creates an item with its own twin', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, hostname } = business
     const approval_id = await approvedChange(call, business, { ...NEW_ITEM, private: true })
     const { status, body } = await applyChange(call, agent, approval_id)
@@ -107,8 +105,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('names a twin, whose four fields stay the same', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, hostname } = business
     const change = { kind: 'rename_wallet', hostname, name: 'Shop' }
     const { body } = await applyChange(call, agent, await approvedChange(call, business, change))
@@ -120,8 +117,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('changes the account and its billing profile', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller } = business
     const fields = {
       name: 'Weather',
@@ -139,8 +135,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('takes each name that PUT /v4/account takes, and clears it', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller } = business
     const names = Object.keys(routes.updateAccount.body?.shape ?? {})
     expect(names.length).toBeGreaterThan(1)
@@ -154,8 +149,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it("is in the account's log with the app as actor", async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, email, hostname } = business
     const item = await newItem(call, seller)
     const update = { kind: 'update_item', catalog_item_id: item.id }
@@ -183,8 +177,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('shows the agent only the fields of the account that its change named', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller } = business
     const profile = { tax_number: 'NO 123', billing_email: 'bills@example.test', business_address: '1 Main Street' }
     await call('PUT', '/v4/billing/profile', { ...seller, body: profile })
@@ -196,8 +189,7 @@ contract('applyAccountChange', (start) => {
   it('refuses an approved change that is no longer possible, and leaves the approval unspent: 400', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, session } = business
     const item = await newItem(call, seller)
     const rename = { kind: 'update_item', catalog_item_id: item.id, name: 'City rain' }
@@ -219,8 +211,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('works only for the same agent and the account that it was granted', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, email, session } = business
     const other = await newOwnAccount(call, 'eve@example.test')
     const change = { kind: 'update_account', name: 'Weather' }
@@ -238,8 +229,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('is answered again with its Idempotency-Key, whether it took one transaction or several', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const keyed = { ...business.agent, headers: { 'idempotency-key': 'once' } }
     for (const change of [NEW_ITEM, { kind: 'update_account', name: 'Weather' }]) {
       const approval_id = await approvedChange(call, business, change)
@@ -259,8 +249,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('happens once for several calls at once with one Idempotency-Key: 409 idempotency_in_progress', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const approval_id = await approvedChange(call, business, NEW_ITEM)
     const keyed = { ...business.agent, headers: { 'idempotency-key': 'once' } }
     const answers = await Promise.all(Array.from({ length: 8 }, () => applyChange(call, keyed, approval_id)))
@@ -270,8 +259,7 @@ contract('applyAccountChange', (start) => {
   })
 
   it('happens once for twenty calls at once', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const approval_id = await approvedChange(call, business, NEW_ITEM)
     const asked = Array.from({ length: 20 }, () => applyChange(call, business.agent, approval_id))
     const statuses = (await Promise.all(asked)).map(({ status }) => status)
@@ -282,8 +270,7 @@ contract('applyAccountChange', (start) => {
 
 contract('the approval of an account change', (start) => {
   it('covers only changes that an agent may propose', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller, hostname } = business
     const item = await newItem(call, seller)
     const refuse = async (change: object, field: string) => {
@@ -311,8 +298,7 @@ contract('the approval of an account change', (start) => {
   })
 
   it('is refused like the direct change', async () => {
-    const { call } = await start()
-    const business = await newBusiness(call)
+    const { call, made: business } = await startWith(start, newBusiness)
     const { agent, seller } = business
     const item = await newItem(call, seller)
     const refuse = async (change: object, ...expected: [number, Parameters<typeof expectProblem>[2]]) =>

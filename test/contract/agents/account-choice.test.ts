@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newBusiness, newOwnAccount, pathOf } from '../../support/scenes/account-changes.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { fill, newAgent, signInAt } from '../../support/scenes/oidc.js'
@@ -52,16 +53,20 @@ contract('createAccountChoice', (start) => {
   })
 
   it('refuses if there is no account to choose: 409 not_choosable', async () => {
-    const { call } = await start()
-    const { accessToken } = await newAgent(call, { email: EMAIL })
+    const {
+      call,
+      made: { accessToken },
+    } = await startWith(start, newAgent, { email: EMAIL })
     expectProblem(await offer(call, { token: accessToken }), 409, 'not_choosable')
   })
 })
 
 contract('the choice of an account', (start) => {
   it('belongs to the user who connected the app: other users are refused', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { agent, session, seller } = await newBusiness(call, EMAIL)
+    const {
+      call,
+      made: { agent, session, seller },
+    } = await startWith(start, newBusiness, EMAIL)
     await newOwnAccount(call, 'eve@example.test')
     const path = pathOf((await offer(call, agent)).body.url)
     const eve = await newSession(call, 'eve@example.test')

@@ -6,6 +6,7 @@ import { listedResources } from '../../../src/agents/bazaar/resource-row.js'
 import { createService } from '../../../src/index.js'
 import { type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, setClock } from '../../support/scenes/market.js'
 import { callItem, newPaidShop, offerIn, payHeader } from '../../support/scenes/paid-calls.js'
@@ -181,8 +182,7 @@ contract('listX402Resources', (start) => {
   })
 
   it('lists public, active items of the catalog behind them, with their price', async () => {
-    const { call, url } = await start()
-    const seller = await newSeller(call)
+    const { call, url, made: seller } = await startWith(start, newSeller)
     const item = await newItem(call, seller)
     await newItem(call, seller, { name: 'Hidden', private: true })
     const idle = await newItem(call, seller, { name: 'Idle' })
@@ -203,8 +203,10 @@ contract('listX402Resources', (start) => {
   })
 
   it('lists items by the address that is paid, and none that only mentions it', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, { external_endpoint: `${upstream.url}/ok` })
     const thief = await newSeller(call)
     for (const name of ['One', 'Two']) await newItem(call, thief, { name, description: `Like ${item.hostname}` })
     const [{ payTo }] = offerIn(await callItem(call, item)).accepts

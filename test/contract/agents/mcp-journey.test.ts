@@ -4,6 +4,7 @@ import { connectAgent } from '../../../src/sandbox/scripted-agent/agent.js'
 import { People } from '../../../src/sandbox/scripted-agent/person.js'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { expectSoundLedger, fund } from '../../support/scenes/market.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
@@ -26,8 +27,7 @@ contract('an MCP client', (start) => {
     'of %s registers, is let in, searches, asks for approval, buys once and reads the receipt; the seller’s binder shows it',
     { tags: 'everywhere' },
     async (protocol) => {
-      const { call, fetch, url } = await start()
-      const seller = await newSeller(call)
+      const { call, fetch, url, made: seller } = await startWith(start, newSeller)
       const item = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok` })
       const stage = { baseUrl: url, fetch, sandbox: controlsOf(call), alarm: systemAlarm }
       const agent = await connectAgent({ email: EMAIL, protocol }, new People(stage))

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, readPages } from '../../support/scenes/market.js'
 import { newSeller, newTwin, type Seller } from '../../support/scenes/world.js'
 
@@ -19,8 +20,7 @@ const register = (call: Call, { token }: Pick<Seller, 'token'>, fields: object =
 
 contract('The registry of tools', (start) => {
   it('createTool makes a featured item, and names an account that has no name', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { status, body } = await register(call, seller)
     expect([status, body.tool]).toEqual([
       201,
@@ -41,8 +41,7 @@ contract('The registry of tools', (start) => {
   })
 
   it('createTool needs only a name, a description, a price and an address, and takes a twin by id or hostname', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { name, description, price_per_call, service_url } = GREETER
     const least = await call('POST', '/v4/mcp/tools', {
       token: seller.token,
@@ -73,8 +72,7 @@ contract('The registry of tools', (start) => {
   })
 
   it('createTool and updateTool activate no more tools than the plan allows', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const ids: number[] = []
     for (let n = 0; n < 25; n++) ids.push((await register(call, seller)).body.tool.id)
     expectProblem(await register(call, seller), 403, 'plan_limit_reached')
@@ -117,8 +115,7 @@ contract('The registry of tools', (start) => {
   })
 
   it('deleteTool archives the item, which can be restored', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { tool } = (await register(call, seller)).body
     const remove = () => call('DELETE', `/v4/mcp/tools/${tool.id}`, { token: seller.token })
     expect((await remove()).status).toBe(204)

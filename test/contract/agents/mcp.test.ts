@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { ACCEPT, CLIENT, messageIn, modern, send } from '../../support/mcp/mcp.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { expectProblem } from '../../support/scenes/market.js'
@@ -10,8 +11,12 @@ const metadataOf = (headers: Headers) => /resource_metadata="([^"]+)"/.exec(head
 
 contract('The MCP servers', (start) => {
   it('callMcp serves a command-line agent, message by message', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url, fetch } = await start()
-    const { accessToken: token } = await newAgent(call)
+    const {
+      call,
+      url,
+      fetch,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent)
     const hello = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: CLIENT }
     const begun = await send(call, { id: 1, method: 'initialize', params: hello }, { token })
     const { result } = messageIn(begun)
@@ -40,8 +45,7 @@ contract('The MCP servers', (start) => {
   it('callAccountMcp streams changes of the list to listeners until they stop', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call, url, fetch } = await start()
-    const seller = await newSeller(call)
+    const { call, url, fetch, made: seller } = await startWith(start, newSeller)
     const { accessToken } = await newAgent(call)
     const path = `/mcp/${seller.id}`
     const discover = modern('server/discover')
@@ -71,8 +75,7 @@ contract('The MCP servers', (start) => {
   })
 
   it('say where to get a token: 401 names the metadata of the same server', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     for (const path of ['/mcp', `/mcp/${seller.id}`]) {
       const ping = { id: 1, method: 'ping' }
       const missing = await send(call, ping, { path })
@@ -124,8 +127,10 @@ contract('The MCP servers', (start) => {
   })
 
   it('take agents with the wallet scope, or whose app requested no scope', async () => {
-    const { call } = await start()
-    const { id } = await newSeller(call)
+    const {
+      call,
+      made: { id },
+    } = await startWith(start, newSeller)
     const tokenOf = async (scope: string | undefined) => (await newAgent(call, { scope })).accessToken
     const [alone, unnamed] = [await tokenOf('twin'), await tokenOf(undefined)]
     const login = await tokenOf('openid profile email offline_access')
@@ -142,8 +147,7 @@ contract('The MCP servers', (start) => {
   it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { accessToken: token } = await newAgent(call)
     const ping = { id: 1, method: 'ping' }
     for (const path of ['/mcp', `/mcp/${seller.id}`]) {
@@ -156,8 +160,10 @@ contract('The MCP servers', (start) => {
   })
 
   it('have no streams to read and no sessions to delete: 405', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { accessToken: token } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent)
     for (const method of ['GET', 'DELETE']) {
       const answer = await call(method, '/mcp', { token, headers: ACCEPT })
       expectProblem(answer, 405, 'method_not_allowed')

@@ -48,7 +48,7 @@ function headerOf(sending: Sending, honest: string): string {
 }
 
 // Each asks for an offer and pays it: 20,000 requests in all, in four services.
-const runs = howMuch(300, 2500)
+const runs = howMuch(150, 2500)
 const services = howMuch([1], [1, 2, 3, 4])
 
 test.each(services)(`${runs} changed credentials deliver only what they say unchanged (service %i)`, async () => {

@@ -3,6 +3,7 @@ import { expect, it, test } from 'vitest'
 import { createService } from '../../../src/index.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { messageIn, modern, send } from '../../support/mcp/mcp.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { advance, expectSoundLedger } from '../../support/scenes/market.js'
@@ -21,8 +22,10 @@ contract('callCatalogItemByGet', (start) => {
   it('sells a call by MPP, with a challenge, a credential and a receipt', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = await newWallet(call, 1)
     const unpaid = await callItem(call, item)
     const challenge = challengeIn(unpaid)
@@ -48,8 +51,10 @@ contract('callCatalogItemByGet', (start) => {
     ['no JSON', () => 'Payment !!!', 'malformed-credential'],
     ['no credential', () => `Payment ${Buffer.from('{"a":1}').toString('base64url')}`, 'malformed-credential'],
   ])('answers 402 to %s, and never 401', async (_, header, reason) => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const refused = await callItem(call, item, { authorization: header() })
     expect(refused.status).toBe(402)
     expect(refused.body).toMatchObject({ reason, type: `https://paymentauth.org/problems/${reason}` })
@@ -73,8 +78,10 @@ contract('callCatalogItemByGet', (start) => {
     ['a changed value', ({ payload }) => (payload.value = '1'), 'verification-failed'],
     ['a signature of a smart wallet', ({ payload }) => (payload.signature += '00'.repeat(32)), 'verification-failed'],
   ])('refuses %s', async (_, change, reason) => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = await newWallet(call, 1)
     const header = await payChallenge(account, challengeIn(await callItem(call, item)), change)
     const refused = await callItem(call, item, header)
@@ -84,8 +91,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('refuses a credential for another item, body or query, and a second time', async () => {
-    const { call } = await start()
-    const { item, seller } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item, seller },
+    } = await startWith(start, newPaidShop, at('ok'))
     const other = await newItem(call, seller, { price: 0.01, dq: USDC_DQ, ...at('ok') })
     const account = await newWallet(call, 1)
     const header = await payChallenge(account, challengeIn(await callItem(call, item)))
@@ -99,8 +108,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('refuses an expired challenge by its own clock', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = await newWallet(call, 1)
     const challenge = challengeIn(await callItem(call, item))
     const header = await payChallenge(account, challenge)
@@ -110,8 +121,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('offers only what the client accepts', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const asked = async (accepted: string) =>
       (await callItem(call, item, { 'accept-payment': accepted })).headers.has('www-authenticate')
     expect(await asked('evm/charge, tempo/charge;q=0.5')).toBe(true)
@@ -123,8 +136,10 @@ contract('callCatalogItemByGet', (start) => {
 
 contract('callCatalogItem', (start) => {
   it('binds a challenge to the body', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, { ...at('ok'), service_method: 'POST' })
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, { ...at('ok'), service_method: 'POST' })
     const account = await newWallet(call, 1)
     const send = (city: string, headers: Record<string, string> = {}) =>
       call('POST', `/v4/catalog/items/${item.id}/call`, { headers, body: { city } })
@@ -157,8 +172,10 @@ contract('callAccountMcp', (start) => {
   it('sells a tool by MPP: -32042 with a challenge, a credential in _meta, and a receipt', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const { seller } = await newPaidShop(call, { ...at('ok'), featured: true })
+    const {
+      call,
+      made: { seller },
+    } = await startWith(start, newPaidShop, { ...at('ok'), featured: true })
     const { accessToken: token } = await newAgent(call)
     const account = await newWallet(call, 1)
     const [{ name }] = (await call('GET', '/v4/mcp/tools', { token: seller.token })).body.tools

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { answerApproval, newAgentShop } from '../../support/scenes/approvals.js'
 import { changeItem, newShop, settledSums } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger, fund } from '../../support/scenes/market.js'
@@ -29,8 +30,10 @@ contract('callCatalogItemByGet', (start) => {
   it('GET /v4/catalog/items/{id}/call offers the call, and delivers it once it is paid', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = await newWallet(call, 1)
     const unpaid = await callItem(call, item)
     expect(unpaid.headers.get('cache-control')).toContain('no-store')
@@ -61,8 +64,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('is paid in version 1 too', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = await newWallet(call, 1)
     const header = await payHeaderV1(account, await callItem(call, item))
     const paid = await callItem(call, item, header)
@@ -87,8 +92,11 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('answers a call of a free item without a payment', async () => {
-    const { call, state } = await start()
-    const { item } = await newPaidShop(call, { ...at('ok'), price: 0 })
+    const {
+      call,
+      state,
+      made: { item },
+    } = await startWith(start, newPaidShop, { ...at('ok'), price: 0 })
     const free = await callItem(call, item)
     expect([free.status, free.body]).toEqual([200, { story: 'The whole story.' }])
     expect(free.headers.get('x-payment-id')).toBeNull()
@@ -96,8 +104,7 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('relays media types, bytes and statuses below 500, which are paid', async () => {
-    const { call } = await start()
-    const shop = await newPaidShop(call, at('bytes'))
+    const { call, made: shop } = await startWith(start, newPaidShop, at('bytes'))
     const account = await newWallet(call, 1)
     const image = await callItem(call, shop.item, await signFor(call, account, shop.item))
     expect(image.headers.get('content-type')).toBe('image/png')
@@ -108,8 +115,7 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('sells what is priced in another digital quantity, by its own token', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const account = await newWallet(call, 0)
     const link = { twin: shop.payer.hostname, address: account.address }
     expect((await call('POST', '/_sandbox/wallets', { body: link })).status).toBe(201)
@@ -122,8 +128,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('refuses a payment in the words of its version, and offers the call again', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const poor = await newWallet(call, 0.005)
     const unpaid = await callItem(call, item)
     const refused = await callItem(call, item, await payHeader(poor, offerIn(unpaid)))
@@ -143,8 +151,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('refuses what is malformed with 400', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const v1 = await payHeaderV1(newAccount(), await callItem(call, item))
     for (const [name, text] of [
       ['payment-signature', 'nonsense'],
@@ -159,8 +169,7 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('gives the payment back if the endpoint fails, and the same signature pays later', async () => {
-    const { call } = await start()
-    const shop = await newPaidShop(call, at('status/503/'))
+    const { call, made: shop } = await startWith(start, newPaidShop, at('status/503/'))
     const account = await newWallet(call, 1)
     const header = await signFor(call, account, shop.item, { extensions: named() })
     const failed = await callItem(call, shop.item, header)
@@ -175,8 +184,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('answers 409 while the call runs, and refuses the signature afterwards', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('slow'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('slow'))
     const account = await newWallet(call, 1)
     const header = await signFor(call, account, item)
     const answers = await Promise.all([callItem(call, item, header), callItem(call, item, header)])
@@ -189,8 +200,7 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('delivers what its payer named again, under another signature too, and charges once', async () => {
-    const { call } = await start()
-    const shop = await newPaidShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newPaidShop, at('ok'))
     const { item } = shop
     const account = await newWallet(call, 1)
     const offer = offerIn(await callItem(call, item))
@@ -209,8 +219,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it('refuses what is not for sale, arguments that do not match, and loops', async () => {
-    const { call } = await start()
-    const { seller, item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const header = await signFor(call, await newWallet(call, 1), item)
     expectProblem(await callItem(call, { id: 999 }, header), 404, 'not_found')
     expectProblem(await callItem(call, item, header, 'town=Oslo'), 422, 'arguments_refused')
@@ -226,8 +238,10 @@ contract('callCatalogItemByGet', (start) => {
   })
 
   it("refuses to pay an item's own twin", async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at('ok'))
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at('ok'))
     const account = newAccount()
     const link = { twin: item.hostname, address: account.address }
     expect((await call('POST', '/_sandbox/wallets', { body: link })).status).toBe(201)
@@ -245,8 +259,10 @@ contract('callCatalogItemByGet', (start) => {
 
 contract('callCatalogItem', (start) => {
   it('POST /v4/catalog/items/{id}/call takes the arguments as JSON', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, { ...at('ok'), service_method: 'POST' })
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, { ...at('ok'), service_method: 'POST' })
     const account = await newWallet(call, 1)
     const body = { city: 'Oslo', hours: 2 }
     const path = `/v4/catalog/items/${item.id}/call`
@@ -261,8 +277,10 @@ contract('callCatalogItem', (start) => {
   })
 
   it('refuses a key that is none, and charges nothing: 400 idempotency_key_invalid', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, { ...at('ok'), service_method: 'POST' })
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, { ...at('ok'), service_method: 'POST' })
     const account = await newWallet(call, 1)
     const path = `/v4/catalog/items/${item.id}/call`
     const body = { city: 'Oslo' }
@@ -308,8 +326,7 @@ contract('callCatalogItem', (start) => {
   })
 
   it("spends a delegate's authority, which a failed call does not use up", async () => {
-    const { call } = await start()
-    const shop = await newPaidShop(call, at('status/500/'))
+    const { call, made: shop } = await startWith(start, newPaidShop, at('status/500/'))
     const owner = await newPayer(call, shop.seller)
     await fund(call, owner.hostname, 1)
     const persona = await newPersona(call, owner)

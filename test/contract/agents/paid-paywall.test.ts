@@ -2,6 +2,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { answerApproval, newAgentShop } from '../../support/scenes/approvals.js'
 import { changeItem } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger, fund } from '../../support/scenes/market.js'
@@ -24,8 +25,10 @@ contract('callPaywall, paid in the request', (start) => {
   it('POST /v4/paywall offers the call in each dialect, and delivers it once it is paid', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const { order, shop } = await newPaidWall(call, { serviceUrl: `${upstream.url}/ok` })
+    const {
+      call,
+      made: { order, shop },
+    } = await startWith(start, newPaidWall, { serviceUrl: `${upstream.url}/ok` })
     const account = await newWallet(call, 1)
     const unpaid = await payWall(call, order)
     expect(unpaid.headers.get('cache-control')).toContain('no-store')
@@ -57,8 +60,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('takes a payment alone, and answers with it', async () => {
-    const { call } = await start()
-    const { order, shop } = await newPaidWall(call)
+    const {
+      call,
+      made: { order, shop },
+    } = await startWith(start, newPaidWall)
     const account = await newWallet(call, 1)
     const header = await sign(call, account, order, { extensions: named() })
     const paid = await payWall(call, order, header)
@@ -73,8 +78,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('sends the parameters to the service, relays status, type and bytes, and events as they come', async () => {
-    const { call } = await start()
-    const { order } = await newPaidWall(call)
+    const {
+      call,
+      made: { order },
+    } = await startWith(start, newPaidWall)
     const account = await newWallet(call, 1)
     const buy = async (fields: object) => {
       const sent = { ...order, ...fields }
@@ -95,8 +102,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('sells in the digital quantity that the order names, by its own token', async () => {
-    const { call } = await start()
-    const { order, seller } = await newPaidWall(call)
+    const {
+      call,
+      made: { order, seller },
+    } = await startWith(start, newPaidWall)
     const payer = await newPayer(call, seller, { balance: 10 })
     const account = newAccount()
     await call('POST', '/_sandbox/wallets', { body: { twin: payer.hostname, address: account.address } })
@@ -110,8 +119,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('finds the payee of an endpoint that the catalog sells', async () => {
-    const { call } = await start()
-    const { item, seller } = await newPaidShop(call, { external_endpoint: `${upstream.url}/ok` })
+    const {
+      call,
+      made: { item, seller },
+    } = await startWith(start, newPaidShop, { external_endpoint: `${upstream.url}/ok` })
     const account = await newWallet(call, 1)
     const order = { amount: 0.02, serviceUrl: `${upstream.url}/ok` }
     const header = await sign(call, account, order)
@@ -124,8 +135,11 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('refuses as ever who sends no credentials, if the call cannot be offered', async () => {
-    const { call, state } = await start()
-    const { order } = await newPaidWall(call)
+    const {
+      call,
+      state,
+      made: { order },
+    } = await startWith(start, newPaidWall)
     const before = JSON.stringify((await state()).rows)
     const impossible: [fields: object, status: number, code: string][] = [
       [{ destination: 'nobody.test' }, 400, 'destination_unknown'],
@@ -155,8 +169,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('lets credentials pay as ever, and leaves a payment beside them alone', async () => {
-    const { call } = await start()
-    const { order, seller } = await newPaidWall(call)
+    const {
+      call,
+      made: { order, seller },
+    } = await startWith(start, newPaidWall)
     const account = await newWallet(call, 1)
     const header = await sign(call, account, order)
     const poor = await newPayer(call, seller)
@@ -172,8 +188,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('refuses a payment in the words of its dialect, and offers the call again', async () => {
-    const { call } = await start()
-    const { order } = await newPaidWall(call, { serviceUrl: `${upstream.url}/ok` })
+    const {
+      call,
+      made: { order },
+    } = await startWith(start, newPaidWall, { serviceUrl: `${upstream.url}/ok` })
     const unpaid = await payWall(call, order)
     const stranger = newAccount()
     const refused = await payWall(call, order, await payHeader(stranger, offerIn(unpaid)))
@@ -199,8 +217,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('gives the payment back if the service fails, and the same signature pays later', async () => {
-    const { call } = await start()
-    const { order } = await newPaidWall(call)
+    const {
+      call,
+      made: { order },
+    } = await startWith(start, newPaidWall)
     const account = await newWallet(call, 1)
     const failing = { ...order, serviceUrl: `${upstream.url}/status/503/` }
     const header = await sign(call, account, failing)
@@ -220,8 +240,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('delivers what its payer named again, by extension or Idempotency-Key, and charges once', async () => {
-    const { call } = await start()
-    const { order } = await newPaidWall(call, { serviceUrl: `${upstream.url}/bytes` })
+    const {
+      call,
+      made: { order },
+    } = await startWith(start, newPaidWall, { serviceUrl: `${upstream.url}/bytes` })
     const account = await newWallet(call, 1)
     const key = { 'idempotency-key': '5f0f7b6e-6d6d-4a8e-9c29-0d6c8a1f7b11' }
     const ways = [
@@ -244,8 +266,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it('answers 409 while the call runs', async () => {
-    const { call } = await start()
-    const { order } = await newPaidWall(call, { serviceUrl: `${upstream.url}/slow` })
+    const {
+      call,
+      made: { order },
+    } = await startWith(start, newPaidWall, { serviceUrl: `${upstream.url}/slow` })
     const account = await newWallet(call, 1)
     const header = await sign(call, account, order)
     const answers = await Promise.all([payWall(call, order, header), payWall(call, order, header)])
@@ -257,8 +281,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it("refuses to pay the payee's own twin, loops, and too many calls", async () => {
-    const { call } = await start()
-    const { order, shop } = await newPaidWall(call, { serviceUrl: `${upstream.url}/ok` })
+    const {
+      call,
+      made: { order, shop },
+    } = await startWith(start, newPaidWall, { serviceUrl: `${upstream.url}/ok` })
     const own = newAccount()
     await call('POST', '/_sandbox/wallets', { body: { twin: shop, address: own.address } })
     await fundAddress(call, own.address, 1)
@@ -269,8 +295,10 @@ contract('callPaywall, paid in the request', (start) => {
   })
 
   it("spends a delegate's authority, which a failed call does not use up", async () => {
-    const { call } = await start()
-    const { order, seller } = await newPaidWall(call)
+    const {
+      call,
+      made: { order, seller },
+    } = await startWith(start, newPaidWall)
     const owner = await newPayer(call, seller)
     const persona = await newPersona(call, owner)
     const spend = { party: { client_id: seller.clientId }, dq: USDC_DQ, limit: 0.015 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { answerApproval, newAgentShop } from '../../support/scenes/approvals.js'
 import { expectProblem, expectSoundLedger, fund, stopClock } from '../../support/scenes/market.js'
 import { newDelegate, newPersona } from '../../support/scenes/personas.js'
@@ -195,8 +196,7 @@ contract('settleX402Payment', (start) => {
   })
 
   it('pays a linked wallet, and from one', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const buyer = await newPayer(call, seller)
     const shop = await newPayer(call, seller)
     const link = async (twin: string, given = {}) =>
@@ -213,8 +213,7 @@ contract('settleX402Payment', (start) => {
   })
 
   it("spends a delegate's authority, up to its limit", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const owner = await newPayer(call, seller)
     await fund(call, owner.hostname, 1)
     await fundAddress(call, newAccount().address, 1)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { applyChange, newBusiness, pressApproval, requestChange } from '../../support/scenes/account-changes.js'
 import { answerApproval, newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
 import { newItem } from '../../support/scenes/catalog.js'
@@ -80,8 +81,10 @@ contract('openApproval', (start) => {
   })
 
   it('shows a change next to the current values', async () => {
-    const { call } = await start()
-    const { agent, seller, session } = await newBusiness(call)
+    const {
+      call,
+      made: { agent, seller, session },
+    } = await startWith(start, newBusiness)
     const item = await newItem(call, seller)
     const change = { kind: 'update_item', catalog_item_id: item.id, description: 'By the minute.', price: 0.5 }
     const { body } = await requestChange(call, agent, change)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newBusiness, pressApproval, requestChange } from '../../support/scenes/account-changes.js'
 import { answerApproval, newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
 import { newItem, purchase } from '../../support/scenes/catalog.js'
@@ -97,8 +98,10 @@ contract('an approval', (start) => {
   })
 
   it('of a change shows what it replaces to the user, and not to the agent', async () => {
-    const { call } = await start()
-    const { agent, seller, session } = await newBusiness(call)
+    const {
+      call,
+      made: { agent, seller, session },
+    } = await startWith(start, newBusiness)
     const item = await newItem(call, seller)
     const { body } = await requestChange(call, agent, { kind: 'update_item', catalog_item_id: item.id, price: 0.5 })
     const path = `/v4/agent/approvals/${body.approval_id}`

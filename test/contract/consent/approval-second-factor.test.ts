@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call, CallOptions } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newBusiness } from '../../support/scenes/account-changes.js'
 import { answerApproval, newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
 import { newItem } from '../../support/scenes/catalog.js'
@@ -71,8 +72,10 @@ contract('the second factor of an approval', (start) => {
   })
 
   it('shows on the second device how an account change sets each field', async () => {
-    const { call } = await start()
-    const { agent, seller, email, session } = await newBusiness(call)
+    const {
+      call,
+      made: { agent, seller, email, session },
+    } = await startWith(start, newBusiness)
     const item = await newItem(call, seller)
     const linesFor = (change: object) =>
       secondFactorOf(call, { agent, session, email }, { kind: 'account_change', change })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newBusiness, requestChange } from '../../support/scenes/account-changes.js'
 import { newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
 import { newItem, WEATHER } from '../../support/scenes/catalog.js'
@@ -52,8 +53,10 @@ contract('the page of an approval', (start) => {
   })
 
   it('shows a new value next to the current one, and alone where there is none', async () => {
-    const { call } = await start()
-    const { agent, seller, session } = await newBusiness(call)
+    const {
+      call,
+      made: { agent, seller, session },
+    } = await startWith(start, newBusiness)
     const item = await newItem(call, seller)
     const shown = async (change: object) => {
       const { body } = await requestChange(call, agent, change)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem, purchase } from '../../support/scenes/catalog.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { expectOAuthError, newAgent } from '../../support/scenes/oidc.js'
@@ -65,15 +66,19 @@ contract('client credentials', (start) => {
 
 contract('an access token', (start) => {
   it('is read after the scheme in any case, with any number of spaces between them', async () => {
-    const { call } = await start()
-    const { payer } = await newPeople(call)
+    const {
+      call,
+      made: { payer },
+    } = await startWith(start, newPeople)
     for (const authorization of [`bearer ${payer.token}`, `BEARER ${payer.token}`, `Bearer   ${payer.token}`])
       expect((await call('GET', '/v4/twins', { headers: { authorization } })).status).toBe(200)
   })
 
   it('is not looked for in another scheme, nor between other words', async () => {
-    const { call } = await start()
-    const { payer, session } = await newPeople(call)
+    const {
+      call,
+      made: { payer, session },
+    } = await startWith(start, newPeople)
     for (const authorization of [
       `XBearer ${payer.token}`,
       `BearerX ${payer.token}`,
@@ -125,8 +130,10 @@ contract('an access token', (start) => {
   })
 
   it('of the wrong owner is refused with whose it is, and what to send instead', async () => {
-    const { call } = await start()
-    const { seller, payer } = await newPeople(call)
+    const {
+      call,
+      made: { seller, payer },
+    } = await startWith(start, newPeople)
     const refused = [
       await call('GET', '/v4/account', { token: payer.token }),
       await call('POST', '/v4/session', { token: seller.token }),
@@ -140,8 +147,10 @@ contract('an access token', (start) => {
   })
 
   it("of an app does what its user allowed, in the user's name", async () => {
-    const { call } = await start()
-    const { seller, payer, session } = await newPeople(call)
+    const {
+      call,
+      made: { seller, payer, session },
+    } = await startWith(start, newPeople)
     const item = await newItem(call, seller, { external_endpoint: `${upstream.url}/ok` })
     const bought = await purchase(call, { token: payer.token }, item, { arguments: { city: 'Oslo' } })
     expect(bought.status).toBe(201)
@@ -155,8 +164,10 @@ contract('an access token', (start) => {
   })
 
   it('of an app is refused where no app may call', async () => {
-    const { call } = await start()
-    const { accessToken: token } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent)
     expectProblem(await call('GET', '/v4/twins', { token }), 403, 'wrong_principal')
     expectProblem(await call('GET', '/v4/account', { token }), 403, 'not_an_account')
   })
@@ -173,8 +184,10 @@ contract('an access token', (start) => {
   })
 
   it("must be an app's where only apps may call", async () => {
-    const { call } = await start()
-    const { seller, payer } = await newPeople(call)
+    const {
+      call,
+      made: { seller, payer },
+    } = await startWith(start, newPeople)
     for (const { token } of [seller, payer]) {
       const answer = await call('GET', '/v4/agent/account', { token })
       expectProblem(answer, 401, 'agent_token_required')
@@ -183,8 +196,10 @@ contract('an access token', (start) => {
   })
 
   it('without the scope is refused with the scope that is missing', async () => {
-    const { call } = await start()
-    const { accessToken: token } = await newAgent(call, { scope: 'openid email' })
+    const {
+      call,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent, { scope: 'openid email' })
     const answer = await call('GET', '/v4/agent/account', { token })
     expectProblem(answer, 403, 'insufficient_scope')
     expect(challengeOf(answer)).toBe('Bearer realm="farthing", error="insufficient_scope", scope="twin"')
@@ -193,8 +208,10 @@ contract('an access token', (start) => {
 
 contract('the access token in a form', (start) => {
   it('counts as one in the header, where an operation takes it', async () => {
-    const { call } = await start()
-    const { accessToken } = await newAgent(call, { email: 'ada@example.test' })
+    const {
+      call,
+      made: { accessToken },
+    } = await startWith(start, newAgent, { email: 'ada@example.test' })
     const [inForm, inHeader] = [
       await call('POST', '/v4/oidc/me', { form: { access_token: accessToken } }),
       await call('POST', '/v4/oidc/me', { token: accessToken }),
@@ -204,8 +221,10 @@ contract('the access token in a form', (start) => {
   })
 
   it('is refused next to one in the header, and if it is no text', async () => {
-    const { call } = await start()
-    const { accessToken: token } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent)
     const both = await call('POST', '/v4/oidc/me', { token, form: { access_token: token } })
     expectOAuthError(both, 400, 'invalid_request')
     expect(both.body.error_description).toContain('not both')
@@ -216,8 +235,10 @@ contract('the access token in a form', (start) => {
 
 contract('a token at a public operation', (start) => {
   it('shows its account what is its own, and everybody else what is public', async () => {
-    const { call } = await start()
-    const { seller, payer } = await newPeople(call)
+    const {
+      call,
+      made: { seller, payer },
+    } = await startWith(start, newPeople)
     const { id } = await newItem(call, seller, { private: true })
     const { accessToken } = await newAgent(call, { scope: 'openid email' })
     const read = async (token?: string) =>
@@ -237,8 +258,7 @@ contract('a token at a public operation', (start) => {
   })
 
   it('does not stand in for a public_secret that no account has', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { hash } = await newCommodity(call, seller)
     const read = (secret: string) => call('GET', `/v4/commodity/${hash}?public_secret=${secret}`)
     expect((await read(seller.publicSecret)).status).toBe(200)
@@ -248,8 +268,10 @@ contract('a token at a public operation', (start) => {
 
 contract('several credentials at once', (start) => {
   it('count in this order: token, session header, public_secret, session cookie', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { seller, payer, session } = await newPeople(call)
+    const {
+      call,
+      made: { seller, payer, session },
+    } = await startWith(start, newPeople)
     const path = `/v4/twin/${payer.hostname}`
     const embed = `${path}?public_secret=${seller.publicSecret}`
     const cookie = { cookie: `session_id=${session}` }
@@ -292,16 +314,17 @@ contract('a session of a caller', (start) => {
   })
 
   it('reads a user without their secrets, which only their token shows', async () => {
-    const { call } = await start()
-    const { payer, session } = await newPeople(call)
+    const {
+      call,
+      made: { payer, session },
+    } = await startWith(start, newPeople)
     const path = `/v4/user/${payer.id}`
     expect((await call('GET', path, { session })).body).not.toHaveProperty('secrets')
     expect((await call('GET', path, { token: payer.token })).body.secrets).toHaveLength(1)
   })
 
   it('is told that its id changed when its user signed in, and nothing like it otherwise', async () => {
-    const { call } = await start()
-    const guest = await newGuest(call)
+    const { call, made: guest } = await startWith(start, newGuest)
     const refused = async () => {
       const answer = await call('GET', '/v4/twins', { session: guest })
       expectProblem(answer, 401, 'sign_in_required')
@@ -315,8 +338,10 @@ contract('a session of a caller', (start) => {
 
 contract('the session of a page around an embed', (start) => {
   it('reads itself and asks the paywall, from its own origin or without one', async () => {
-    const { call } = await start()
-    const { page, payer } = await newPage(call)
+    const {
+      call,
+      made: { page, payer },
+    } = await startWith(start, newPage)
     for (const headers of [{}, { origin: SHOP }]) {
       const own = await call('GET', '/v4/session', { session: page, headers })
       expect([own.body.session_id, own.body.user.id]).toEqual([page, payer.id])
@@ -331,16 +356,20 @@ contract('the session of a page around an embed', (start) => {
   })
 
   it('is refused from another origin, wherever it is accepted', async () => {
-    const { call } = await start()
-    const { page } = await newPage(call)
+    const {
+      call,
+      made: { page },
+    } = await startWith(start, newPage)
     const sent = { session: page, headers: { origin: 'https://other.example.test' } }
     expectProblem(await call('GET', '/v4/session', sent), 401, 'page_refused')
     expectProblem(await call('POST', '/v3/paywall', { ...sent, body: {} }), 401, 'page_refused')
   })
 
   it('is refused where users and guests are told apart, and is a guest where all are guests', async () => {
-    const { call } = await start()
-    const { page } = await newPage(call)
+    const {
+      call,
+      made: { page },
+    } = await startWith(start, newPage)
     const sent = { session: page, headers: { origin: SHOP } }
     expectProblem(await call('GET', '/v4/twins', sent), 403, 'wrong_principal')
     expectProblem(await call('POST', '/v4/carts', sent), 403, 'wrong_principal')

@@ -2,34 +2,44 @@ import { describe, expect, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { type Answer, type Call, type CallOptions, caller } from '../../support/api.js'
-import { contract, type Started } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared } from '../../support/contract/prepared.js'
 import { advance, expectProblem, readPages, stopClock, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { newAgent } from '../../support/scenes/oidc.js'
 import { HASH, newDelegate, newPersona, twinIdOf, UNKNOWN_HASH } from '../../support/scenes/personas.js'
 import { defaultDq, newCommodity, newPayer, newSeller, newSession, newTwin } from '../../support/scenes/world.js'
 
 /** A seller's persona, and a user to give its delegates to. */
-async function withPersona<R extends Pick<Started, 'call'>>(running: R) {
-  const { call } = running
+const club = async (call: Call) => {
   const at = await stopClock(call)
   const seller = await newSeller(call)
   const holder = await newPayer(call, seller)
   const persona = await newPersona(call, seller, { name: 'Club' })
+  const holderId = await twinIdOf(call, holder.token, holder.hostname)
+  return { at, seller, holder, holderId, persona }
+}
+
+const startClub = prepared(club)
+
+function asking<R extends Awaited<ReturnType<typeof club>> & { call: Call }>(running: R) {
+  const { call, seller, holder, persona } = running
   const path = `/v4/persona/${persona.hash}/delegate`
   const give = (body: object = {}, options: CallOptions = { token: seller.token }) =>
     call('POST', path, { ...options, body: { hostname: holder.hostname, ...body } })
   const verify = (query: string, options: CallOptions = { token: seller.token }, hash = persona.hash) =>
     call('GET', `/v4/persona/${hash}/verify?${query}`, options)
-  const holderId = await twinIdOf(call, holder.token, holder.hostname)
-  return { ...running, at, seller, holder, holderId, persona, path, give, verify }
+  return { ...running, path, give, verify }
 }
+
+const withPersona = async (start: Start) => asking(await startClub(start, undefined))
+const withPersonaOf = async ({ call }: { call: Call }) => asking({ call, ...(await club(call)) })
 
 const hashes = (answers: Answer[]): string[] => answers.map(({ body }) => body.hash)
 
 contract('createDelegate', (start) => {
   for (const version of ['v4', 'v3'])
     test(`gives a delegate as existing clients ask for it, counted per persona, under /${version}`, async () => {
-      const { call, at, seller, holder, persona } = await withPersona(await start())
+      const { call, at, seller, holder, persona } = await withPersona(start)
       const body = { hostname: holder.hostname, name: 'Bob', email: 'bob@example.test' }
       const path = `/${version}/persona/${persona.hash}/delegate`
       const { status, body: given } = await call('POST', path, { token: seller.token, body })
@@ -51,7 +61,7 @@ contract('createDelegate', (start) => {
     })
 
   test('works for users with a token and with a session', async () => {
-    const { call, seller, holder } = await withPersona(await start())
+    const { call, seller, holder } = await withPersona(start)
     const mine = await newPersona(call, holder)
     const session = await newSession(call, holder.email)
     const to = { persona: mine.hash, hostname: (await newTwin(call, seller.token)).hostname }
@@ -60,7 +70,7 @@ contract('createDelegate', (start) => {
   })
 
   test('refuses unknown personas, personas of others and unknown twins, and counts none of them', async () => {
-    const { call, seller, holder, give, state } = await withPersona(await start())
+    const { call, seller, holder, give, state } = await withPersona(start)
     const before = (await state()).rows
     expectProblem(await give({}, { token: holder.token }), 403, 'not_owner')
     expectProblem(await give({ hostname: 'nobody.twin.localhost' }), 404, 'not_found')
@@ -72,7 +82,7 @@ contract('createDelegate', (start) => {
   })
 
   test('names an invalid field', async () => {
-    const { call, give, seller, at } = await withPersona(await start())
+    const { call, give, seller, at } = await withPersona(start)
     const party = { client_id: seller.clientId }
     const spend = { party, dq: await defaultDq(call), limit: 1 }
     for (const [field, body] of [
@@ -99,7 +109,7 @@ contract('createDelegate', (start) => {
   })
 
   test('counts from 1 to 20 in 20 calls at once', async () => {
-    const { give } = await withPersona(await start())
+    const { give } = await withPersona(start)
     const answers = await Promise.all(Array.from({ length: 20 }, () => give()))
     expect(answers.map(({ body }) => body.issue).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 20 }, (_, n) => n + 1),
@@ -108,7 +118,7 @@ contract('createDelegate', (start) => {
   })
 
   test('creates one with one Idempotency-Key', async () => {
-    const { give, seller } = await withPersona(await start())
+    const { give, seller } = await withPersona(start)
     const keyed = { token: seller.token, headers: { 'idempotency-key': 'one' } }
     const [first, again] = [await give({}, keyed), await give({}, keyed)]
     expect([again.status, again.text]).toEqual([201, first.text])
@@ -118,7 +128,7 @@ contract('createDelegate', (start) => {
   })
 
   test('records its creation and its end in the logs of both sides', async () => {
-    const { call, seller, holder, persona, give } = await withPersona(await start())
+    const { call, seller, holder, persona, give } = await withPersona(start)
     const { hash } = (await give({ name: 'Bob', email: 'bob@example.test' })).body
     await call('DELETE', `/v4/persona/${persona.hash}/delegates/${hash}`, { token: seller.token })
     const eventsOf = async (token: string) =>
@@ -140,7 +150,7 @@ contract('createDelegate', (start) => {
 
 contract('listDelegates', (start) => {
   test("pages through the persona's delegates, newest first, for its owner", { tags: 'everywhere' }, async () => {
-    const { call, at, seller, holder, persona, give } = await withPersona(await start())
+    const { call, at, seller, holder, persona, give } = await withPersona(start)
     const spend = {
       party: { client_id: seller.clientId },
       dq: await defaultDq(call),
@@ -172,7 +182,7 @@ contract('listDelegates', (start) => {
 
 contract('deleteDelegate', (start) => {
   test('revokes a delegate, once and only for the owner of its persona', async () => {
-    const { call, seller, holder, holderId, persona, give, verify } = await withPersona(await start())
+    const { call, seller, holder, holderId, persona, give, verify } = await withPersona(start)
     const [first, second] = hashes([await give(), await give()]) as [string, string]
     const revoke = (delegate: string, token = seller.token, hash = persona.hash) =>
       call('DELETE', `/v4/persona/${hash}/delegates/${delegate}`, { token })
@@ -193,7 +203,7 @@ contract('deleteDelegate', (start) => {
 contract('listDelegateMapping', (start) => {
   for (const version of ['v4', 'v3'])
     test(`maps personas to the delegates that the caller's twins hold, under /${version}`, async () => {
-      const { call, seller, holder, persona, give } = await withPersona(await start())
+      const { call, seller, holder, persona, give } = await withPersona(start)
       const read = async (options: CallOptions) =>
         (await call('GET', `/${version}/persona/delegates`, { ...options })).body
       expect(await read({ token: holder.token })).toEqual({})
@@ -211,7 +221,7 @@ contract('listDelegateMapping', (start) => {
 contract('verifyPersona', (start) => {
   for (const version of ['v4', 'v3'])
     test(`gives the delegates that a twin holds, and status 404 where it holds none, under /${version}`, async () => {
-      const { call, seller, holder, holderId, persona, give } = await withPersona(await start())
+      const { call, seller, holder, holderId, persona, give } = await withPersona(start)
       const path = `/${version}/persona/${persona.hash}/verify?twin_id=${holderId}`
       const none = await call('GET', path, { token: seller.token })
       expect([none.status, none.body]).toEqual([
@@ -237,7 +247,7 @@ contract('verifyPersona', (start) => {
     })
 
   test('filters by issue from issue_min to issue_max, both included', async () => {
-    const { holderId, give, verify } = await withPersona(await start())
+    const { holderId, give, verify } = await withPersona(start)
     for (let n = 0; n < 4; n++) await give()
     const count = async (query: string) => (await verify(`twin_id=${holderId}&${query}`)).body.instances.length
     expect(await count('issue_min=2')).toBe(3)
@@ -249,7 +259,7 @@ contract('verifyPersona', (start) => {
   })
 
   test('works for accounts, users, their sessions and agents, and for pages with a public_secret', async () => {
-    const { call, seller, holder, holderId, give, verify } = await withPersona(await start())
+    const { call, seller, holder, holderId, give, verify } = await withPersona(start)
     const { hash } = (await give()).body
     const session = await newSession(call, holder.email)
     const { accessToken } = await newAgent(call, { email: 'eve@example.test' })
@@ -264,7 +274,7 @@ contract('verifyPersona', (start) => {
   })
 
   test('refuses unknown personas and twins', async () => {
-    const { holderId, verify } = await withPersona(await start())
+    const { holderId, verify } = await withPersona(start)
     expectProblem(await verify(`twin_id=${holderId}`, undefined, UNKNOWN_HASH), 404, 'not_found')
     expectProblem(await verify('twin_id=999999'), 404, 'not_found')
     const refused = await verify('issue_min=1')
@@ -273,7 +283,7 @@ contract('verifyPersona', (start) => {
   })
 
   test('shows the delegates that a public_secret spends with only to their two sides', async () => {
-    const { call, seller, holder, holderId, give, verify } = await withPersona(await start())
+    const { call, seller, holder, holderId, give, verify } = await withPersona(start)
     const page = await newSeller(call)
     const spend = { dq: await defaultDq(call), limit: 1 }
     const bearer = (await give({ spend: { ...spend, party: { public_secret: page.publicSecret } } })).body.hash
@@ -289,7 +299,7 @@ contract('verifyPersona', (start) => {
 test('verifyPersona takes its fields as a JSON body too', async () => {
   const service = createService({ sandbox: true })
   const url = 'http://127.0.0.1:4242'
-  const { seller, holderId, persona, give } = await withPersona({ call: caller({ url, fetch: service.fetch }) })
+  const { seller, holderId, persona, give } = await withPersonaOf({ call: caller({ url, fetch: service.fetch }) })
   const { hash } = (await give()).body
   const ask = (fields: object) => {
     // As a runtime hands it over: a Request can carry no body with a GET.
@@ -311,7 +321,7 @@ describe('an Idempotency-Key of personas and delegates', () => {
       createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) }),
     )
     const [one, other] = services.map(({ fetch }) => caller({ url, fetch })) as [Call, Call]
-    const { persona, seller, holder } = await withPersona({ call: one })
+    const { persona, seller, holder } = await withPersonaOf({ call: one })
     await advance(one, '1s')
     for (const [path, body] of [
       ['/v4/persona', { name: 'Ada', twin_id: persona.twinId }],

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../support/api.js'
 import { contract, type Start } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newBusiness } from '../../support/scenes/account-changes.js'
 import { newAgentShop, requestApproval } from '../../support/scenes/approvals.js'
 import { advance, expectProblem } from '../../support/scenes/market.js'
@@ -168,8 +169,7 @@ for (const [operation, pathOf] of Object.entries(pages))
 
 contract("a session that is already the user's", (start) => {
   it('asks nothing on their device', async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     await registerDevice(call, { session })
     await call('POST', '/v4/session/code', { session, body: { email: EMAIL } })
     expect((await verify(call, session)).status).toBe(200)

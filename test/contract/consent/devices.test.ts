@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, readPages, stopClock } from '../../support/scenes/market.js'
 import { registerDevice } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, newSession, type Payer, tokenFor } from '../../support/scenes/world.js'
+import { newPayer, newSeller, newSession, newUser, type Payer, tokenFor } from '../../support/scenes/world.js'
 
 const REGISTRATIONS = '/v4/notifications/registrations'
 
@@ -39,8 +40,7 @@ contract('createRegistration', (start) => {
     ['android', { is_ios: false, is_android: true }],
     ['web', { is_ios: false, is_android: false }],
   ])('%s: the record of the user says so', { tags: 'everywhere' }, async (platform, flags) => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const { body } = await register(call, payer, { platform, token: 'one' })
     expect(await flagsOf(call, payer)).toEqual(flags)
     await call('DELETE', `${REGISTRATIONS}/${body.id}`, { token: payer.token, headers: { 'x-device-token': 'one' } })
@@ -48,8 +48,7 @@ contract('createRegistration', (start) => {
   })
 
   it('takes a session for its user', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     const id = await registerDevice(call, { session })
     const { registrations } = (await call('GET', REGISTRATIONS, { session })).body
@@ -58,8 +57,7 @@ contract('createRegistration', (start) => {
   })
 
   it('a known token keeps its device and updates its name and platform', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const first = (await register(call, payer, { platform: 'ios', token: 'one', name: 'Old' })).body
     const again = (await register(call, payer, { platform: 'android', token: 'one', name: 'New' })).body
     expect(again).toEqual({ ...first, platform: 'android', name: 'New' })
@@ -69,16 +67,14 @@ contract('createRegistration', (start) => {
   })
 
   it('creates one device in 10 calls at once', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const answers = await Promise.all(Array.from({ length: 10 }, () => registerDevice(call, payer)))
     expect(new Set(answers).size).toBe(1)
     expect(await devicesOf(call, payer)).toHaveLength(1)
   })
 
   it('a phone may belong to two users, and each sees only their own device', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const [ada, bob] = [await newPayer(call, seller), await newPayer(call, seller)]
     const ids = [await registerDevice(call, ada, 'shared'), await registerDevice(call, bob, 'shared')]
     expect((await devicesOf(call, ada)).map(({ id }: { id: number }) => id)).toEqual([ids[0]])
@@ -86,8 +82,7 @@ contract('createRegistration', (start) => {
   })
 
   it('a user has at most 20: a further one is 409, and a known one is not', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const from = 'token-0'
     for (let n = 0; n < 20; n++) await registerDevice(call, payer, `token-${n}`, { from })
     await call('DELETE', '/_sandbox/outbox')
@@ -115,8 +110,7 @@ contract('createRegistration', (start) => {
 
 contract('listRegistrations', (start) => {
   it('GET /v4/notifications/registrations pages through them, newest first', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const ids = []
     const from = 'token-0'
     for (let n = 0; n < 5; n++) ids.unshift(await registerDevice(call, payer, `token-${n}`, { from }))
@@ -131,8 +125,7 @@ contract('listRegistrations', (start) => {
 
 contract('deleteRegistration', (start) => {
   it('DELETE /v4/notifications/registrations/:id removes it, once and only for its user', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const [payer, eve] = [await newPayer(call, seller), await newPayer(call, seller)]
     const [first, second] = [
       await registerDevice(call, payer, 'one'),
@@ -149,8 +142,7 @@ contract('deleteRegistration', (start) => {
   })
 
   it("the user's log has its registration and its removal", async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const id = await registerDevice(call, payer)
     await registerDevice(call, payer)
     const headers = { 'x-device-token': 'device-token' }
@@ -190,8 +182,7 @@ contract('registerPushToken', (start) => {
   })
 
   it('needs only the token, and names the device by its id', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const { body } = await call('POST', path, { token: payer.token, body: { fcmToken: 'one' } })
     const [device] = await devicesOf(call, payer)
     expect([body.deviceId, body.platform]).toEqual([String(device.id), 'mobile'])
@@ -199,8 +190,7 @@ contract('registerPushToken', (start) => {
   })
 
   it('a device with a new token replaces its earlier registration', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const send = (body: object, from = '') =>
       call('POST', path, { token: payer.token, body, headers: { 'x-device-token': from } })
     await send({ fcmToken: 'one', deviceId: 'phone', platform: 'ios' })
@@ -214,8 +204,7 @@ contract('registerPushToken', (start) => {
   })
 
   it('refuses an invalid fcmToken, platform or deviceId', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     for (const [field, body] of [
       ['fcmToken', { platform: 'ios' }],
       ['fcmToken', { fcmToken: '' }],

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { contract } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared, startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import {
   answerFromDevice,
@@ -9,19 +10,18 @@ import {
   registerDevice,
   secondFactorEvents,
 } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, newSession } from '../../support/scenes/world.js'
-
-type Start = Parameters<Parameters<typeof contract>[1]>[0]
+import { newPayer, newSeller, newSession, newUser } from '../../support/scenes/world.js'
 
 /** A user with a device and a session, while the clock stands still. */
-async function world(start: Start) {
-  const { call, ...running } = await start()
+const world = (start: Start) => asker(start, undefined)
+
+const asker = prepared(async (call) => {
   const at = await stopClock(call)
   const payer = await newPayer(call, await newSeller(call), { email: 'ada@example.test' })
   const session = await newSession(call, payer.email)
   const device = await registerDevice(call, payer)
-  return { ...running, call, at, payer, session, device }
-}
+  return { at, payer, session, device }
+})
 
 contract('createAuthenticationRequest', (start) => {
   it('POST /v4/authentication-requests answers 201 with the request, and pushes it to every device', async () => {
@@ -55,8 +55,7 @@ contract('createAuthenticationRequest', (start) => {
   })
 
   it('mails a link to a user without a device', async () => {
-    const { call, url } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, url, made: payer } = await startWith(start, newUser)
     const { id } = (await ask(call, payer, { action: 'sign_in', detail: { app: 'A\nb  c' } })).body
     const { messages } = (await call('GET', '/_sandbox/outbox')).body
     expect(messages).toHaveLength(1)

@@ -3,8 +3,9 @@ import type { ProblemCode } from '../../../src/base/problem.js'
 import { createService } from '../../../src/index.js'
 import { type Answer, type Call, caller } from '../../support/api.js'
 import { contract, type Started } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
-import { defaultDq, newPayer, newSeller, newTwin } from '../../support/scenes/world.js'
+import { defaultDq, newSeller, newTwin, newUser } from '../../support/scenes/world.js'
 
 const json = { 'content-type': 'application/json' }
 const MEBIBYTE = 1_048_576
@@ -14,8 +15,10 @@ const rename = (call: Call, token: string, raw: string, headers: Record<string, 
 
 contract('a body', (start) => {
   it('is read as JSON with each Content-Type of JSON', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const type of [
       'application/json',
       'application/json; charset=utf-8',
@@ -29,8 +32,10 @@ contract('a body', (start) => {
   })
 
   it('may be a form, whose texts become the types of its fields', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const twin = await newTwin(call, token)
     const form = { descriptor: '42', dq: await defaultDq(call), cost: '0.25', twin_id: String(twin.id) }
     const answer = await call('POST', '/v4/commodity', { token, form })
@@ -46,8 +51,10 @@ contract('a body', (start) => {
   it('as a form with a field twice is 400 and names it, unless the field is unknown', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const twice = await rename(call, token, 'name=a&name=b', form)
     expectProblem(twice, 400, 'field_invalid')
@@ -56,8 +63,10 @@ contract('a body', (start) => {
   })
 
   it('says so if a refused form looks like JSON', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const refused = await call('POST', '/v4/commodity', { token, headers, raw: '{"descriptor":"X"}' })
     expect(refused.status).toBe(400)
@@ -70,8 +79,10 @@ contract('a body', (start) => {
   })
 
   it('in JSON must not have text for a number, nor a number for text', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
     for (const [field, wrong] of Object.entries({ descriptor: 1, cost: '1', twin_id: String(body.twin_id) })) {
       const answer = await call('POST', '/v4/commodity', { token, body: { ...body, [field]: wrong } })
@@ -81,8 +92,11 @@ contract('a body', (start) => {
   })
 
   it('may contain unknown fields of any kind, which are ignored', async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const unknown of [
       '"x":1',
       '"id":999',
@@ -99,8 +113,10 @@ contract('a body', (start) => {
   })
 
   it('may contain __proto__ and constructor, which are unknown fields', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const tricks = [
       '{"__proto__":{"name":"N"}}',
       '{"constructor":{"prototype":{"name":"N"}}}',
@@ -123,8 +139,11 @@ contract('a body', (start) => {
   })
 
   it.each([33, 1000, 100_000])('nested %i levels deep is 400, in a known field or not', async (depth) => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     const before = (await state()).rows
     for (const field of ['name', 'x'])
       for (const [open, close] of [
@@ -138,8 +157,7 @@ contract('a body', (start) => {
   })
 
   it('with an Idempotency-Key follows the same rules', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const twin = await newTwin(call, seller.token)
     const dq = await defaultDq(call)
     const headers = { ...json, 'idempotency-key': 'odd' }
@@ -159,8 +177,11 @@ contract('a body', (start) => {
   it('with U+0000 or half of a surrogate pair is 400, because not every storage can store it', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     const before = (await state()).rows
     for (const text of ['\\u0000', 'a\\u0000b', '\\ud83e', 'x\\uddee', '\\uddee\\ud83e']) {
       const answer = await rename(call, token, `{"name":"${text}"}`)
@@ -172,8 +193,10 @@ contract('a body', (start) => {
   })
 
   it('keeps text unchanged', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const scripts = ["'; drop table accounts; --", '<script>alert(1)</script>', '=1+1']
     for (const name of ['🧮', ...scripts, ' ', '\u00a0', '𝒜'.repeat(127)]) {
       expect((await call('PUT', '/v4/account', { token, body: { name } })).body.name).toBe(name)
@@ -182,14 +205,19 @@ contract('a body', (start) => {
   })
 
   it('may start with a byte order mark', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     expect((await rename(call, token, '\ufeff{"name":"N"}')).body.name).toBe('N')
   })
 
   it('that is not UTF-8 is 400, and nothing of it is stored', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     const before = (await state()).rows
     for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) {
       const raw = new Uint8Array([...new TextEncoder().encode('{"name":"'), ...bytes, 0x22, 0x7d])
@@ -227,8 +255,11 @@ contract('a body as large as the limit', (start) => {
   it('is accepted (default: a mebibyte); one more byte is 413 and changes nothing', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     expect((await rename(call, token, sized(MEBIBYTE))).status).toBe(200)
     const before = (await state()).rows
     const answer = await rename(call, token, sized(MEBIBYTE + 1))
@@ -304,8 +335,11 @@ contract('an amount', (start) => {
   ]
 
   it("that is none is 400 as a commodity's cost, and nothing is created", async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     const [twin, dq] = [await newTwin(call, token), await defaultDq(call)]
     const before = (await state()).rows
     for (const [cost, code] of wrong)
@@ -326,8 +360,11 @@ contract('an amount', (start) => {
   ]
 
   it('that is none, or nothing, is 400 to issue, and nothing moves', async () => {
-    const { call, state } = await start()
-    const { hostname, token } = await newPayer(call, await newSeller(call), { balance: 5 })
+    const {
+      call,
+      state,
+      made: { hostname, token },
+    } = await startWith(start, newUser, { balance: 5 })
     const [before, ledger] = [(await state()).rows, await expectSoundLedger(call)]
     for (const [amount, code] of [...wrong, ...nothing]) {
       const raw = `{"hostname":"${hostname}","amount":${amount}}`

@@ -1,6 +1,7 @@
 import { client, isRefusal } from 'farthing/client'
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newCommodity, newPayer, newSeller, type Payer, type Seller } from '../../support/scenes/world.js'
 
 const credentials = ({ clientId, clientSecret }: Payer | Seller) => ({
@@ -10,8 +11,7 @@ const credentials = ({ clientId, clientSecret }: Payer | Seller) => ({
 
 contract('the typed client', (start) => {
   it('gets tokens, pays once, lists, and tells refusals by their code', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url, fetch } = await start()
-    const seller = await newSeller(call)
+    const { call, url, fetch, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 1 })
     const { hash } = await newCommodity(call, seller, { cost: 0.25 })
     const anybody = client(url, { fetch: (input, init) => fetch(new Request(input, init)) })

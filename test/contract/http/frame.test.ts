@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createService } from '../../../src/index.js'
 import { type CallOptions, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem } from '../../support/scenes/market.js'
-import { newPayer, newSeller, newSession } from '../../support/scenes/world.js'
+import { newSeller, newSession, newUser } from '../../support/scenes/world.js'
 
 const PAGE = 'https://shop.example.test'
 
@@ -16,8 +17,7 @@ const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 contract('HEAD', (start) => {
   it('answers with the status and headers of GET and without a body', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, 'ada@example.test')
     const asked: [string, CallOptions][] = [
       ['/v4/dq', {}],
@@ -175,8 +175,10 @@ contract('a path', (start) => {
   })
 
   it('may end in a slash', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     expect((await call('GET', '/v4/dq/')).status).toBe(200)
     expect((await call('GET', '/v4/dq//')).status).toBe(200)
     expect((await call('POST', '/v4/account/')).status).toBe(201)
@@ -185,8 +187,10 @@ contract('a path', (start) => {
   })
 
   it('with a percent-escape that is not UTF-8 is 400', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const name of ['%ff', '%c3%28', '%', '%zz', 'a%e0%a4%a']) {
       const [twin, payment] = [`/v4/twin/${name}`, `/v2/payment/${name}/validate`]
       expectProblem(await call('GET', twin, { token }), 400, 'path_malformed')
@@ -196,8 +200,10 @@ contract('a path', (start) => {
   })
 
   it('with an unknown name finds nothing', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const name of [
       '%00',
       '%0d%0aSet-Cookie:%20a=b',
@@ -217,8 +223,10 @@ contract('a path', (start) => {
 
 contract('a query', (start) => {
   it('may contain unknown fields, which are ignored', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const query of ['x=1&x=2', '__proto__=1', 'constructor=1&toString=2', '%ff=%ff', '&&=&', 'limit=1&LIMIT=x'])
       expect((await call('GET', `/v4/twins?${query}`, { token })).status, query).toBe(200)
   })
@@ -226,8 +234,10 @@ contract('a query', (start) => {
   it('with a field twice, or with U+0000 in it, is 400 and names the field', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (const [path, field] of [
       ['/v4/twins?limit=1&limit=1', 'limit'],
       ['/v4/user/1?email=a&email=b', 'email'],

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock, UNKNOWN_DQ } from '../../support/scenes/market.js'
-import { basic, defaultDq, newPayer, newSeller, newSession, newTwin, tokenFor } from '../../support/scenes/world.js'
+import {
+  basic,
+  defaultDq,
+  newPayer,
+  newSeller,
+  newSession,
+  newTwin,
+  newUser,
+  tokenFor,
+} from '../../support/scenes/world.js'
 import { startFailing } from '../../support/storage/failing-storage.js'
 
 const hex = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
@@ -62,8 +72,7 @@ contract('createAccount', (start) => {
 
 contract('readAccount', (start) => {
   it('GET /v4/account shows the account, its names and both secrets, without the client secret', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { status, body, text } = await call('GET', '/v4/account', { token: seller.token })
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -81,14 +90,12 @@ contract('readAccount', (start) => {
   })
 
   it("4.1 rule 2: a user's token does not identify an account: 403", async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     expectProblem(await call('GET', '/v4/account', { token: payer.token }), 403, 'not_an_account')
   })
 
   it('accepts only an access token', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const missing = await call('GET', '/v4/account')
     expectProblem(missing, 401, 'authorization_missing')
     expect(missing.headers.get('www-authenticate')).toMatch(/^Bearer/)
@@ -117,8 +124,10 @@ contract('updateAccount', (start) => {
   })
 
   it("is in the account's log, after its creation", async () => {
-    const { call } = await start()
-    const { id, token } = await newSeller(call)
+    const {
+      call,
+      made: { id, token },
+    } = await startWith(start, newSeller)
     await call('PUT', '/v4/account', { token, body: { name: 'Ada' } })
     const { events } = (await call('GET', '/v4/events', { token })).body
     const about = { actor: `account:${id}`, subject: `account:${id}` }
@@ -129,8 +138,10 @@ contract('updateAccount', (start) => {
   })
 
   it('4.1 rule 3: a missing name stays, null clears it', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const put = async (body: object) => {
       const { name, businessName } = (await call('PUT', '/v4/account', { token, body })).body
       return [name, businessName]
@@ -143,8 +154,11 @@ contract('updateAccount', (start) => {
   })
 
   it('4.1 rule 3: neither name is 400, and changes nothing', async () => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     await call('PUT', '/v4/account', { token, body: { name: 'N' } })
     const before = (await state()).rows
     for (const options of [{ body: {} }, { body: { Name: 'x', business_name: 'y' } }, {}])
@@ -155,8 +169,11 @@ contract('updateAccount', (start) => {
   it.each(['name', 'businessName'])(
     '4.1 rule 3: a %s that is neither string nor null is 400, and changes nothing',
     async (field) => {
-      const { call, state } = await start()
-      const { token } = await newSeller(call)
+      const {
+        call,
+        state,
+        made: { token },
+      } = await startWith(start, newSeller)
       const before = (await state()).rows
       for (const wrong of [1, true, [], ['x'], {}, { toString: 'x' }]) {
         const answer = await call('PUT', '/v4/account', {
@@ -172,8 +189,10 @@ contract('updateAccount', (start) => {
   )
 
   it('takes names of up to 255 characters', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     expect((await call('PUT', '/v4/account', { token, body: { name: 'n'.repeat(255) } })).status).toBe(200)
     const tooLong = await call('PUT', '/v4/account', { token, body: { name: 'n'.repeat(256) } })
     expectProblem(tooLong, 400, 'field_invalid')
@@ -181,8 +200,7 @@ contract('updateAccount', (start) => {
   })
 
   it("4.1 rule 3: a user's token is 403, and changes nothing", async () => {
-    const { call, state } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, state, made: payer } = await startWith(start, newUser)
     const before = (await state()).rows
     expectProblem(await call('PUT', '/v4/account', { token: payer.token, body: { name: 'x' } }), 403, 'not_an_account')
     expect((await state()).rows).toEqual(before)

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { collections } from '../../../src/collections.js'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { ask, mailedLink, registerDevice } from '../../support/scenes/second-factor.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../../support/scenes/sign-in.js'
 import { basic, defaultDq, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
@@ -100,8 +101,7 @@ contract('the stored state', (start) => {
 
 contract('a client secret', (start) => {
   it("of an account is shown only when it is created, and a user's only to the user", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     const both = [seller.clientSecret, payer.clientSecret]
     const shownTo = async (token: string, paths: string[]) => {

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { createService } from '../../../src/index.js'
 import { type CallOptions, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { settledRows } from '../../support/contract/settled.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { askCode, mailedCode, newGuest } from '../../support/scenes/sign-in.js'
-import { newCommodity, newPayer, newSeller, newSession } from '../../support/scenes/world.js'
+import { newCommodity, newSeller, newSession, newUser } from '../../support/scenes/world.js'
 
 const EMAIL = 'ada@example.test'
 const FOREIGN = 'https://shop.example.test'
@@ -16,8 +17,7 @@ contract('a session', (start) => {
   it('is a header or a cookie, and every answer repeats it in X-Session-ID', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     const ways: CallOptions[] = [
       { session },
       { headers: cookie(session) },
@@ -32,8 +32,7 @@ contract('a session', (start) => {
   })
 
   it('is repeated in every refusal too', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     const json = { 'content-type': 'application/json' }
     const refused = [
       await call('GET', '/v4/twins', { session }),
@@ -67,8 +66,7 @@ contract('a session', (start) => {
   })
 
   it('loses to an access token', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, EMAIL)
     const { body, headers } = await call('GET', '/v4/twins', { token: payer.token, session })
     expect(body.twins[0].hostname).toBe(payer.hostname)
@@ -80,16 +78,14 @@ contract('a session', (start) => {
 
 contract('a session cookie', (start) => {
   it("may change state in requests from the service's own origin", { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, url, made: session } = await startWith(start, newSession, EMAIL)
     const headers = { ...cookie(session), origin: new URL(url).origin }
     expect((await call('DELETE', '/v4/session', { headers })).status).toBe(204)
     expect((await call('GET', '/v4/session', { session })).body.user).toBeNull()
   })
 
   const refusesChanges = async (from: Record<string, string>) => {
-    const { call, state } = await start()
-    const seller = await newSeller(call)
+    const { call, state, made: seller } = await startWith(start, newSeller)
     const { hash } = await newCommodity(call, seller, { cost: 0 })
     const session = await newSession(call, EMAIL)
     const before = await settledRows(state)
@@ -114,8 +110,7 @@ contract('a session cookie', (start) => {
   it('changes nothing for requests from nowhere that they say: 403', () => refusesChanges({}))
 
   it('of a different port, host or scheme belongs to a foreign origin', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, url, made: session } = await startWith(start, newSession, EMAIL)
     const { port } = new URL(url)
     for (const origin of [
       `http://127.0.0.1:${Number(port) + 1}`,
@@ -127,8 +122,7 @@ contract('a session cookie', (start) => {
   })
 
   it('from a page at `localhost` to a service at `127.0.0.1` is refused with both names', async () => {
-    const { call, url } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, url, made: session } = await startWith(start, newSession, EMAIL)
     const { port } = new URL(url)
     const origin = `http://localhost:${port}`
     const refused = await call('DELETE', '/v4/session', { headers: { ...cookie(session), origin } })
@@ -139,8 +133,7 @@ contract('a session cookie', (start) => {
   })
 
   it('is not read for requests from another origin', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     const headers = { ...cookie(session), origin: FOREIGN }
     const { body } = await call('GET', '/v4/session', { headers })
     expect(body.user).toBeNull()
@@ -151,8 +144,7 @@ contract('a session cookie', (start) => {
   })
 
   it('is read when a page is opened: a GET without Origin', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     expect((await call('GET', '/v4/session', { headers: cookie(session) })).body.user.email).toBe(EMAIL)
   })
 

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../../support/scenes/sign-in.js'
-import { defaultDq, newPayer, newSeller, newSession } from '../../support/scenes/world.js'
+import { defaultDq, newPayer, newSeller, newSession, newUser } from '../../support/scenes/world.js'
 
 const SESSION = /^ms_[0-9a-f]{32}$/
 const EMAIL = 'ada@example.test'
@@ -28,8 +29,7 @@ contract('readSession', (start) => {
   })
 
   it('returns the one that is sent', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     const { body, headers } = await call('GET', '/v4/session', { session })
     expect(body.session_id).toBe(session)
     expect(headers.get('x-session-id')).toBe(session)
@@ -173,8 +173,7 @@ contract('sendSessionCode', (start) => {
 
 contract('verifySessionCode', (start) => {
   it('POST /v4/session/verify signs in the reader of the email', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call), { email: EMAIL })
+    const { call, made: payer } = await startWith(start, newUser, { email: EMAIL })
     const session = await newGuest(call)
     await askCode(call, session, EMAIL)
     const answer = await verify(call, session, ' ADA@example.test', ` ${await mailedCode(call, EMAIL)} `)
@@ -189,8 +188,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('ends nothing in a sandbox at the first sign-in, and mails only the code', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call), { email: EMAIL })
+    const { call, made: payer } = await startWith(start, newUser, { email: EMAIL })
     await newSession(call, EMAIL)
     expect((await call('GET', '/v4/twins', { token: payer.token })).status).toBe(200)
     const { messages } = (await call('GET', `/_sandbox/outbox?to=${EMAIL}`)).body
@@ -200,8 +198,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('signs an unknown email up, with a primary twin in the first digital quantity', async () => {
-    const { call } = await start()
-    const session = await newSession(call, 'new@example.test')
+    const { call, made: session } = await startWith(start, newSession, 'new@example.test')
     const { user } = (await call('GET', '/v4/session', { session })).body
     expect(user.email).toBe('new@example.test')
     const { twins } = (await call('GET', '/v4/twins', { session })).body
@@ -216,8 +213,7 @@ contract('verifySessionCode', (start) => {
   it('the session gets a new id, so an id that someone else knows is useless', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const known = await newGuest(call)
+    const { call, made: known } = await startWith(start, newGuest)
     await askCode(call, known, EMAIL)
     const { body, headers } = await verify(call, known, EMAIL, await mailedCode(call, EMAIL))
     expect(body.session_id).not.toBe(known)
@@ -228,8 +224,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('signing in again ends the earlier session', async () => {
-    const { call } = await start()
-    const first = await newSession(call, EMAIL)
+    const { call, made: first } = await startWith(start, newSession, EMAIL)
     await askCode(call, first, 'eve@example.test')
     const second = (await verify(call, first, 'eve@example.test', await mailedCode(call, 'eve@example.test'))).body
     expect(second.user.email).toBe('eve@example.test')
@@ -237,8 +232,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('a code works once', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     await askCode(call, session, EMAIL)
     const code = await mailedCode(call, EMAIL)
     const both = await Promise.all([verify(call, session, EMAIL, code), verify(call, session, EMAIL, code)])
@@ -263,8 +257,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('a wrong code is 401, and leaves the right one', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     await askCode(call, session, EMAIL)
     const code = await mailedCode(call, EMAIL)
     for (const wrong of [wrongCode(code), '', 'abcdef', `${code}0`])
@@ -287,8 +280,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('tries at once are counted one by one', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     await askCode(call, session, EMAIL)
     const wrong = wrongCode(await mailedCode(call, EMAIL))
     const answers = await Promise.all(Array.from({ length: 8 }, () => verify(call, session, EMAIL, wrong)))
@@ -296,8 +288,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('only the latest code works', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     const [first, second] = ['ada+code111111@example.test', 'ada+code222222@example.test'] as const
     await askCode(call, session, EMAIL)
     const before = await mailedCode(call, EMAIL)
@@ -313,8 +304,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('a code works only in the session that requested it, and only for its email', async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     await askCode(call, session, EMAIL)
     const code = await mailedCode(call, EMAIL)
     expectProblem(await verify(call, await newGuest(call), EMAIL, code), 401, 'session_required')
@@ -377,8 +367,7 @@ contract('a signed-in session', (start) => {
   })
 
   it('leaves nothing behind after it is signed out', async () => {
-    const { call, state } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, state, made: session } = await startWith(start, newSession, EMAIL)
     expect((await state()).rows.sessions).toHaveLength(1)
     await call('DELETE', '/v4/session', { session })
     expect((await state()).rows.sessions ?? []).toEqual([])

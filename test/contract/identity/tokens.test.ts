@@ -4,6 +4,7 @@ import { createService } from '../../../src/index.js'
 import type { Row } from '../../../src/storage/storage.js'
 import { type Answer, type Call, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import { basic, newPayer, newSeller } from '../../support/scenes/world.js'
 
@@ -88,8 +89,10 @@ contract('the token endpoint, with client credentials', (start) => {
   it('takes application/json without a body, a form, a JSON body, and no Content-Type at all', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const { clientId, clientSecret } = await newSeller(call)
+    const {
+      call,
+      made: { clientId, clientSecret },
+    } = await startWith(start, newSeller)
     const headers = basic(clientId, clientSecret)
     const body = { grant_type: 'client_credentials' }
     const answers = [
@@ -104,8 +107,10 @@ contract('the token endpoint, with client credentials', (start) => {
   })
 
   it('accepts the scheme in upper and lower case', async () => {
-    const { call } = await start()
-    const { clientId, clientSecret } = await newSeller(call)
+    const {
+      call,
+      made: { clientId, clientSecret },
+    } = await startWith(start, newSeller)
     const pair = btoa(`${clientId}:${clientSecret}`)
     for (const scheme of ['basic', 'BASIC'])
       expect((await call('POST', path, { headers: { authorization: `${scheme} ${pair}` } })).status).toBe(200)
@@ -205,8 +210,7 @@ contract('the token endpoint, with a refresh token', (start) => {
 
 contract('the token endpoint, on its two paths under two versions', (start) => {
   it.each(paths)('4.1 rule 6: %s serves accounts and users: the credentials decide, not the path', async (at) => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     for (const exchanged of [
       exchange,
@@ -224,8 +228,7 @@ contract('the token endpoint, on its two paths under two versions', (start) => {
   })
 
   it('4.1 rule 6: every path returns the same token', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const tokens = []
     for (const at of paths) tokens.push((await exchange(call, seller, at)).body.access_token)
     expect(new Set(tokens)).toEqual(new Set([seller.token]))
@@ -243,8 +246,10 @@ contract('the token endpoint refuses', (start) => {
   })
 
   it('4.1 rule 7: unknown client credentials, with 401', async () => {
-    const { call } = await start()
-    const { clientId, clientSecret, publicSecret, token } = await newSeller(call)
+    const {
+      call,
+      made: { clientId, clientSecret, publicSecret, token },
+    } = await startWith(start, newSeller)
     const other = await newSeller(call)
     const wrong = [
       [clientId, `mc_${'0'.repeat(32)}`],
@@ -266,23 +271,26 @@ contract('the token endpoint refuses', (start) => {
   })
 
   it('4.1 rule 7: an invalid refresh token, with 401', async () => {
-    const { call } = await start()
-    const { clientSecret } = await newSeller(call)
+    const {
+      call,
+      made: { clientSecret },
+    } = await startWith(start, newSeller)
     for (const authorization of ['Bearer', `Bearer tqmt_${'0'.repeat(32)}`, `Bearer ${clientSecret}`, 'bearer a b'])
       expectProblem(await call('POST', path, { headers: { authorization } }), 401, 'refresh_token_invalid')
   })
 
   it('4.1 rule 7: a scheme that is neither Basic nor Bearer, with 403', async () => {
-    const { call } = await start()
-    const { clientId, clientSecret } = await newSeller(call)
+    const {
+      call,
+      made: { clientId, clientSecret },
+    } = await startWith(start, newSeller)
     const pair = btoa(`${clientId}:${clientSecret}`)
     for (const authorization of [`Digest ${pair}`, 'Token x', `Basic:${pair}`, pair, 'BasicBearer x'])
       expectProblem(await call('POST', path, { headers: { authorization } }), 403, 'scheme_refused')
   })
 
   it('a grant that does not fit the credentials, naming the field, in JSON and in a form', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const headers = basic(seller.clientId, seller.clientSecret)
     const refused = [
       await call('POST', path, { headers, body: { grant_type: 1 } }),

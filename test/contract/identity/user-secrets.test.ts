@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { setPhone } from '../../support/scenes/paywall.js'
 import { registerDevice } from '../../support/scenes/second-factor.js'
-import { newPayer, newReader, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
+import { newReader, newSeller, newSession, newUser, tokenFor } from '../../support/scenes/world.js'
 
 /** A user's session, whose phone answers so. */
 async function asking(call: Call, phone: string) {
@@ -98,8 +99,10 @@ contract('createUserSecrets', (start) => {
   })
 
   it('mails nobody whose address is not proven', async () => {
-    const { call } = await start()
-    const { token, email } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      made: { token, email },
+    } = await startWith(start, newUser)
     expect((await call('POST', '/v4/user/secrets', { token })).status).toBe(201)
     expect((await call('GET', `/_sandbox/outbox?to=${email}`)).body.messages).toEqual([])
   })

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { settledRows } from '../../support/contract/settled.js'
 import { advance, expectProblem, fund, readPages, stopClock } from '../../support/scenes/market.js'
 import { askCode, mailedCode, newGuest, verify, wrongCode } from '../../support/scenes/sign-in.js'
-import { defaultDq, newPayer, newSeller, newSession, newTwin, tokenFor } from '../../support/scenes/world.js'
+import { defaultDq, newPayer, newSeller, newSession, newTwin, newUser, tokenFor } from '../../support/scenes/world.js'
 
 const FOREIGN = 'https://shop.example.test'
 const cookie = (session: string, origin?: string) => ({ cookie: `session_id=${session}`, ...(origin && { origin }) })
@@ -28,8 +29,7 @@ contract('createSession', (start) => {
   })
 
   it('sets no cookie for another origin', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const { status, body, headers } = await call('POST', '/v4/session', {
       token: payer.token,
       headers: { origin: FOREIGN },
@@ -40,8 +40,7 @@ contract('createSession', (start) => {
   })
 
   it('creates a new one each time, and keeps the earlier ones', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const make = async () => (await call('POST', '/v4/session', { token: payer.token })).body.session_id
     const [one, other] = [await make(), await make()]
     expect(one).not.toBe(other)
@@ -108,8 +107,7 @@ contract('listSessions', (start) => {
   })
 
   it('pages through them, newest first', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     for (let n = 0; n < 3; n++) await call('POST', '/v4/session', { token: payer.token })
     const pages = await readPages(call, '/v4/sessions', { plural: 'sessions', token: payer.token, limit: 2 })
     expect(pages.map((page) => page.length)).toEqual([2, 1])
@@ -121,8 +119,7 @@ contract('listSessions', (start) => {
 
 contract('deleteSessionById', (start) => {
   it('DELETE /v4/sessions/:id signs another session of the user out', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const [one, other] = [await newSession(call, payer.email), await newSession(call, payer.email)]
     const list: { id: number; current: boolean }[] = await sessionsOf(call, { session: one })
     const id = list.find(({ current }) => !current)?.id
@@ -136,8 +133,7 @@ contract('deleteSessionById', (start) => {
   })
 
   it("signs out the caller's own like DELETE /v4/session", { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const session = await newSession(call, 'ada@example.test')
+    const { call, made: session } = await startWith(start, newSession, 'ada@example.test')
     const [{ id }] = await sessionsOf(call, { session })
     const { status, headers } = await call('DELETE', `/v4/sessions/${id}`, { session })
     expect(status).toBe(204)
@@ -165,8 +161,7 @@ contract('deleteSessionById', (start) => {
 
 contract("a user's log", (start) => {
   it('records sign-ins, failures and sign-outs', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const guest = await newGuest(call)
     await askCode(call, guest, payer.email)
     const code = await mailedCode(call, payer.email)
@@ -199,8 +194,7 @@ contract("a user's log", (start) => {
   })
 
   it('records only failures that counted, and an unknown email has no log', async () => {
-    const { call, state } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, state, made: payer } = await startWith(start, newUser)
     for (const email of [payer.email, 'nobody@example.test']) {
       const guest = await newGuest(call)
       await verify(call, guest, email, '000000')
@@ -226,8 +220,7 @@ const changing = asUser.filter(([id]) => id.startsWith('create'))
 
 contract('a signed-in session counts as its user', (start) => {
   it('by header and by cookie', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url } = await start()
-    const payer = await newPayer(call, await newSeller(call), { balance: 1 })
+    const { call, url, made: payer } = await startWith(start, newUser, { balance: 1 })
     const session = await newSession(call, payer.email)
     const origin = new URL(url).origin
     for (const [id, status, act] of asUser)
@@ -238,8 +231,7 @@ contract('a signed-in session counts as its user', (start) => {
   })
 
   it("sees and changes nothing of another's", async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, 'eve@example.test')
     for (const [id, , act] of asUser)
       if (['createTwin', 'listTwins'].includes(id)) {
@@ -249,8 +241,7 @@ contract('a signed-in session counts as its user', (start) => {
   })
 
   it('changes nothing by a cookie for another origin, or for none', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, state } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, state, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     for (const [id, status, act] of changing) {
       const before = await settledRows(state)
@@ -263,8 +254,7 @@ contract('a signed-in session counts as its user', (start) => {
   })
 
   it('verifyTwinNonce: it spends a nonce, as any principal does', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     const { nonce, hostname } = (
       await call('POST', '/v2/twin/nonce', { token: payer.token, body: { hostname: payer.hostname } })
@@ -275,8 +265,7 @@ contract('a signed-in session counts as its user', (start) => {
   })
 
   it('readTwin: a cookie is not read for another origin', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     const headers = cookie(session, FOREIGN)
     expectProblem(await call('GET', `/v4/twin/${payer.hostname}`, { headers }), 401, 'authorization_missing')
@@ -285,8 +274,7 @@ contract('a signed-in session counts as its user', (start) => {
 
 contract('readTwin, asked with a public_secret', (start) => {
   it('shows a page its own account, whoever is signed in: the cookie that comes with it counts for nothing', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const twin = await newTwin(call, seller.token)
     const payer = await newPayer(call, seller)
     const session = await newSession(call, payer.email)
@@ -301,8 +289,7 @@ contract('readTwin, asked with a public_secret', (start) => {
   })
 
   it('and an X-Session-ID, which no browser adds by itself, counts before it', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     const session = await newSession(call, payer.email)
     const path = `/v4/twin/${payer.hostname}?public_secret=${seller.publicSecret}`

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, stopClock } from '../../support/scenes/market.js'
-import { defaultDq, newPayer, newSeller, newSession, tokenFor } from '../../support/scenes/world.js'
+import { defaultDq, newPayer, newSeller, newSession, newUser, tokenFor } from '../../support/scenes/world.js'
 
 const hex = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 
@@ -52,8 +53,11 @@ contract('createUser', (start) => {
   it.each(['ada@example.test', 'ADA@example.test'])(
     'an email that has a user is 409, and nothing is created: %s',
     async (email) => {
-      const { call, state } = await start()
-      const { token } = await newSeller(call)
+      const {
+        call,
+        state,
+        made: { token },
+      } = await startWith(start, newSeller)
       await create(call, token, 'ada@example.test')
       const before = (await state()).rows
       expectProblem(await create(call, token, email), 409, 'email_taken')
@@ -64,8 +68,10 @@ contract('createUser', (start) => {
   )
 
   it('many calls at once with one email create one', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const answers = await Promise.all([1, 2, 3, 4].map(() => create(call, token, 'ada@example.test')))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
   })
@@ -79,8 +85,11 @@ contract('createUser', (start) => {
     { email: 'ada' },
     { email: 'a b@example.test' },
   ])('requires an email address: %j is 400 and names the field', async (body) => {
-    const { call, state } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      state,
+      made: { token },
+    } = await startWith(start, newSeller)
     const before = (await state()).rows
     const answer = await call('POST', '/v4/user', { token, body })
     expectProblem(answer, 400, 'field_invalid')
@@ -89,16 +98,17 @@ contract('createUser', (start) => {
   })
 
   it("is for accounts: a user's token is 403", async () => {
-    const { call } = await start()
-    const { token } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newUser)
     expectProblem(await create(call, token, 'eve@example.test'), 403, 'not_an_account')
   })
 })
 
 contract('readUser', (start) => {
   it.each(['/v4/user', '/v2/user'])('GET %s/{user_id} shows users their own record, with its secrets', async (path) => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const { status, body } = await call('GET', `${path}/${payer.id}`, { token: payer.token })
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -109,8 +119,7 @@ contract('readUser', (start) => {
   })
 
   it('shows it to their sessions too, without the secrets', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     const { status, body } = await call('GET', `/v4/user/${payer.id}`, { session })
     expect([status, body.email]).toEqual([200, payer.email])
@@ -120,8 +129,7 @@ contract('readUser', (start) => {
   it.each(['account', 'user'])(
     "shows another user's record, without secrets, to an %s with the right email",
     async (kind) => {
-      const { call } = await start()
-      const seller = await newSeller(call)
+      const { call, made: seller } = await startWith(start, newSeller)
       const payer = await newPayer(call, seller)
       const { token } = kind === 'account' ? seller : await newPayer(call, seller)
       for (const email of [payer.email, payer.email.toUpperCase()]) {
@@ -134,8 +142,7 @@ contract('readUser', (start) => {
   )
 
   it("another user's record without the right email is the same 404 as an absent one", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     const absent = await call('GET', '/v4/user/999999', { token: seller.token })
     expectProblem(absent, 404, 'not_found')
@@ -163,8 +170,7 @@ contract('listUsers', (start) => {
   it('GET /v2/users lists the users that the account created, newest first, without secrets', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const made = [await newPayer(call, seller), await newPayer(call, seller)]
     await newPayer(call, await newSeller(call))
     const { status, body } = await call('GET', '/v2/users', { token: seller.token })
@@ -175,8 +181,7 @@ contract('listUsers', (start) => {
   })
 
   it('has pages: `next` is the next cursor, and null on the last page', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const ids = []
     for (let i = 0; i < 5; i++) ids.unshift((await newPayer(call, seller)).id)
     const seen = []
@@ -191,8 +196,10 @@ contract('listUsers', (start) => {
   })
 
   it('shows all of them unless it asks for a page', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     for (let i = 0; i < 21; i++) await create(call, token, `user-${i}@example.test`)
     const { body } = await call('GET', '/v2/users', { token })
     expect(body.users).toHaveLength(21)
@@ -210,16 +217,17 @@ contract('listUsers', (start) => {
   )
 
   it('an unknown `after` is 400', async () => {
-    const { call } = await start()
-    const theirs = await newPayer(call, await newSeller(call))
+    const { call, made: theirs } = await startWith(start, newUser)
     const { token } = await newSeller(call)
     for (const after of [theirs.id, 999999, 0, -5])
       expectProblem(await call('GET', `/v2/users?after=${after}`, { token }), 400, 'cursor_invalid')
   })
 
   it("is for accounts: a user's token is 403", async () => {
-    const { call } = await start()
-    const { token } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newUser)
     expectProblem(await call('GET', '/v2/users', { token }), 403, 'not_an_account')
   })
 })

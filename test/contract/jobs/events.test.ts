@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { settledRows } from '../../support/contract/settled.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { askCode, newGuest, verify } from '../../support/scenes/sign-in.js'
@@ -180,8 +181,7 @@ contract('the event of a mail', (start) => {
   test('to an address without a user waits for whoever proves the address', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const session = await newGuest(call)
+    const { call, made: session } = await startWith(start, newGuest)
     const email = 'new@example.test'
     await askCode(call, session, email)
     const sent = async () => (await call('GET', `/_sandbox/outbox?to=${email}`)).body.messages[0]

@@ -3,6 +3,7 @@ import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { type Call, type CallOptions, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { startUpstream, type TestUpstream } from '../../support/scenes/upstream.js'
 import { deliveriesOf, until, verify } from '../../support/scenes/webhooks.js'
@@ -23,8 +24,7 @@ const create = (call: Call, { token }: Pick<Seller, 'token'>, body: object = {},
 
 contract('webhooks', (start) => {
   test('createWebhook to redeliverWebhook: the family of operations', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { token } = seller
     const path = `/${crypto.randomUUID()}`
     const made = await create(call, seller, { url: `${receiver.url}/ok${path}`, description: 'The shop' })
@@ -77,8 +77,7 @@ contract('webhooks', (start) => {
   })
 
   test('createWebhook and rotateWebhook take Ed25519, and show the public key alone', async () => {
-    const { call, state } = await start()
-    const seller = await newSeller(call)
+    const { call, state, made: seller } = await startWith(start, newSeller)
     const { token } = seller
     const { body: made } = await create(call, seller, { signature: 'ed25519' })
     expect(made).toMatchObject({
@@ -102,8 +101,7 @@ contract('webhooks', (start) => {
   })
 
   test('createWebhook and updateWebhook refuse patterns that name no event, with the field and the nearest name', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { id } = (await create(call, seller)).body
     for (const [events, field, hint] of [
       [['*', 'payment.create'], 'events.1', 'Did you mean "payment.created"?'],
@@ -130,8 +128,7 @@ contract('webhooks', (start) => {
   })
 
   test('createWebhook and updateWebhook refuse addresses that the service never calls', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { id } = (await create(call, seller)).body
     for (const url of [
       'http://169.254.169.254/',
@@ -193,8 +190,7 @@ contract('webhooks', (start) => {
   })
 
   test('testWebhook and redeliverWebhook send nothing to a disabled webhook', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { token } = seller
     const { id } = (await create(call, seller)).body
     const tested = (await call('POST', `/v4/webhooks/${id}/test`, { token })).body

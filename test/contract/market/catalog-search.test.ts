@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { changeItem, newItem, newShop } from '../../support/scenes/catalog.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { paywall } from '../../support/scenes/paywall.js'
@@ -12,8 +13,7 @@ const names = (body: { items: { name: string }[] }): string[] => body.items.map(
 
 contract('listCatalogItems', (start) => {
   it('GET /v4/catalog/items lists active public items that are not archived, newest first, without endpoints', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     for (const name of ['One', 'Two']) await newItem(call, seller, { name })
     await newItem(call, seller, { name: 'Hidden', private: true })
     await newItem(call, seller, { name: 'Asleep', active: false })
@@ -40,8 +40,7 @@ contract('listCatalogItems', (start) => {
   })
 
   it('finds items that have words with these beginnings in name, description or seller, in upper or lower case', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     await call('PUT', '/v4/account', { token: seller.token, body: { businessName: 'Nordlicht GmbH' } })
     await newItem(call, seller, { name: 'Café finder', description: 'Finds places (50% off_peak).' })
     await newItem(call, seller, { name: 'Weather', description: 'In every place.' })
@@ -63,8 +62,7 @@ contract('listCatalogItems', (start) => {
   })
 
   it('follows every change: of names, of the seller, of what is listed', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { token } = seller
     const item = await newItem(call, seller, { name: 'Tides', description: 'Of the sea.' })
     const find = async (query: string) => {
@@ -94,8 +92,7 @@ contract('listCatalogItems', (start) => {
   })
 
   it('finds characters of scripts without spaces, and cuts words that are too long', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     await newItem(call, seller, { name: '東京の天気', description: 'x'.repeat(100) })
     const find = async (query: string) =>
       (await call('GET', `/v4/catalog/items?query=${encodeURIComponent(query)}`)).body.total
@@ -104,8 +101,7 @@ contract('listCatalogItems', (start) => {
   })
 
   it('has pages by limit and offset, and the total', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     await call('PUT', '/v4/account', { token: seller.token, body: { name: 'Ada' } })
     for (let n = 1; n <= 25; n++) await newItem(call, seller, { name: `Item ${n}` })
     const page = async (query: string) => {
@@ -147,8 +143,7 @@ contract('listCatalogItems', (start) => {
 
 contract('callPaywall for a catalog item', (start) => {
   it('pays the twin of the item with exactly this URL by default', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const serviceUrl = `${upstream.url}/ok/story?page=1`
     const item = await newItem(call, seller, { external_endpoint: serviceUrl })
     const { token } = await newPayer(call, seller, { balance: 10 })

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { changeItem, newItem, newShop, postItem, WEATHER } from '../../support/scenes/catalog.js'
 import { expectProblem, pay, readPages, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { newAgent } from '../../support/scenes/oidc.js'
@@ -9,8 +10,7 @@ const ENDPOINT = 'https://api.example.test/weather'
 
 contract('createCatalogItem', (start) => {
   it('POST /v4/catalog/items creates an item with its commodity and a twin', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { status, body } = await postItem(call, seller, {})
     expect([status, body]).toEqual([
       201,
@@ -48,8 +48,7 @@ contract('createCatalogItem', (start) => {
   })
 
   it('accepts a twin, a descriptor, flags and a name for the seller', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { id: twin_id, hostname } = await newTwin(call, seller.token)
     await call('PUT', '/v4/account', { token: seller.token, body: { name: 'Ada', businessName: 'Weather Ltd' } })
     const fields = { twin_id, descriptor: 'WX', active: false, private: true, featured: true, name: '***' }
@@ -60,8 +59,10 @@ contract('createCatalogItem', (start) => {
   })
 
   it('creates one item with an Idempotency-Key', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const body = { ...WEATHER, external_endpoint: ENDPOINT }
     const make = () => call('POST', '/v4/catalog/items', { token, body, headers: { 'idempotency-key': 'once' } })
     const first = await make()
@@ -81,23 +82,20 @@ contract('createCatalogItem', (start) => {
     [{ dq: UNKNOWN_DQ }, 'dq_unknown'],
     [{ twin_id: 999 }, 'twin_unknown'],
   ])('refuses %j, and creates nothing', { tags: 'everywhere' }, async (fields, code) => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     expectProblem(await postItem(call, seller, fields), 400, code as 'field_invalid')
     expect((await call('GET', '/v4/commodities', { token: seller.token })).body.commodities).toEqual([])
     expect((await call('GET', '/v4/twins', { token: seller.token })).body.twins).toEqual([])
   })
 
   it('accepts a description of up to 1,024 characters', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     expect((await postItem(call, seller, { description: 'x'.repeat(1024) })).status).toBe(201)
     expectProblem(await postItem(call, seller, { description: 'x'.repeat(1025) }), 400, 'field_invalid')
   })
 
   it('refuses twins of others, and callers that are not accounts', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     const { id: twin_id } = (await call('GET', '/v4/twins', { token: payer.token })).body.twins[0]
     expectProblem(await postItem(call, seller, { twin_id }), 400, 'twin_unknown')
@@ -113,8 +111,7 @@ contract('createCatalogItem', (start) => {
     'nowhere',
     'http://api.example.test/a b',
   ])('refuses to call %s', async (external_endpoint) => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     expectProblem(await postItem(call, seller, { external_endpoint }), 422, 'upstream_refused')
     const item = await newItem(call, seller)
     expectProblem(await changeItem(call, seller, item, { external_endpoint }), 422, 'upstream_refused')
@@ -191,8 +188,10 @@ contract('an endpoint', (start) => {
 
 contract('readCatalogItem', (start) => {
   it('GET /v4/catalog/items/{id} shows a public item to everybody, and its endpoint only to its account', async () => {
-    const { call } = await start()
-    const { seller, item, payer } = await newShop(call)
+    const {
+      call,
+      made: { seller, item, payer },
+    } = await startWith(start, newShop)
     const path = `/v4/catalog/items/${item.id}`
     const { external_endpoint, ...shown } = item
     expect(external_endpoint).toBe(ENDPOINT)
@@ -203,8 +202,10 @@ contract('readCatalogItem', (start) => {
   })
 
   it('shows a private item only to its account', async () => {
-    const { call } = await start()
-    const { seller, item, payer } = await newShop(call, { private: true })
+    const {
+      call,
+      made: { seller, item, payer },
+    } = await startWith(start, newShop, { private: true })
     const path = `/v4/catalog/items/${item.id}`
     expect((await call('GET', path, { token: seller.token })).body).toEqual(item)
     for (const options of [{}, { token: payer.token }, { token: (await newSeller(call)).token }])
@@ -213,8 +214,10 @@ contract('readCatalogItem', (start) => {
   })
 
   it('refuses an invalid token and a header without one', async () => {
-    const { call } = await start()
-    const { item } = await newShop(call)
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newShop)
     const path = `/v4/catalog/items/${item.id}`
     expectProblem(await call('GET', path, { token: 'tqmt_none' }), 401, 'token_invalid')
     expectProblem(await call('GET', path, { headers: { authorization: 'Basic x' } }), 401, 'bearer_required')
@@ -223,8 +226,10 @@ contract('readCatalogItem', (start) => {
 
 contract('updateCatalogItem', (start) => {
   it('PUT /v4/catalog/items/{id} changes the named fields, and the commodity with them', async () => {
-    const { call } = await start()
-    const { seller, item, payer } = await newShop(call)
+    const {
+      call,
+      made: { seller, item, payer },
+    } = await startWith(start, newShop)
     const { id: twin_id, hostname } = await newTwin(call, seller.token)
     const change = { name: 'Weather', description: '', price: 0.001, descriptor: 'WX', twin_id, featured: true }
     const { status, body } = await changeItem(call, seller, item, change)
@@ -257,15 +262,19 @@ contract('updateCatalogItem', (start) => {
     [{ service_schema: { type: 'array' } }, 'field_invalid'],
     [{ service_schema: { type: 'object' } }, 'field_invalid'],
   ])('refuses %j, and changes nothing', { tags: 'everywhere' }, async (change, code) => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call, { external_endpoint: `${ENDPOINT}/{input.city}` })
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop, { external_endpoint: `${ENDPOINT}/{input.city}` })
     expectProblem(await changeItem(call, seller, item, { featured: true, ...change }), 400, code as 'field_invalid')
     expect((await call('GET', `/v4/catalog/items/${item.id}`, { token: seller.token })).body).toEqual(item)
   })
 
   it('treats items of others as unknown', async () => {
-    const { call } = await start()
-    const { item } = await newShop(call)
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newShop)
     const other = await newSeller(call)
     expectProblem(await changeItem(call, other, item, { price: 1 }), 404, 'not_found')
     for (const action of ['archive', 'restore'])
@@ -281,8 +290,10 @@ const FLAGS = ['active', 'private', 'featured', 'archived'] as const
 
 contract('the states of a catalog item', (start) => {
   it('change through archive, restore and PUT, and no other way', async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const { token } = seller
     const path = `/v4/catalog/items/${item.id}`
     const flags = async () => {
@@ -326,8 +337,10 @@ contract('the states of a catalog item', (start) => {
   })
 
   it('archive once in racing calls', async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const archive = () => call('POST', `/v4/catalog/items/${item.id}/archive`, { token: seller.token })
     const answers = await Promise.all([archive(), archive(), archive()])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
@@ -336,8 +349,10 @@ contract('the states of a catalog item', (start) => {
 
 contract('listOwnCatalogItems', (start) => {
   it("GET /v4/catalog/mine lists the account's items, whatever their flags, newest first", async () => {
-    const { call } = await start()
-    const { seller, item: first } = await newShop(call)
+    const {
+      call,
+      made: { seller, item: first },
+    } = await startWith(start, newShop)
     const second = await newItem(call, seller, { private: true })
     const third = await newItem(call, seller, { active: false })
     const other = await newItem(call, await newSeller(call))

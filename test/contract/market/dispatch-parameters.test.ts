@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem, newShop, putParameters } from '../../support/scenes/catalog.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { newSeller } from '../../support/scenes/world.js'
@@ -11,8 +12,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
   it('PUT and GET /v4/catalog/items/{id}/parameters show seven fields, without the value of a sensitive one', {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const { status, body } = await putParameters(call, seller, item, [KEY, { ...PLAN, sensitive: undefined }])
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     const common = { id: expect.any(Number), value_set: true, updated_at: time }
@@ -31,8 +34,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
   })
 
   it('PUT keeps parameters by id, with their value by default, and deletes those that are not listed', async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const before = (await putParameters(call, seller, item, [KEY, PLAN])).body.parameters
     const same = (await putParameters(call, seller, item, before)).body.parameters
     expect(same).toEqual(before)
@@ -53,8 +58,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
   })
 
   it('a sensitive parameter becomes visible only with a new value', async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const [key] = (await putParameters(call, seller, item, [KEY])).body.parameters
     expectProblem(await putParameters(call, seller, item, [{ ...key, sensitive: false }]), 400, 'field_invalid')
     const [kept] = (await putParameters(call, seller, item, [{ ...key, sensitive: undefined }])).body.parameters
@@ -79,8 +86,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     ['Accept-Encoding'],
     ['Sec-Fetch-Site'],
   ])('refuses the header %s', async (name) => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const refused = await putParameters(call, seller, item, [{ kind: 'header', name, value: 'x' }])
     expectProblem(refused, 400, 'field_invalid')
     expect(refused.body.field).toBe('parameters.0.name')
@@ -101,8 +110,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
     ['the same header twice', [KEY, { ...KEY, name: 'authorization' }]],
     ['33 of them', Array.from({ length: 33 }, (_, n) => ({ ...PLAN, name: `p${n}` }))],
   ])('refuses %s, and changes nothing', async (_, parameters) => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const { body } = await putParameters(call, seller, item, [{ ...PLAN, name: 'kept' }])
     expectProblem(await putParameters(call, seller, item, parameters), 400, 'field_invalid')
     const shown = await call('GET', `/v4/catalog/items/${item.id}/parameters`, { token: seller.token })
@@ -110,8 +121,10 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
   })
 
   it('refuses parameters of a different item, and treats items of others as unknown', async () => {
-    const { call } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     const other = await newItem(call, seller)
     const [plan] = (await putParameters(call, seller, item, [PLAN])).body.parameters
     expectProblem(await putParameters(call, seller, other, [plan]), 400, 'field_invalid')
@@ -124,8 +137,11 @@ contract('listDispatchParameters and replaceDispatchParameters', (start) => {
   })
 
   it('stores all values encrypted', async () => {
-    const { call, state } = await start()
-    const { seller, item } = await newShop(call)
+    const {
+      call,
+      state,
+      made: { seller, item },
+    } = await startWith(start, newShop)
     await putParameters(call, seller, item, [KEY, { ...PLAN, value: 'gold-and-silver' }])
     const rest = JSON.stringify(await state())
     expect(rest).toContain('Authorization')

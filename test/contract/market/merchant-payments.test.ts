@@ -3,6 +3,7 @@ import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { type Answer, type Call, type CallOptions, caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { advance, expectProblem, expectSoundLedger, setClock, stopClock } from '../../support/scenes/market.js'
 import {
@@ -336,8 +337,7 @@ contract('a standing approval', (start) => {
   })
 
   it('never serves a page session, whose payments each need an answer, and which creates none', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market, 'approve')
     const { payer, shop } = market
     const order = { paymentTypeHash: await defaultDq(call), amount: 1, destinationUrl: shop }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import {
   askedAuthorization,
@@ -18,8 +19,7 @@ const upstream = useUpstream()
 
 contract('callPaywall by a session', (start) => {
   it('a page needs only an amount: its user approves on their phone, and its seller is paid', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market, 'approve')
     const paid = await paywall(call, page, { amount: 0.5 })
     expect([paid.status, paid.body.approved, paid.body.payment.payee_hostname]).toEqual([200, true, market.shop])
@@ -30,8 +30,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it('is refused if the user rejects, and moves nothing', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market, 'reject')
     expectProblem(await paywall(call, page, { amount: 0.5 }), 403, 'rejected')
     expect(await settledBalances(call, market)).toEqual([10, 0])
@@ -70,8 +69,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it('is answered by existing clients through PUT /v3/paywall/authorizations too', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market)
     const answer = paywall(call, page, { amount: 0.5, serviceUrl: `${upstream.url}/ok` })
     const { id, payment_type_hash } = await askedAuthorization(call, market.payer)
@@ -83,8 +81,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it("the user's own session needs an approval too, and names the payee", async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const session = await newSession(call, market.payer.email)
     await registerDevice(call, { session })
     await setPhone(call, market.payer, 'approve')
@@ -94,8 +91,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it('does not ask about an impossible payment', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market, 'approve')
     expectProblem(await paywall(call, page, { amount: 10.5 }), 402, 'insufficient_funds')
     const { authorizations } = (await call('GET', '/v4/paywall/authorizations', { token: market.payer.token })).body
@@ -110,8 +106,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it('asks for at most five payments at a time', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const page = await newPage(call, market, 'ignore')
     const { token } = market.payer
     for (let n = 0; n < 5; n++)
@@ -120,8 +115,7 @@ contract('callPaywall by a session', (start) => {
   })
 
   it('does not work for a page of another origin, nor with the delegate of someone else', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const { session } = await newPage(call, market, 'reject')
     const elsewhere = { session: session as string, headers: { origin: 'https://elsewhere.example.test' } }
     expectProblem(await paywall(call, elsewhere, { amount: 0.5 }), 401, 'page_refused')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import {
   askedAuthorization,
@@ -17,8 +18,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
   const keyed = (token: string, key = 'once') => ({ token, headers: { 'idempotency-key': key } })
 
   it('pays and calls once, and repeats its answer byte for byte', { tags: 'everywhere' }, async () => {
-    const { call, fetch, url } = await start()
-    const market = await newMarket(call)
+    const { call, fetch, url, made: market } = await startWith(start, newMarket)
     const caller = keyed(market.payer.token)
     for (const [n, path] of ['ok', 'bytes', 'pieces', 'status/500', 'status/404'].entries()) {
       upstream.requests.length = 0
@@ -39,8 +39,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
   })
 
   it('calls a failing endpoint once, and keeps the payment reversed', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     upstream.requests.length = 0
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/truncated` }
     const answers = [
@@ -54,8 +53,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
   })
 
   it('one of twenty calls at once reaches the endpoint, and the others learn that it is in progress', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     upstream.requests.length = 0
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/slow` }
     const answers = await Promise.all(Array.from({ length: 20 }, () => paywall(call, keyed(market.payer.token), order)))
@@ -69,8 +67,7 @@ contract('callPaywall under an Idempotency-Key', (start) => {
   })
 
   it('does not store a refusal that moved nothing', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const { token } = market.payer
     const order = { amount: 11, destination: market.shop }
     const short = [await paywall(call, keyed(token), order), await paywall(call, keyed(token), order)]

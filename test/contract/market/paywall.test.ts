@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { newAgent } from '../../support/scenes/oidc.js'
 import { newMarket, paymentHeaders, paywall, settledBalances } from '../../support/scenes/paywall.js'
@@ -9,8 +10,7 @@ const upstream = useUpstream()
 
 contract('callPaywall', (start) => {
   it('POST /v4/paywall pays the named payee, and says so', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const { payer, shop, seller } = market
     const paid = await paywall(call, { token: payer.token }, { amount: 0.25, destination: shop })
     expect([paid.status, paid.body]).toEqual([
@@ -38,8 +38,7 @@ contract('callPaywall', (start) => {
   })
 
   it("calls the seller's endpoint and relays its answer", async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const { payer, shop, seller } = market
     const order = { amount: 0.25, destination: shop, serviceUrl: `${upstream.url}/ok/story` }
     const paid = await paywall(call, { token: payer.token }, order)
@@ -53,8 +52,7 @@ contract('callPaywall', (start) => {
   })
 
   it('relays the answer of the endpoint', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     let sold = 0
     for (const [path, status, type, text] of [
       ['text', 200, 'text/plain; charset=utf-8', 'Grüße'],
@@ -72,8 +70,10 @@ contract('callPaywall', (start) => {
   })
 
   it("sends only the declared parameters, in the query or as JSON, and none of the caller's headers", async () => {
-    const { call } = await start()
-    const { payer, shop } = await newMarket(call)
+    const {
+      call,
+      made: { payer, shop },
+    } = await startWith(start, newMarket)
     const ask = async (more: object) => {
       upstream.requests.length = 0
       const headers = { 'x-own': 'caller', cookie: 'session_id=ms_0' }
@@ -100,8 +100,10 @@ contract('callPaywall', (start) => {
   it("relays only the content type of the endpoint's headers, and gives the answer no origin", {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { payer, shop } = await newMarket(call)
+    const {
+      call,
+      made: { payer, shop },
+    } = await startWith(start, newMarket)
     const order = { amount: 0.1, destination: shop, serviceUrl: `${upstream.url}/cookie` }
     const { headers } = await paywall(call, { token: payer.token }, order)
     expect([headers.get('set-cookie'), headers.get('x-secret'), headers.get('server')]).toEqual([null, null, null])
@@ -112,8 +114,7 @@ contract('callPaywall', (start) => {
   it('reverses the payment of a failing endpoint, and relays the failure', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/status/503` }
     const answer = await paywall(call, { token: market.payer.token }, order)
     expect([answer.status, answer.body]).toEqual([503, { status: 'as asked' }])
@@ -141,8 +142,7 @@ contract('callPaywall', (start) => {
   })
 
   it('refuses what cannot be paid or called, and moves nothing', async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const refused = [
       [{ amount: 0 }, 400, 'amount_invalid'],
       [{ amount: -1 }, 400, 'amount_invalid'],
@@ -166,8 +166,10 @@ contract('callPaywall', (start) => {
   })
 
   it("refuses to pay the payer's own twin", async () => {
-    const { call } = await start()
-    const { payer } = await newMarket(call)
+    const {
+      call,
+      made: { payer },
+    } = await startWith(start, newMarket)
     const refused = await paywall(call, { token: payer.token }, { amount: 1, destination: payer.hostname })
     expectProblem(refused, 422, 'same_twin')
   })
@@ -175,8 +177,10 @@ contract('callPaywall', (start) => {
 
 contract('callPaywall by an authority that was delegated', (start) => {
   it('tells an agent what to request an approval for', async () => {
-    const { call } = await start()
-    const { shop: destination } = await newMarket(call)
+    const {
+      call,
+      made: { shop: destination },
+    } = await startWith(start, newMarket)
     const { accessToken } = await newAgent(call)
     const order = { amount: 0.5, destination, serviceUrl: `${upstream.url}/ok`, additionalParams: { q: 'rain' } }
     const refused = await paywall(call, { token: accessToken }, order)
@@ -185,8 +189,10 @@ contract('callPaywall by an authority that was delegated', (start) => {
   })
 
   it('an account and a page with a public_secret need a delegate', async () => {
-    const { call } = await start()
-    const { seller, shop } = await newMarket(call)
+    const {
+      call,
+      made: { seller, shop },
+    } = await startWith(start, newMarket)
     const order = { amount: 0.5, destination: shop }
     expectProblem(await paywall(call, { token: seller.token }, order), 403, 'delegate_required')
     const embed = await paywall(call, {}, { ...order, public_secret: seller.publicSecret })
@@ -199,8 +205,7 @@ contract('callPaywall by an authority that was delegated', (start) => {
   it("the named party pays from the persona's twin within its limit, which reversed payments do not use up", {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const market = await newMarket(call)
+    const { call, made: market } = await startWith(start, newMarket)
     const { payer, seller, shop } = market
     const twin = (await call('GET', `/v4/twin/${payer.hostname}`, { token: payer.token })).body
     const persona = await call('POST', '/v4/persona', {

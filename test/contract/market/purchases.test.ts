@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { changeItem, newItem, newShop, purchase, settledSums } from '../../support/scenes/catalog.js'
 import { expectProblem, pay } from '../../support/scenes/market.js'
 import { newAgent } from '../../support/scenes/oidc.js'
@@ -14,8 +15,7 @@ const OSLO = { arguments: { city: 'Oslo' } }
 
 contract('createPurchase', (start) => {
   it("POST /v4/catalog/items/{id}/purchases pays, and the receipt has the endpoint's answer", async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { item, payer, seller } = shop
     const bought = await purchase(call, { token: payer.token }, item, OSLO)
     expect([bought.status, bought.body]).toEqual([
@@ -47,8 +47,7 @@ contract('createPurchase', (start) => {
   })
 
   it("pays from the payer's named twin", async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { hostname } = await newTwin(call, shop.payer.token)
     await call('POST', '/_sandbox/fund', { body: { hostname, amount: 1 } })
     const bought = await purchase(call, { token: shop.payer.token }, shop.item, { ...OSLO, hostname })
@@ -57,16 +56,14 @@ contract('createPurchase', (start) => {
   })
 
   it('a session pays without an approval', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const session = await newSession(call, shop.payer.email)
     expect((await purchase(call, { session }, shop.item, OSLO)).status).toBe(201)
     expect(await settledSums(call, shop)).toEqual([9.75, 0.25])
   })
 
   it('a free item gets a receipt and moves nothing, also for an agent', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, { ...at('ok'), price: 0 })
+    const { call, made: shop } = await startWith(start, newShop, { ...at('ok'), price: 0 })
     const { accessToken } = await newAgent(call, { email: shop.payer.email })
     const ids = new Set<number>()
     for (const token of [shop.payer.token, accessToken]) {
@@ -88,8 +85,7 @@ contract('createPurchase', (start) => {
     'an endpoint that answers /%s is paid, and its answer delivered',
     { tags: 'everywhere' },
     async (path, status, type, body) => {
-      const { call } = await start()
-      const shop = await newShop(call, at(path))
+      const { call, made: shop } = await startWith(start, newShop, at(path))
       const bought = await purchase(call, { token: shop.payer.token }, shop.item, OSLO)
       expect(bought.body.response).toEqual({ status, content_type: type, ...body })
       expect(await settledSums(call, shop)).toEqual([9.75, 0.25])
@@ -118,8 +114,7 @@ contract('createPurchase', (start) => {
   it("sends only the declared arguments, in the query or as JSON, and none of the caller's headers", {
     tags: 'everywhere',
   }, async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok?kept=1'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok?kept=1'))
     const buy = async () => {
       upstream.requests.length = 0
       const headers = { 'x-own': 'caller', cookie: 'session_id=ms_0' }
@@ -143,8 +138,7 @@ contract('createPurchase', (start) => {
   })
 
   it('fills required inputs into the endpoint, where they cannot leave their place', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok/{input.city}/now?of={input.city}'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok/{input.city}/now?of={input.city}'))
     const buy = (city: string) =>
       purchase(call, { token: shop.payer.token }, shop.item, { arguments: { city, hours: 1 } })
     expect((await buy('a/b?c=d#e&f%2e')).status).toBe(201)
@@ -165,8 +159,7 @@ contract('createPurchase', (start) => {
     [{ city: 'Oslo', host: 'elsewhere.example.test' }, 'host', 'does not declare'],
     [{ city: 'Oslo', constructor: 'x' }, 'constructor', 'does not declare'],
   ])('refuses the arguments %j, charges nothing and calls nobody', async (args, argument, why) => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const refused = await purchase(call, { token: shop.payer.token }, shop.item, { arguments: args })
     expectProblem(refused, 422, 'arguments_refused')
     expect([refused.body.argument, refused.body.reason]).toEqual([argument, expect.stringContaining(why)])
@@ -175,8 +168,7 @@ contract('createPurchase', (start) => {
   })
 
   it('refuses items that are unknown, private, inactive or archived', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { seller, item } = shop
     const buy = () => purchase(call, { token: shop.payer.token }, item, OSLO)
     expectProblem(await purchase(call, { token: shop.payer.token }, { id: 999 }, OSLO), 404, 'not_found')
@@ -194,8 +186,7 @@ contract('createPurchase', (start) => {
   })
 
   it('refuses a price other than the quoted one, and names it', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const buy = (price: number) => purchase(call, { token: shop.payer.token }, shop.item, { ...OSLO, price })
     await changeItem(call, shop.seller, shop.item, { price: 0.5 })
     const refused = await buy(0.25)
@@ -205,8 +196,7 @@ contract('createPurchase', (start) => {
   })
 
   it('a purchase that races a change of price is charged the price of one moment', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { payer, seller, item } = shop
     const [bought] = await Promise.all([
       purchase(call, { token: payer.token }, item, { ...OSLO, price: 0.25 }),
@@ -218,8 +208,7 @@ contract('createPurchase', (start) => {
   })
 
   it('purchases that race an archival either succeed or are refused', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { payer, seller, item } = shop
     const [archived, ...bought] = await Promise.all([
       call('POST', `/v4/catalog/items/${item.id}/archive`, { token: seller.token }),
@@ -233,8 +222,7 @@ contract('createPurchase', (start) => {
   })
 
   it("refuses to overdraw the payer's twin, and twins of others", async () => {
-    const { call } = await start()
-    const shop = await newShop(call, { ...at('ok'), price: 10.001 })
+    const { call, made: shop } = await startWith(start, newShop, { ...at('ok'), price: 10.001 })
     expectProblem(await purchase(call, { token: shop.payer.token }, shop.item, OSLO), 402, 'insufficient_funds')
     const from = { ...OSLO, hostname: shop.item.hostname }
     expectProblem(await purchase(call, { token: shop.payer.token }, shop.item, from), 403, 'not_owner')
@@ -242,8 +230,7 @@ contract('createPurchase', (start) => {
   })
 
   it('tells an agent what to request an approval for', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { accessToken } = await newAgent(call, { email: shop.payer.email })
     const refused = await purchase(call, { token: accessToken }, shop.item, OSLO)
     expectProblem(refused, 403, 'approval_required')
@@ -252,8 +239,7 @@ contract('createPurchase', (start) => {
   })
 
   it('an account and a page with a public_secret pay with a delegate, which reversed purchases do not use up', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     const { payer, seller, item } = shop
     const other = await newSeller(call)
     expectProblem(await purchase(call, { token: other.token }, item, OSLO), 403, 'delegate_required')
@@ -278,8 +264,7 @@ contract('createPurchase', (start) => {
   })
 
   it("refuses to pay an item's own twin", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const twin = await newTwin(call, seller.token)
     await call('POST', '/_sandbox/fund', { body: { hostname: twin.hostname, amount: 1 } })
     const item = await newItem(call, seller, { ...at('ok'), twin_id: twin.id })
@@ -291,8 +276,7 @@ contract('createPurchase', (start) => {
   })
 
   it('buys once with an Idempotency-Key, and returns the same receipt again', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('slow'))
+    const { call, made: shop } = await startWith(start, newShop, at('slow'))
     const keyed = { token: shop.payer.token, headers: { 'idempotency-key': 'once' } }
     const buy = (body: object) => purchase(call, keyed, shop.item, body)
     const answers = await Promise.all([buy(OSLO), buy(OSLO)])
@@ -306,8 +290,7 @@ contract('createPurchase', (start) => {
   })
 
   it("names the seller by the account's name", async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok'))
     await call('PUT', '/v4/account', { token: shop.seller.token, body: { businessName: 'Weather Ltd' } })
     const { body } = await purchase(call, { token: shop.payer.token }, shop.item, OSLO)
     expect(body.seller).toBe('Weather Ltd')

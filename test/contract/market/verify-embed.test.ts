@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { closedButton, factsOf, heading, textOf } from '../../support/browser/embed-html.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { defaultDq, newSeller, newTwin } from '../../support/scenes/world.js'
 
@@ -52,8 +53,10 @@ contract('embedVerify', (start) => {
   test('asks for what a page may be told: no delegate by which a publishable secret spends', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { publicSecret, token } = await newSeller(call)
+    const {
+      call,
+      made: { publicSecret, token },
+    } = await startWith(start, newSeller)
     const twin = await newTwin(call, token)
     const { hash } = (await call('POST', '/v4/persona', { token, body: { name: 'Press pass', twin_id: twin.id } })).body
     const give = async (body: object) =>

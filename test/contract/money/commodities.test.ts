@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, readPages, UNKNOWN_COMMODITY, UNKNOWN_DQ } from '../../support/scenes/market.js'
 import { defaultDq, newCommodity, newPayer, newSeller, newTwin } from '../../support/scenes/world.js'
 
@@ -179,8 +180,7 @@ contract('readCommodity', (start) => {
 
 contract('listCommodities', (start) => {
   test("lists the caller's own, newest first, page by page", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     await newCommodity(call, await newSeller(call))
     const { body: none } = await call('GET', '/v4/commodities', { token: seller.token })
     expect(none).toEqual({ commodities: [], next: null })
@@ -197,8 +197,7 @@ contract('listCommodities', (start) => {
   })
 
   test('returns 20 by default, or a limit from 1 to 100', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const dq = await defaultDq(call)
     const { id } = await newTwin(call, seller.token)
     const body = { descriptor: 'A', dq, cost: 1, twin_id: id }
@@ -211,8 +210,7 @@ contract('listCommodities', (start) => {
   })
 
   test('refuses cursors that are unknown or of someone else', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const others = await newCommodity(call, await newSeller(call))
     for (const after of [UNKNOWN_COMMODITY, others.hash, ''])
       expectProblem(await call('GET', `/v4/commodities?after=${after}`, { token: seller.token }), 400, 'cursor_invalid')

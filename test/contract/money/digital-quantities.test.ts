@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, UNKNOWN_DQ } from '../../support/scenes/market.js'
-import { newPayer, newSeller } from '../../support/scenes/world.js'
+import { newUser } from '../../support/scenes/world.js'
 
 const points = { name: 'Points', shortcode: 'PTS', shortdescription: 'Loyalty points, whole ones.', decimals: 0 }
 
@@ -64,8 +65,11 @@ contract('listTwinQuantities', (start) => {
 
 contract('the twin that issues a digital quantity', (start) => {
   it('is the only twin that nothing can be issued to', async () => {
-    const { call, state } = await start()
-    const { token, hostname } = await newPayer(call, await newSeller(call), { balance: 1 })
+    const {
+      call,
+      state,
+      made: { token, hostname },
+    } = await startWith(start, newUser, { balance: 1 })
     const json = { headers: { accept: 'application/json' }, token }
     const [{ issuer }] = (await call('GET', `/v4/twin/${hostname}/inventory`, json)).body
     const before = (await state()).rows

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, fund, readPages, stopClock, UNKNOWN_DQ } from '../../support/scenes/market.js'
-import { defaultDq, newPayer, newSeller, newSession, newTwin } from '../../support/scenes/world.js'
+import { defaultDq, newPayer, newSeller, newSession, newTwin, newUser } from '../../support/scenes/world.js'
 
 const versions = ['v4', 'v2'] as const
 
 contract('createTwin', (start) => {
   for (const version of versions)
     test(`makes a twin of four fields that holds nothing of its digital quantity, under /${version}`, async () => {
-      const { call } = await start()
-      const { token } = await newSeller(call)
+      const {
+        call,
+        made: { token },
+      } = await startWith(start, newSeller)
       const dq = await defaultDq(call)
       const { status, body } = await call('POST', `/${version}/twin/`, { token, body: { dq } })
       expect(status).toBe(201)
@@ -22,8 +25,10 @@ contract('createTwin', (start) => {
     })
 
   test('gives every twin its own id, hostname and key', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const made = [await newTwin(call, token), await newTwin(call, token), await newTwin(call, token)]
     for (const field of ['id', 'hostname', 'key'] as const)
       expect(new Set(made.map((twin) => twin[field])).size).toBe(3)
@@ -36,8 +41,10 @@ contract('createTwin', (start) => {
   })
 
   test('creates twins for users too, and accepts a form', async () => {
-    const { call } = await start()
-    const { token } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newUser)
     const dq = await defaultDq(call)
     const { status, body } = await call('POST', '/v2/twin', { token, form: { dq } })
     expect(status).toBe(201)
@@ -45,8 +52,10 @@ contract('createTwin', (start) => {
   })
 
   test('refuses a digital quantity that is unknown, missing or not a text', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     expectProblem(await call('POST', '/v4/twin', { token, body: { dq: UNKNOWN_DQ } }), 400, 'dq_unknown')
     for (const body of [{}, { dq: 5 }, { dq: null }]) {
       const refused = await call('POST', '/v4/twin', { token, body })
@@ -60,8 +69,10 @@ contract('createTwin', (start) => {
 contract('readTwin', (start) => {
   for (const version of versions)
     test(`reads a twin by hostname and by id, with the key it was made with, under /${version}`, async () => {
-      const { call } = await start()
-      const { token } = await newSeller(call)
+      const {
+        call,
+        made: { token },
+      } = await startWith(start, newSeller)
       const twin = await newTwin(call, token)
       for (const name of [
         twin.hostname,
@@ -84,8 +95,7 @@ contract('readTwin', (start) => {
   })
 
   test("shows the balances to a page with the account's public_secret, and null for the key", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const twin = await newTwin(call, seller.token)
     for (const name of [twin.hostname, twin.id]) {
       const { status, body } = await call('GET', `/v4/twin/${name}?public_secret=${seller.publicSecret}`)
@@ -120,16 +130,20 @@ contract('readTwin', (start) => {
   })
 
   test("does not show issuers' twins", async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const answers = []
     for (let id = 1; id < 3; id++) answers.push((await call('GET', `/v4/twin/${id}`, { token })).status)
     expect(answers).toEqual([404, 404])
   })
 
   test('finds nothing under an unknown or partial hostname', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const { hostname } = await newTwin(call, token)
     for (const name of ['nobody.twin.localhost', hostname.slice(0, -1), `${'9'.repeat(400)}`, '0', '-1', '1.0'])
       expectProblem(await call('GET', `/v4/twin/${name}`, { token }), 404, 'not_found')
@@ -140,24 +154,27 @@ contract('readTwin', (start) => {
 contract('listTwins', (start) => {
   for (const version of versions)
     test(`lists the caller's own twins with their keys, newest first, under /${version}`, async () => {
-      const { call } = await start()
-      const { token } = await newSeller(call)
+      const {
+        call,
+        made: { token },
+      } = await startWith(start, newSeller)
       await newTwin(call, (await newSeller(call)).token)
       const made = [await newTwin(call, token), await newTwin(call, token)]
       expect((await call('GET', `/${version}/twins`, { token })).body).toEqual({ twins: made.reverse(), next: null })
     })
 
   test('gives a session the twins of the user who is signed in', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     const { twins } = (await call('GET', '/v4/twins', { session })).body
     expect(twins).toEqual((await call('GET', '/v4/twins', { token: payer.token })).body.twins)
   })
 
   test('has pages, and a next of null on the last', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const ids = []
     for (let n = 0; n < 5; n++) ids.unshift((await newTwin(call, token)).id)
     const pages = await readPages(call, '/v4/twins', { plural: 'twins', token, limit: 2 })
@@ -177,8 +194,10 @@ contract('listTwins', (start) => {
   })
 
   test('refuses unknown cursors, and limits outside of 1 to 100', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const others = await newTwin(call, (await newSeller(call)).token)
     for (const after of [0, -1, 999999, others.id])
       expectProblem(await call('GET', `/v4/twins?after=${after}`, { token }), 400, 'cursor_invalid')

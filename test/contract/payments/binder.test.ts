@@ -3,6 +3,7 @@ import { csvReply } from '../../../src/http/csv/csv.js'
 import type { EntryRow } from '../../../src/money/ledger/movement.js'
 import { contract } from '../../support/contract/contract.js'
 import { madeOnce } from '../../support/contract/made-once.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, fund, pay, stopClock } from '../../support/scenes/market.js'
 import { HASH, newDelegate, newPersona } from '../../support/scenes/personas.js'
 import { addressOf, linesOf } from '../../support/scenes/statements.js'
@@ -208,8 +209,10 @@ contract('readBinder', (start) => {
   })
 
   test('can be read by id, and is empty for an unused twin', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const { id } = await newTwin(call, token)
     expect((await call('GET', `/v4/twin/${id}/binder`, { token })).text).toBe(`${HEADER}\n`)
     expect((await call('GET', `/v4/twin/${id}/binder`, { token, headers: json })).body).toEqual([])

@@ -3,6 +3,7 @@ import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { caller } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, fund, stopClock } from '../../support/scenes/market.js'
 import { HASH, newDelegate, newPersona } from '../../support/scenes/personas.js'
 import { addressOf, linesOf } from '../../support/scenes/statements.js'
@@ -80,8 +81,10 @@ contract('readInventory', (start) => {
   })
 
   test('names the issuer that the binder names', async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const { id, hostname } = await newTwin(call, token)
     await fund(call, hostname, 1)
     const [held] = (await call('GET', `/v4/twin/${id}/inventory`, { token, headers: json })).body

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { balancesOf, expectProblem, expectSoundLedger, fund, UNKNOWN_COMMODITY } from '../../support/scenes/market.js'
 import {
@@ -30,8 +31,7 @@ async function newPayback(call: Call, seller: Seller, { cost = 0.25, balance = 5
 
 contract('createPayback', (start) => {
   async function prepared(options: { cost?: number; balance?: number } = {}) {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const commodity = await newPayback(call, seller, options)
     const reader = await newReader(call, seller)
     const send = (body: object = {}, headers: Record<string, string> = {}) =>
@@ -198,8 +198,7 @@ contract('createPayback', (start) => {
 
 contract('updatePayback', (start) => {
   async function prepared() {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const commodity = await newCommodity(call, seller, { cost: 0.25 })
     await fund(call, commodity.hostname, 5)
     const put = (enabled: unknown, { token }: { token?: string } = seller, hash = commodity.hash) =>

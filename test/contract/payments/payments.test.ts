@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import {
   advance,
   balancesOf,
@@ -300,8 +301,7 @@ contract('listPayments and readPayment', (start) => {
 
 contract('listCommodityTransactions', (start) => {
   test("lists a commodity's payments to its seller, newest first, page by page", async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payers = [await newPayer(call, seller, { balance: 9 }), await newPayer(call, seller, { balance: 9 })]
     const commodity = await newCommodity(call, seller, { cost: 1 })
     const paid = []
@@ -316,8 +316,7 @@ contract('listCommodityTransactions', (start) => {
   })
 
   test('shows them to nobody else, and refuses cursors of another commodity', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 1 })
     const [one, two] = [await newCommodity(call, seller), await newCommodity(call, seller)]
     const { id } = await pay(call, payer, one)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer, Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { balancesOf, expectSoundLedger, pay } from '../../support/scenes/market.js'
 import {
   balanceOf,
@@ -38,8 +39,7 @@ async function mailedCode(call: Call, session: string, email: string): Promise<s
 
 contract('At the same moment', (start) => {
   test('50 of 200 payments succeed from a twin that affords 50', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 5 })
     const commodity = await newCommodity(call, seller, { cost: 0.1 })
     const answers = await atOnce(200, () => call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token }))
@@ -73,8 +73,7 @@ contract('At the same moment', (start) => {
   })
 
   test('one Idempotency-Key used by 20 is one payment, and 20 equal answers', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 5 })
     const { hash, dq } = await newCommodity(call, seller, { cost: 0.25 })
     const headers = { 'idempotency-key': 'one order' }
@@ -87,8 +86,7 @@ contract('At the same moment', (start) => {
   })
 
   test('one nonce validated by 20 is spent by one', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const commodity = await newCommodity(call, seller)
     const { nonce, timestamp } = await pay(call, await newPayer(call, seller, { balance: 1 }), commodity)
     const sent = { token: seller.token, body: { nonce, timestamp } }
@@ -99,8 +97,10 @@ contract('At the same moment', (start) => {
   })
 
   test('one twin nonce verified by 20 is used up by one', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { token } = await newSeller(call)
+    const {
+      call,
+      made: { token },
+    } = await startWith(start, newSeller)
     const { hostname } = await newTwin(call, token)
     const { nonce } = (await call('POST', '/v2/twin/nonce', { token, body: { hostname } })).body
     const answers = await atOnce(20, () => call('PUT', '/v2/twin/nonce', { token, body: { hostname, nonce } }))
@@ -108,8 +108,10 @@ contract('At the same moment', (start) => {
   })
 
   test('one refresh token used by 20 is exchanged by one', async () => {
-    const { call } = await start()
-    const { clientId, clientSecret } = await newSeller(call)
+    const {
+      call,
+      made: { clientId, clientSecret },
+    } = await startWith(start, newSeller)
     const pair = (await call('POST', '/v4/account/oauth/token', { headers: basic(clientId, clientSecret) })).body
     const answers = await atOnce(20, () => call('POST', '/v4/account/oauth/token', { token: pair.refresh_token }))
     expect(tally(answers)).toEqual({ '200': 1, '401 refresh_token_invalid': 19 })

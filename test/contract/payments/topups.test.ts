@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import {
   balancesOf,
   expectProblem,
@@ -17,6 +18,7 @@ import {
   newSeller,
   newSession,
   newTwin,
+  newUser,
   tokenFor,
 } from '../../support/scenes/world.js'
 
@@ -343,8 +345,7 @@ contract('readTestValues', (start) => {
   })
 
   test('every payment method but the slow one does what the list says', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     const statuses = { succeeded: 201, declined: 402, unavailable: 502 }
     const { payment_methods } = (await call('GET', '/_sandbox/test-values')).body
     for (const { value, status, reason, after_seconds } of payment_methods) {
@@ -358,8 +359,7 @@ contract('readTestValues', (start) => {
 
 contract('Mail to +bounce@', (start) => {
   test('bounces: the outbox says so at once, and whoever has the address is told', async () => {
-    const { call } = await start()
-    const payer = await newSeededUser(call, 'ada+bounce@example.test')
+    const { call, made: payer } = await startWith(start, newSeededUser, 'ada+bounce@example.test')
     for (const email of ['ada+bounce@example.test', 'nobody+bounce@example.test', 'bob@example.test'])
       expect((await call('POST', '/v4/session/code', { body: { email } })).status).toBe(202)
     const statuses = async () =>

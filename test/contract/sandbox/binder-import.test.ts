@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import {
   BINDER_HEADER,
   type BinderLine,
@@ -127,8 +128,7 @@ contract('importBinder', (start) => {
   })
 
   test('exports what it imported, row by row: export, import elsewhere, export', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller)
     const commodity = await newCommodity(call, seller, { cost: 0.003 })
     const { hash: persona, hostname } = await newPersona(call, seller)

@@ -3,6 +3,7 @@ import { routeList } from '../../../scripts/route-table.js'
 import type { ProblemCode } from '../../../src/base/problem.js'
 import { VERSION } from '../../../src/base/version.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { newItem, putParameters } from '../../support/scenes/catalog.js'
 import { makeCheckout } from '../../support/scenes/checkout.js'
 import { expectProblem, expectSoundLedger, fund, pay, UNKNOWN_DQ } from '../../support/scenes/market.js'
@@ -364,8 +365,7 @@ contract('readCoverage', (start) => {
 
 contract('forgetEncryptionKey', (start) => {
   test('makes stored dispatch values unreadable, until they are entered again', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const item = await newItem(call, seller)
     const parameters = [{ kind: 'header', name: 'x-key', value: 'secret' }]
     await putParameters(call, seller, item, parameters)

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, fund } from '../../support/scenes/market.js'
 import { newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 
 contract('explainRequest', (start) => {
   it('says what was so at that moment, also when it is another now', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { hash } = await newCommodity(call, seller, { cost: 0.25 })
     const payer = await newPayer(call, seller, { balance: 0.1 })
     const pay = () => call('POST', `/v4/payment/${hash}`, { token: payer.token, body: {} })

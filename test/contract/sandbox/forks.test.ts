@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
 import { balanceOf, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 
 contract('createFork, forkSandbox, listForks and removeFork', (start) => {
   test('give a service of its own at its URL, over the same state', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { hash } = await newCommodity(call, seller)
     const { token, hostname } = await newPayer(call, seller, { balance: 5 })
     await call('POST', '/_sandbox/clock', { body: { mode: 'manual' } })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer, Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, pay, stopClock } from '../../support/scenes/market.js'
 import { basic, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 
@@ -18,8 +19,10 @@ contract('listRequests and readRequest', (start) => {
   test('an answer names its entry, which says who called and what that caused', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const paid = await call('POST', `/v4/payment/${commodity.hash}`, {
       token: payer.token,
@@ -50,8 +53,10 @@ contract('listRequests and readRequest', (start) => {
   })
 
   test('finds entries by operation, status, caller, text and trace, newest first, in pages', async () => {
-    const { call } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     const send = () => call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token, body: {} })
     const paid = [await send(), await send()]
     const unknown = await call('POST', '/v4/payment/unknown', { token: payer.token, body: {} })
@@ -97,8 +102,10 @@ contract('listRequests and readRequest', (start) => {
   })
 
   test('a retry names the entry whose answer it repeats', async () => {
-    const { call } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     const send = () =>
       call('POST', `/v4/payment/${commodity.hash}`, {
         token: payer.token,
@@ -124,8 +131,10 @@ contract('listRequests and readRequest', (start) => {
   })
 
   test('a body is cut at 16 KiB, and the cut leaves no half of a secret', async () => {
-    const { call } = await start()
-    const { seller } = await newShop(call)
+    const {
+      call,
+      made: { seller },
+    } = await startWith(start, newShop)
     const data = { long: 'x'.repeat(16_384 - 60), token: 'a-secret-that-the-cut-would-divide' }
     const written = await call('POST', '/v4/events', {
       token: seller.token,
@@ -166,8 +175,10 @@ contract('listRequests as a stream', (start) => {
 
 contract('clearRequests', (start) => {
   test('empties the journal and leaves the state', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     await pay(call, payer, commodity)
     expect((await call('DELETE', '/_sandbox/requests')).status).toBe(204)
     expect((await call('GET', '/_sandbox/requests')).body.requests).toEqual([])

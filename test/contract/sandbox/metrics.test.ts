@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { VERSION } from '../../../src/base/version.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { readOpenMetrics, sampleIn } from '../../support/open-metrics.js'
 import { pay } from '../../support/scenes/market.js'
 import { newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
@@ -34,8 +35,7 @@ contract('readMetrics', (start) => {
   })
 
   test('shows the last audit of the ledger', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 5 })
     await pay(call, payer, await newCommodity(call, seller, { cost: 1 }))
     await call('GET', '/_sandbox/ledger')

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import { answerFromDevice, ask, poll, registerDevice, secondFactorEvents } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, type Payer } from '../../support/scenes/world.js'
+import { newPayer, newSeller, newUser, type Payer } from '../../support/scenes/world.js'
 
 type Start = Parameters<Parameters<typeof contract>[1]>[0]
 
@@ -105,8 +106,7 @@ contract('setPhone', (start) => {
   })
 
   it('answers with a running clock too', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call))
+    const { call, made: payer } = await startWith(start, newUser)
     await setPhone(call, payer, 'approve')
     const { id } = (await ask(call, payer)).body
     await expect

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createService } from '../../../src/index.js'
 import type { Answer, Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { balancesOf, expectProblem, expectSoundLedger, pay } from '../../support/scenes/market.js'
 import { basic, newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 
@@ -24,8 +25,10 @@ async function newShop(call: Call) {
 
 contract('replayRequest', (start) => {
   test('repeats a payment for the same payer, and shows what differs', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     const body = { cost: 0.25 }
     const headers = { 'idempotency-key': 'once' }
     const paid = await call('POST', `/v4/payment/${commodity.hash}`, { token: payer.token, body, headers })
@@ -48,8 +51,10 @@ contract('replayRequest', (start) => {
   })
 
   test('makes tokens, sessions, nonces and codes anew', async () => {
-    const { call } = await start()
-    const { seller, commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { seller, commodity, payer },
+    } = await startWith(start, newShop)
     const { nonce } = await pay(call, payer, commodity)
     const validate = (sent: string) =>
       call('POST', `/v4/payment/${commodity.hash}/validate`, { token: seller.token, body: { nonce: sent } })
@@ -77,8 +82,10 @@ contract('replayRequest', (start) => {
   })
 
   test('replays in a fork of the state before, and leaves this one as it is', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { seller, commodity, payer } = await newShop(call)
+    const {
+      call,
+      made: { seller, commodity, payer },
+    } = await startWith(start, newShop)
     const { nonce } = await pay(call, payer, commodity)
     const proof = { token: seller.token, body: { nonce } }
     const validated = await call('POST', `/v4/payment/${commodity.hash}/validate`, proof)
@@ -97,8 +104,10 @@ contract('replayRequest', (start) => {
   })
 
   test('refuses what cannot be repeated, and names the part that is the reason', async () => {
-    const { call } = await start()
-    const { seller, payer } = await newShop(call)
+    const {
+      call,
+      made: { seller, payer },
+    } = await startWith(start, newShop)
     const refusal = async (answer: Answer, order?: object) => {
       const { status, body } = await replay(call, answer, order)
       return { status, code: body.code, field: body.field }
@@ -129,8 +138,11 @@ contract('replayRequest', (start) => {
 
 contract('readRequest and listRequests for other tools', (start) => {
   test('writes commands of a shell, with variables for secrets', { tags: 'everywhere' }, async () => {
-    const { call, url } = await start()
-    const { commodity, payer } = await newShop(call)
+    const {
+      call,
+      url,
+      made: { commodity, payer },
+    } = await startWith(start, newShop)
     const text = HARD
     const sent = { token: payer.token, body: { type: 'client.note', data: { text: 1, note: text } } }
     const first = await call('POST', '/v4/events', sent)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { newCommodity, newPayer, newSeller } from '../../support/scenes/world.js'
 
@@ -24,8 +25,7 @@ contract('readCredentials, listCollections and listRows', (start) => {
   })
 
   test('find rows by a text and by a field, newest first, in pages', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     for (const email of ['ada', 'bob', 'eve']) await newPayer(call, seller, { email: `${email}@rows.test` })
     const emails = async (query: string) => {
       const { rows, next } = (await call('GET', `/_sandbox/rows/users?${query}`)).body
@@ -40,8 +40,7 @@ contract('readCredentials, listCollections and listRows', (start) => {
   })
 
   test('find the entries of one wallet by its own index, newest first, in pages', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const wallets = []
     for (const email of ['ada', 'bob'])
       wallets.push(await newPayer(call, seller, { email: `${email}@rows.test`, balance: 1 }))
@@ -72,8 +71,7 @@ contract('actAsCaller and updateCommodity', (start) => {
   test('change a price between the quote and the payment, as a caller without known credentials', {
     tags: ['everywhere'],
   }, async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 5 })
     const article = await newCommodity(call, seller, { cost: 1 })
     const { headers } = (await call('POST', '/_sandbox/act-as', { body: { principal: `user:${payer.id}` } })).body

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { connect, messageIn, modern, send } from '../../support/mcp/mcp.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { askCode, newGuest } from '../../support/scenes/sign-in.js'
@@ -94,8 +95,7 @@ contract('callSandboxMcp', (start) => {
   })
 
   test('sends a call again in a fork, and says what differs', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const { hash } = await newCommodity(call, seller)
     const payer = await newPayer(call, seller, { balance: 0.25 })
     const paid = await call('POST', `/v4/payment/${hash}`, { token: payer.token, body: {} })

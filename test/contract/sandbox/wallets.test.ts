@@ -1,9 +1,10 @@
 import { expect, it, test } from 'vitest'
 import { createService } from '../../../src/index.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { modern, send } from '../../support/mcp/mcp.js'
 import { expectProblem, expectSoundLedger } from '../../support/scenes/market.js'
-import { newPayer, newSeller } from '../../support/scenes/world.js'
+import { newPayer, newSeller, newUser } from '../../support/scenes/world.js'
 import {
   fundAddress,
   heldBy,
@@ -21,8 +22,10 @@ const OF_KEY = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'
 
 contract('linkWallet', (start) => {
   it('POST /_sandbox/wallets links a derived key to a twin, the same each time', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { hostname } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      made: { hostname },
+    } = await startWith(start, newUser)
     const { status, body } = await call('POST', '/_sandbox/wallets', { body: { twin: hostname } })
     expect([status, body]).toEqual([
       201,
@@ -38,8 +41,11 @@ contract('linkWallet', (start) => {
   })
 
   it('never stores or shows a key that it was given', async () => {
-    const { call, state } = await start()
-    const { hostname } = await newPayer(call, await newSeller(call))
+    const {
+      call,
+      state,
+      made: { hostname },
+    } = await startWith(start, newUser)
     const { body } = await call('POST', '/_sandbox/wallets', { body: { twin: hostname, private_key: KEY } })
     expect(body).toEqual({ address: OF_KEY, hostname, balances: expect.any(Object) })
     expect(JSON.stringify(await state())).not.toContain('1'.repeat(64))
@@ -49,8 +55,7 @@ contract('linkWallet', (start) => {
   })
 
   it('refuses what is not there, and an address that pays already', async () => {
-    const { call } = await start()
-    const seller = await newSeller(call)
+    const { call, made: seller } = await startWith(start, newSeller)
     const [one, two] = [await newPayer(call, seller), await newPayer(call, seller)]
     const link = (body: object) => call('POST', '/_sandbox/wallets', { body })
     expectProblem(await link({ twin: 'nobody.twin.localhost' }), 404, 'not_found')
@@ -102,8 +107,7 @@ contract('fundTwin', (start) => {
 
 contract('A transfer', (start) => {
   it('POST /v4/transfer reaches the twin of an address, whose holder can spend it', async () => {
-    const { call } = await start()
-    const payer = await newPayer(call, await newSeller(call), { balance: 2 })
+    const { call, made: payer } = await startWith(start, newUser, { balance: 2 })
     const account = newAccount()
     const { hostname } = (await fundAddress(call, account.address, 1)).body
     const body = { address: hostname, amount: 1 }

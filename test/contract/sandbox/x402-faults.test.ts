@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { Fault } from '../../../src/index.js'
 import type { Call } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
+import { startWith } from '../../support/contract/prepared.js'
 import { expectSoundLedger, setClock } from '../../support/scenes/market.js'
 import { challengeIn, payByMpp } from '../../support/scenes/mpp.js'
 import { callItem, newPaidShop, offerIn, payHeader, payHeaderV1 } from '../../support/scenes/paid-calls.js'
@@ -177,8 +178,10 @@ contract('A hostile shop', (start) => {
   const CALL = { path: '/v4/catalog/items/*/call' }
 
   it('asks for more once a payment comes, which the new price pays', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at())
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at())
     await arm(call, { match: CALL, at: 'before', do: { raise_price: 50 }, times: 2 })
     const account = await newWallet(call)
     const offer = offerIn(await callItem(call, item))
@@ -196,8 +199,10 @@ contract('A hostile shop', (start) => {
   })
 
   it('raises no price for the key of another scheme, for another operation, or by GET of a payment', async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at())
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at())
     await arm(call, { match: {}, at: 'before', do: { raise_price: 50 } })
     await callItem(call, item, { authorization: 'Bearer Payment' })
     await call('GET', `/v4/catalog/items/${item.id}`, { headers: { 'x-payment': 'e30=' } })
@@ -205,8 +210,10 @@ contract('A hostile shop', (start) => {
   })
 
   it('puts an expensive offer behind one that the client cannot pay', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { item } = await newPaidShop(call, at())
+    const {
+      call,
+      made: { item },
+    } = await startWith(start, newPaidShop, at())
     const account = await newWallet(call)
     const honest = await callItem(call, item)
     await arm(call, { match: CALL, at: 'after_commit', do: { x402: 'expensive_offer' } })

@@ -1,5 +1,6 @@
 import { afterEach, describe } from 'vitest'
 import { getCurrentSuite } from 'vitest/suite'
+import type { State } from '../../../src/index.js'
 import type { ContractOptions, Running } from '../../runtimes/runtime.js'
 import { runtimes } from '../../runtimes.js'
 import { type Call, caller } from '../api.js'
@@ -20,7 +21,11 @@ export interface Started extends Running {
 }
 
 /** Starts a service for one test; it is closed after it. */
-export type Start = (options?: ContractOptions) => Promise<Started>
+export interface Start {
+  (options?: ContractOptions): Promise<Started>
+  /** Starts it with a state: see `prepared`. */
+  readonly over?: (state: State, options: ContractOptions) => Promise<Started>
+}
 
 /**
  * Declares contract tests. All of them run in process; each other runtime gets those with a tag, unless `npm run test:all`
@@ -33,11 +38,19 @@ export function contract(title: string, tests: (start: Start) => void): void {
       afterEach(async () => {
         for (const running of open.splice(0)) await running.close()
       })
-      tests(async (options = {}) => {
-        const running = await runtime.start(options)
+      const opened = (running: Running, { evidence }: ContractOptions): Started => {
         open.push(running)
-        return { ...running, call: caller({ ...running, runtime: runtime.name, evidence: options.evidence }) }
-      })
+        return { ...running, call: caller({ ...running, runtime: runtime.name, evidence }) }
+      }
+      const { startOver } = runtime
+      tests(
+        Object.assign(
+          async (options: ContractOptions = {}) => opened(await runtime.start(options), options),
+          startOver && {
+            over: async (state: State, options: ContractOptions) => opened(await startOver(state, options), options),
+          },
+        ),
+      )
       if (runtime.holds !== 'whole' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title, runtime.holds)
     })
 }

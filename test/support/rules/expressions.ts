@@ -16,7 +16,7 @@ export interface Expression {
 
 /** Finds every literal and every `new RegExp` in a file. */
 export async function expressionsIn(file: string): Promise<Expression[]> {
-  const source = ts.createSourceFile(file, await readFile(file, 'utf8'), ts.ScriptTarget.Latest, true)
+  const source = ts.createSourceFile(file, await readFile(file, 'utf8'), ts.ScriptTarget.Latest)
   const found: Expression[] = []
   const visit = (node: ts.Node, isLate: boolean): void => {
     const lineOf = () => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
@@ -50,10 +50,11 @@ const withFewWords = (source: string): string =>
 
 // The other backends are programs for some platforms.
 process.env.RECHECK_BACKEND = 'pure'
-const { checkSync } = await import('recheck')
 
 /** What `recheck` says of an expression: `safe`, if its steps grow as the text does, or why not. */
-export function growthOf(source: string, flags: string): string {
+export async function growthOf(source: string, flags: string): Promise<string> {
+  // It takes a second to load, and most runs know every expression.
+  const { checkSync } = await import('recheck')
   const found = checkSync(withFewWords(source), flags, {
     ...{ timeout: null, randomSeed: 1 },
     ...{ maxAttackStringSize: 30_000 },

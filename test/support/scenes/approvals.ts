@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from '../api.js'
 import type { Start } from '../contract/contract.js'
+import { prepared } from '../contract/prepared.js'
 import { type Item, newItem } from './catalog.js'
 import { fund, stopClock } from './market.js'
 import { newAgent } from './oidc.js'
@@ -23,9 +24,10 @@ export interface AgentShop {
 }
 
 /** A seller of one item and a user with an agent, with a stopped clock. */
-export async function newAgentShop(start: Start, fields: object = {}): Promise<AgentShop & Awaited<ReturnType<Start>>> {
-  const running = await start()
-  const { call } = running
+export const newAgentShop = (start: Start, fields: object = {}): Promise<AgentShop & Awaited<ReturnType<Start>>> =>
+  agentShop(start, fields)
+
+const agentShop = prepared(async (call, fields: object) => {
   const at = await stopClock(call)
   const seller = await newSeller(call)
   const item = await newItem(call, seller, fields)
@@ -33,8 +35,8 @@ export async function newAgentShop(start: Start, fields: object = {}): Promise<A
   const agent = await anotherAgent(call, payer)
   const wallet = (await call('GET', '/v4/twins', payer)).body.twins[0].hostname as string
   await fund(call, wallet, 10)
-  return { ...running, at, seller, payer, agent, wallet, item }
-}
+  return { at, seller, payer, agent, wallet, item }
+})
 
 export const anotherAgent = async (call: Call, { email }: Pick<Payer, 'email'>) => ({
   token: (await newAgent(call, { email })).accessToken,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach } from 'vitest'
+import type { State } from '../../../src/index.js'
 import { inProcess } from '../../runtimes/in-process.js'
 import type { ContractOptions, Running } from '../../runtimes/runtime.js'
 import { type Call, caller } from '../api.js'
@@ -10,11 +11,13 @@ export function attacked(): Start {
   afterEach(async () => {
     for (const running of open.splice(0)) await running.close()
   })
-  return async (options: ContractOptions = {}) => {
-    const running = await inProcess.start(options)
+  const opened = (running: Running): Started => {
     open.push(running)
     return { ...running, call: caller(running) }
   }
+  return Object.assign(async (options: ContractOptions = {}) => opened(await inProcess.start(options)), {
+    over: async (state: State, options: ContractOptions) => opened(await inProcess.startOver(state, options)),
+  })
 }
 
 /** Starts a service before each test. */

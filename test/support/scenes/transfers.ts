@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from '../api.js'
 import type { Start } from '../contract/contract.js'
+import { prepared } from '../contract/prepared.js'
 import { stopClock } from './market.js'
 import { basic, newReader, newSeller, type Payer, type Seller } from './world.js'
 
@@ -10,14 +11,14 @@ export const DAY = 86_400_000
 export const INVITED = 'ada@example.test'
 
 /** A user with a balance of ten and an account, with a stopped clock. */
-export async function newSender(start: Start, { balance = 10 }: { balance?: number } = {}) {
-  const running = await start()
-  const { call } = running
+export const newSender = (start: Start, { balance = 10 }: { balance?: number } = {}) => sender(start, balance)
+
+const sender = prepared(async (call, balance: number) => {
   const at = await stopClock(call)
   const seller = await newSeller(call)
   const payer = await newReader(call, seller, { balance, email: 'sender@example.test' })
-  return { ...running, at, seller, payer }
-}
+  return { at, seller, payer }
+})
 
 export const send = (call: Call, caller: CallOptions, body: object): Promise<Answer> =>
   call('POST', '/v4/transfer', { ...caller, body })

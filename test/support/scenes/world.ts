@@ -70,6 +70,10 @@ export async function newPayer(
   return { id: body.id, email: body.email, clientId: client_id, clientSecret: client_secret, token, hostname }
 }
 
+/** The same, of a seller that nobody names. */
+export const newUser = async (call: Call, options?: Parameters<typeof newPayer>[2]): Promise<Payer> =>
+  newPayer(call, await newSeller(call), options)
+
 /** A user as `newPayer` makes them who has proven their email, as readers do at their first sign-in. */
 export async function newReader(
   call: Call,

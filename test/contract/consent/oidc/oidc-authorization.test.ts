@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../../support/scenes/market.js'
 import {
   authorization,
@@ -26,8 +27,7 @@ const html = { accept: 'text/html,application/xhtml+xml' }
 
 contract('authorizeOidc', (start) => {
   it('GET /v4/oidc/auth redirects a browser to the sign-in, and stores the request', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const answer = await call('GET', authorization(app))
     expect(locationOf(answer).href).toMatch(new RegExp(`^${url}/v4/oidc/interaction/[0-9a-f]{32}$`))
     expect(answer.headers.get('set-cookie')).toBeNull()
@@ -44,8 +44,7 @@ contract('authorizeOidc', (start) => {
   it('does not redirect for an unknown client or address: people get a page, programs 400 invalid_request', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call, state } = await start()
-    const app = await newApp(call)
+    const { call, state, made: app } = await startWith(start, newApp)
     const wrongs: [string, Record<string, string | undefined>][] = [
       ['no client', { client_id: undefined }],
       ['an unknown client', { client_id: 'mid_0' }],
@@ -101,8 +100,7 @@ contract('authorizeOidc', (start) => {
   })
 
   it('redirects any other error to a connected client, with its state and the issuer', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call, { scope: 'openid email' })
+    const { call, url, made: app } = await startWith(start, newApp, { scope: 'openid email' })
     const { session } = await authorizeApp(call, app, { scope: 'openid' })
     const wrongs: [Record<string, string | undefined>, string][] = [
       [{ response_type: undefined }, 'invalid_request'],
@@ -139,8 +137,7 @@ contract('authorizeOidc', (start) => {
   })
 
   it('a confidential client needs PKCE only for an MCP server', async () => {
-    const { call, url } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, url, made: app } = await startWith(start, newConfidentialApp)
     const { session } = await authorizeApp(call, app)
     const without = { code_challenge: undefined, code_challenge_method: undefined }
     for (const [asked, error] of [
@@ -174,8 +171,7 @@ contract('authorizeOidc', (start) => {
   it.each(['http://127.0.0.1', 'http://localhost', 'http://[::1]'])(
     'an app at %s may listen on any port',
     async (host) => {
-      const { call } = await start()
-      const app = await newApp(call, { redirect_uris: [`${host}:1234/callback`] })
+      const { call, made: app } = await startWith(start, newApp, { redirect_uris: [`${host}:1234/callback`] })
       for (const redirect_uri of [`${host}:5678/callback`, `${host}/callback`])
         await startInteraction(call, app, { redirect_uri })
       for (const redirect_uri of [`${host}:5678/other`, `${host}:99999999/callback`, `${host}:1@evil.test/callback`])
@@ -184,15 +180,13 @@ contract('authorizeOidc', (start) => {
   )
 
   it('ignores unknown parameters and scopes', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app, { extra: '1', claims: '{}', scope: 'openid address email' })
     expect((await exchangeCode(call, app, code)).body.scope).toBe('openid email')
   })
 
   it('a request without a scope asks for all registered scopes', async () => {
-    const { call } = await start()
-    const app = await newApp(call, { scope: 'openid email' })
+    const { call, made: app } = await startWith(start, newApp, { scope: 'openid email' })
     const { code } = await authorizeApp(call, app, { scope: undefined })
     expect((await exchangeCode(call, app, code)).body.scope).toBe('openid email')
   })
@@ -200,8 +194,7 @@ contract('authorizeOidc', (start) => {
 
 contract('an authorization request of a signed-in user', (start) => {
   it('redirects back at once if the user allowed all of it before', async () => {
-    const { call, url } = await start()
-    const agent = await newAgent(call, { scope: 'openid email' })
+    const { call, url, made: agent } = await startWith(start, newAgent, { scope: 'openid email' })
     const path = await startInteraction(call, agent.app, { scope: 'openid' })
     const answer = await call('GET', path, { session: agent.session })
     expect(returned(answer)).toEqual({ code: expect.any(String), state: 'a state', iss: `${url}/v4/oidc` })
@@ -234,8 +227,7 @@ contract('an authorization request of a signed-in user', (start) => {
   })
 
   it('asks again for more scopes, and for fewer with prompt=consent', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call, { scope: 'openid' })
+    const { call, made: agent } = await startWith(start, newAgent, { scope: 'openid' })
     for (const more of [{ scope: 'openid email' }, { scope: 'openid', prompt: 'consent' }]) {
       const { status, text } = await call('GET', await startInteraction(call, agent.app, more), agent)
       expect(status).toBe(200)
@@ -244,8 +236,10 @@ contract('an authorization request of a signed-in user', (start) => {
   })
 
   it('prompt=none redirects back at once, with a code or with the missing step', async () => {
-    const { call } = await start()
-    const { app, session } = await newAgent(call, { scope: 'openid' })
+    const {
+      call,
+      made: { app, session },
+    } = await startWith(start, newAgent, { scope: 'openid' })
     const asked = async (who: string, parameters: Record<string, string>) =>
       returned(
         await call('GET', await startInteraction(call, app, { prompt: 'none', ...parameters }), { session: who }),
@@ -286,8 +280,7 @@ contract('an authorization request of a signed-in user', (start) => {
   })
 
   it('id_token_hint names the required user', async () => {
-    const { call } = await start()
-    const ada = await newAgent(call)
+    const { call, made: ada } = await startWith(start, newAgent)
     const eve = await newSession(call, 'eve@example.test')
     const hinted = { id_token_hint: ada.idToken }
     const own = await startInteraction(call, ada.app, hinted)
@@ -301,8 +294,10 @@ contract('an authorization request of a signed-in user', (start) => {
   })
 
   it("refuses another client's id token as a hint", async () => {
-    const { call } = await start()
-    const { idToken: id_token_hint, accessToken } = await newAgent(call)
+    const {
+      call,
+      made: { idToken: id_token_hint, accessToken },
+    } = await startWith(start, newAgent)
     for (const hint of [id_token_hint, accessToken]) {
       const { searchParams } = await refusalAddress(call, authorization(await newApp(call), { id_token_hint: hint }))
       expect(searchParams.get('error')).toBe('invalid_request')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { expectProblem, stopClock } from '../../../support/scenes/market.js'
 import { ALL_SCOPES, CALLBACK, expectOAuthError, newAgent, newApp, worksAt } from '../../../support/scenes/oidc.js'
 
@@ -174,16 +175,14 @@ contract('a registration', (start) => {
   const at = (id: string) => `/v4/oidc/reg/${id}`
 
   it('GET shows it to whoever has its token, with the secret', async () => {
-    const { call } = await start()
-    const app = await newApp(call, { token_endpoint_auth_method: 'client_secret_post' })
+    const { call, made: app } = await startWith(start, newApp, { token_endpoint_auth_method: 'client_secret_post' })
     const { status, body } = await call('GET', at(app.id), { token: app.registrationToken })
     expect(status).toBe(200)
     expect(body).toEqual(app.body)
   })
 
   it('PUT replaces it and drops missing fields', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const app = await newApp(call, { client_uri: 'https://app.example.test' })
+    const { call, made: app } = await startWith(start, newApp, { client_uri: 'https://app.example.test' })
     const token = app.registrationToken
     const metadata = { redirect_uris: ['https://app.example.test/other'], token_endpoint_auth_method: 'none' }
     const { status, body } = await call('PUT', at(app.id), { token, body: { client_id: app.id, ...metadata } })
@@ -195,8 +194,7 @@ contract('a registration', (start) => {
   })
 
   it('a client that becomes confidential gets a secret, and one that becomes public loses it', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const token = app.registrationToken
     const replace = (more: object) =>
       call('PUT', at(app.id), { token, body: { client_id: app.id, redirect_uris: [CALLBACK], ...more } })
@@ -213,8 +211,7 @@ contract('a registration', (start) => {
     [{ redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
     [{ response_types: ['token'] }, 'invalid_client_metadata'],
   ])('PUT refuses %j: 400 %s, and changes nothing', async (wrong, error) => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const token = app.registrationToken
     const body = { client_id: app.id, redirect_uris: [CALLBACK], ...wrong }
     expectOAuthError(await call('PUT', at(app.id), { token, body }), 400, error)
@@ -222,8 +219,7 @@ contract('a registration', (start) => {
   })
 
   it('DELETE deletes the client and all its tokens', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const { id, registrationToken: token } = agent.app
     expect(await worksAt(call, agent.accessToken)).toBe(true)
     expect((await call('DELETE', at(id), { token })).status).toBe(204)

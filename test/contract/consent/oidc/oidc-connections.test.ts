@@ -2,6 +2,7 @@ import { expect, it, test } from 'vitest'
 import type { Writer } from '../../../../src/storage/storage.js'
 import { type Answer, caller } from '../../../support/api.js'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import {
   anotherAgent,
   answerApproval,
@@ -66,8 +67,7 @@ contract('the connections of a user', (start) => {
   })
 
   it('DELETE /v4/connections/:id disconnects one and ends its tokens and codes at once', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const other = await newAgent(call, { session: agent.session })
     const { code } = await authorizeApp(call, agent.app, { session: agent.session })
     const { connections } = (await call('GET', '/v4/connections', { session: agent.session })).body
@@ -105,8 +105,7 @@ contract('the connections of a user', (start) => {
   })
 
   it("are in the user's log: created, changed, misused, ended", async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     await authorizeApp(call, agent.app, { session: agent.session, prompt: 'consent' })
     await exchangeCode(call, agent.app, agent.code)
     const { connections } = (await call('GET', '/v4/connections', { session: agent.session })).body

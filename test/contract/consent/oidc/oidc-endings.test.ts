@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../../support/api.js'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, stopClock } from '../../../support/scenes/market.js'
 import {
   type App,
@@ -72,8 +73,7 @@ contract('an app that nobody uses', (start) => {
   })
 
   it('ends its own connections when it is deleted, and no others', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const other = await newAgent(call, { session: agent.session })
     const { id, registrationToken: token } = agent.app
     expect((await call('DELETE', `/v4/oidc/reg/${id}`, { token })).status).toBe(204)
@@ -92,8 +92,7 @@ contract('the credentials of a client', (start) => {
     call('POST', '/v4/oidc/token', { headers, form: { grant_type: 'refresh_token', refresh_token: 'x', ...form } })
 
   it('are read from the Basic scheme in any case, and from nothing that only looks like it', async () => {
-    const { call } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, made: app } = await startWith(start, newConfidentialApp)
     const secret = app.secret as string
     const pair = btoa(`${app.id}:${secret}`)
     for (const authorization of [`basic ${pair}`, `BASIC   ${pair}`])
@@ -123,8 +122,7 @@ contract('the credentials of a client', (start) => {
   })
 
   it('come in the header or in the body, and may name the client in both', async () => {
-    const { call } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, made: app } = await startWith(start, newConfidentialApp)
     const secret = app.secret as string
     const headers = basic(app.id, secret)
     expectOAuthError(await exchange(call, headers, { client_id: app.id }), 400, 'invalid_grant')
@@ -135,8 +133,10 @@ contract('the credentials of a client', (start) => {
   })
 
   it('of a registration are its token alone, after the Bearer scheme in any case', async () => {
-    const { call } = await start()
-    const { id, registrationToken } = await newApp(call)
+    const {
+      call,
+      made: { id, registrationToken },
+    } = await startWith(start, newApp)
     const read = async (authorization: string) =>
       (await call('GET', `/v4/oidc/reg/${id}`, { headers: { authorization } })).status
     expect([await read(`bearer ${registrationToken}`), await read(`Bearer   ${registrationToken}`)]).toEqual([200, 200])

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer } from '../../../support/api.js'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { expectProblem } from '../../../support/scenes/market.js'
 import { fill, locationOf, newApp, returned, signInAt, startInteraction } from '../../../support/scenes/oidc.js'
 import { mailedCode, newGuest } from '../../../support/scenes/sign-in.js'
@@ -53,8 +54,7 @@ contract('an interaction belongs to a browser', (start) => {
   it('a cookie counts only from a page of the service itself: 403 cross_site', {
     tags: ['everywhere', 'pages'],
   }, async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const session = await newSession(call, EMAIL)
     const path = await startInteraction(call, app)
     const cookie = `session_id=${session}`

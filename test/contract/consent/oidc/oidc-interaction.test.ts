@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../../support/api.js'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../../support/scenes/market.js'
 import {
   authorizeApp,
@@ -35,8 +36,7 @@ async function newOwnAccount(call: Call, email = EMAIL): Promise<number> {
 
 contract('an interaction', (start) => {
   it('goes from email to code to consent and back to the app', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const path = await startInteraction(call, app)
     const guest = await newGuest(call)
 
@@ -64,8 +64,7 @@ contract('an interaction', (start) => {
   })
 
   it('consent says what an app may do with the wallets, if the app asks for them', async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     const asked = async (scope: string | undefined) => {
       const path = await startInteraction(call, await newApp(call), { scope })
       const { text } = await call('GET', path, { session, headers: html })
@@ -83,8 +82,7 @@ contract('an interaction', (start) => {
   })
 
   it('reveals hidden characters in the name of an app', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const session = await newSession(call, EMAIL)
+    const { call, made: session } = await startWith(start, newSession, EMAIL)
     const path = await startInteraction(call, await newApp(call, { client_name: 'Errand rennur' }))
     await putIntoState(call, 'Errand rennur', 'Errand\u202erennur')
     const { text } = await call('GET', path, { session, headers: html })
@@ -92,8 +90,7 @@ contract('an interaction', (start) => {
   })
 
   it.each(['cancel', 'deny'])('%s goes back with access_denied, at any step', async (answer) => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const session = await newSession(call, EMAIL)
     for (const who of [await newGuest(call), session]) {
       const path = await startInteraction(call, app)
@@ -210,8 +207,10 @@ contract('an interaction', (start) => {
   })
 
   it("says in plain words what the app may do, and escapes the app's own texts", async () => {
-    const { call } = await start()
-    const app = await newApp(call, { client_name: '<script>alert(1)</script>', redirect_uris: ['com.example.app:/cb'] })
+    const { call, made: app } = await startWith(start, newApp, {
+      client_name: '<script>alert(1)</script>',
+      redirect_uris: ['com.example.app:/cb'],
+    })
     const request = { redirect_uri: 'com.example.app:/cb', scope: 'openid email' }
     const path = await startInteraction(call, app, request)
     const { text, headers } = await call('GET', path, { session: await newSession(call, EMAIL) })
@@ -231,8 +230,7 @@ contract('the business account of a connection', (start) => {
   const accountOf = async (call: Call, token: string) => (await call('GET', '/v4/agent/account', { token })).body
 
   it("is one of the user's accounts, or none", async () => {
-    const { call } = await start()
-    const id = await newOwnAccount(call)
+    const { call, made: id } = await startWith(start, newOwnAccount)
     await newOwnAccount(call, 'eve@example.test')
     const session = await newSession(call, EMAIL)
     const app = await newApp(call)
@@ -249,8 +247,7 @@ contract('the business account of a connection', (start) => {
   })
 
   it('can be changed with prompt=consent, which moves every token of the connection', async () => {
-    const { call } = await start()
-    const id = await newOwnAccount(call)
+    const { call, made: id } = await startWith(start, newOwnAccount)
     const agent = await newAgent(call, { account: String(id) })
     const path = await startInteraction(call, agent.app, { prompt: 'consent' })
     const page = await call('GET', path, agent)
@@ -260,8 +257,10 @@ contract('the business account of a connection', (start) => {
   })
 
   it('is null, without a choice, for a user without accounts', async () => {
-    const { call } = await start()
-    const { accessToken } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken },
+    } = await startWith(start, newAgent)
     expect(await accountOf(call, accessToken)).toEqual({ account: null, choosable: false })
   })
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { newOwnAccount } from '../../../support/scenes/account-changes.js'
 import { advance, stopClock } from '../../../support/scenes/market.js'
 import {
@@ -88,16 +89,14 @@ contract('the introspection of a token', (start) => {
 
 contract('an authorization request', (start) => {
   it('with prompt=none goes back to the app with its mistake', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const answer = await call('GET', authorization(app, { prompt: 'none', scope: 'root' }))
     expect(answer.headers.get('location')).toMatch(new RegExp(`^${CALLBACK}\\?`))
     expect(returned(answer).error).toBe('invalid_scope')
   })
 
   it('may name the MCP server of any account, and no invisible characters', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const shown = await call('GET', await startInteraction(call, app, { resource: `${url}/mcp/1234` }))
     expect(shown.status).toBe(200)
     const refused = await refusalAddress(call, authorization(app, { login_hint: 'ada\u202e@example.test' }))
@@ -105,8 +104,7 @@ contract('an authorization request', (start) => {
   })
 
   it('shows where the answer goes: the host, this computer, or an app on the device', async () => {
-    const { call } = await start()
-    const session = await newSession(call, 'ada@example.test')
+    const { call, made: session } = await startWith(start, newSession, 'ada@example.test')
     for (const [uri, place] of [
       ['https://app.example.test/callback', 'app.example.test'],
       ['http://127.0.0.1:4000/callback', 'this computer'],
@@ -119,8 +117,7 @@ contract('an authorization request', (start) => {
   })
 
   it('offers the account of its user by its name, and nothing to a user who has none', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const pageFor = async (email: string) => {
       const { session } = await signInAt(call, await startInteraction(call, app), email)
       const { text } = await call('GET', await startInteraction(call, app), { session })

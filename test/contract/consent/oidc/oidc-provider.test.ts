@@ -1,6 +1,7 @@
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, stopClock } from '../../../support/scenes/market.js'
 import {
   asClient,
@@ -74,8 +75,11 @@ contract('readJwks', (start) => {
   })
 
   it('its keys verify the signed tokens', async () => {
-    const { call, url } = await start()
-    const { accessToken, idToken, app, session } = await newAgent(call)
+    const {
+      call,
+      url,
+      made: { accessToken, idToken, app, session },
+    } = await startWith(start, newAgent)
     const other = await newApp(call, { id_token_signed_response_alg: 'RS256' })
     const { idToken: otherIdToken } = await newAgent(call, { app: other, session })
     const keys = createLocalJWKSet((await call('GET', '/v4/oidc/jwks')).body)
@@ -121,16 +125,17 @@ contract('readUserinfo', (start) => {
     ['openid email', ['email', 'email_verified', 'sub']],
     ['openid twin', ['agent_twin_hostname', 'agent_twin_key', 'sub', 'twin_hostname']],
   ])('with the scope %s it shows %j', async (scope, names) => {
-    const { call } = await start()
-    const { accessToken } = await newAgent(call, { scope })
+    const {
+      call,
+      made: { accessToken },
+    } = await startWith(start, newAgent, { scope })
     const { status, body } = await call('GET', '/v4/oidc/me', { token: accessToken })
     expect(status).toBe(200)
     expect(Object.keys(body).sort()).toEqual(names)
   })
 
   it("the agent twin is a twin of the user's, other than the primary one; its key is shown here and not in the id token", async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const { twins } = (await call('GET', '/v4/twins', { session: agent.session })).body
     const [own, primary] = twins
     expect(twins).toHaveLength(2)
@@ -145,8 +150,7 @@ contract('readUserinfo', (start) => {
   })
 
   it('a second app of the same user shares the agent twin', async () => {
-    const { call } = await start()
-    const first = await newAgent(call)
+    const { call, made: first } = await startWith(start, newAgent)
     const second = await newAgent(call, { session: first.session })
     const hostnames = []
     for (const { accessToken } of [first, second])
@@ -156,8 +160,10 @@ contract('readUserinfo', (start) => {
   })
 
   it('POST takes the token in the header and in a form, but not in both', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { accessToken: token } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken: token },
+    } = await startWith(start, newAgent)
     const { body } = await call('GET', '/v4/oidc/me', { token })
     expect((await call('POST', '/v4/oidc/me', { token })).body).toEqual(body)
     expect((await call('POST', '/v4/oidc/me', { form: { access_token: token } })).body).toEqual(body)
@@ -184,8 +190,10 @@ contract('readUserinfo', (start) => {
   })
 
   it('does not read a token from the query', async () => {
-    const { call } = await start()
-    const { accessToken } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken },
+    } = await startWith(start, newAgent)
     for (const path of ['/v4/oidc/me', '/v4/agent/account'])
       expect((await call('GET', `${path}?access_token=${accessToken}`)).status).toBe(401)
   })
@@ -261,8 +269,7 @@ contract('introspectOidcToken', (start) => {
   })
 
   it('refuses clients that do not authenticate, such as public ones', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const path = '/v4/oidc/token/introspection'
     const token = agent.accessToken
     expectOAuthError(await call('POST', path, { form: { token } }), 401, 'invalid_client')
@@ -278,8 +285,10 @@ contract('introspectOidcToken', (start) => {
 
 contract('revokeOidcToken', (start) => {
   it('POST /v4/oidc/token/revocation ends only this access token, at once', async () => {
-    const { call } = await start()
-    const { app, accessToken, refreshToken } = await newAgent(call)
+    const {
+      call,
+      made: { app, accessToken, refreshToken },
+    } = await startWith(start, newAgent)
     const { status, body } = await asClient(call, app, 'token/revocation', { token: accessToken })
     expect([status, body]).toEqual([200, {}])
     expect(await worksAt(call, accessToken)).toBe(false)
@@ -287,23 +296,26 @@ contract('revokeOidcToken', (start) => {
   })
 
   it('ends a refresh token with every token of its family', async () => {
-    const { call } = await start()
-    const { app, accessToken, refreshToken } = await newAgent(call)
+    const {
+      call,
+      made: { app, accessToken, refreshToken },
+    } = await startWith(start, newAgent)
     await asClient(call, app, 'token/revocation', { token: refreshToken, token_type_hint: 'access_token' })
     expect(await worksAt(call, accessToken)).toBe(false)
     expectOAuthError(await refreshWith(call, app, refreshToken), 400, 'invalid_grant')
   })
 
   it('treats an unknown token as revoked', { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, made: app } = await startWith(start, newConfidentialApp)
     for (const token of ['unknown', 'e30.e30.e30'])
       expect((await asClient(call, app, 'token/revocation', { token })).status).toBe(200)
   })
 
   it("refuses another client's token, and clients that do not authenticate", async () => {
-    const { call } = await start()
-    const { accessToken: token, refreshToken } = await newAgent(call)
+    const {
+      call,
+      made: { accessToken: token, refreshToken },
+    } = await startWith(start, newAgent)
     const other = await newConfidentialApp(call)
     for (const each of [token, refreshToken])
       expectOAuthError(await asClient(call, other, 'token/revocation', { token: each }), 400, 'unauthorized_client')

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../../support/api.js'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, stopClock } from '../../../support/scenes/market.js'
 import {
   type App,
@@ -61,8 +62,7 @@ contract('the tokens of a code, asked for again with the same Idempotency-Key', 
   })
 
   it('need the secret of the client each time', async () => {
-    const { call } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, made: app } = await startWith(start, newConfidentialApp)
     const { code } = await authorizeApp(call, app)
     const first = await exchange(call, app, code)
     expect(first.status).toBe(200)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, stopClock } from '../../../support/scenes/market.js'
 import { expectOAuthError, locationOf, newAgent, newApp } from '../../../support/scenes/oidc.js'
 import { newSession } from '../../../support/scenes/world.js'
@@ -62,8 +63,11 @@ contract('endOidcSession', (start) => {
   })
 
   it('POST from any site redirects to GET without reading a cookie', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call, url } = await start()
-    const { session, idToken } = await newAgent(call)
+    const {
+      call,
+      url,
+      made: { session, idToken },
+    } = await startWith(start, newAgent)
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${session}` }
     const form = { id_token_hint: idToken, state: 'a' }
     const location = locationOf(await call('POST', '/v4/oidc/session/end', { form, headers }))

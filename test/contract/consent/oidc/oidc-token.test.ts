@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../../support/scenes/market.js'
 import {
   ALL_SCOPES,
@@ -60,16 +61,14 @@ contract('createOidcToken', (start) => {
   it.each(['client_secret_basic', 'client_secret_post', 'none'])(
     'accepts clients that authenticate with %s',
     async (method) => {
-      const { call } = await start()
-      const app = await newApp(call, { token_endpoint_auth_method: method })
+      const { call, made: app } = await startWith(start, newApp, { token_endpoint_auth_method: method })
       const { code } = await authorizeApp(call, app)
       expect((await exchangeCode(call, app, code)).status).toBe(200)
     },
   )
 
   it('takes the request as JSON too', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app)
     const request = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example.test/callback' }
     const body = { ...request, code_verifier: VERIFIER, client_id: app.id }
@@ -77,8 +76,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('returns an id token only with openid, and a refresh token only with offline_access', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app, { scope: 'twin' })
     const { body } = await exchangeCode(call, app, code)
     expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type'])
@@ -86,8 +84,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('returns no refresh token to a client that registered only for codes', async () => {
-    const { call } = await start()
-    const app = await newApp(call, { grant_types: ['authorization_code'] })
+    const { call, made: app } = await startWith(start, newApp, { grant_types: ['authorization_code'] })
     const { code } = await authorizeApp(call, app)
     const { body } = await exchangeCode(call, app, code)
     expect(body.refresh_token).toBeUndefined()
@@ -107,8 +104,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('a code works once, and a second use revokes its tokens', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     expect(await worksAt(call, agent.accessToken)).toBe(true)
     expectOAuthError(await exchangeCode(call, agent.app, agent.code), 400, 'invalid_grant')
     expect(await worksAt(call, agent.accessToken)).toBe(false)
@@ -116,8 +112,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('one of two exchanges of a code at once wins', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app)
     const both = await Promise.all([exchangeCode(call, app, code), exchangeCode(call, app, code)])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
@@ -139,8 +134,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('a second use of a refresh token ends every token of its family', async () => {
-    const { call } = await start()
-    const agent = await newAgent(call)
+    const { call, made: agent } = await startWith(start, newAgent)
     const second = (await refreshWith(call, agent.app, agent.refreshToken)).body
     const other = await newAgent(call, { app: agent.app, session: agent.session })
     expectOAuthError(await refreshWith(call, agent.app, agent.refreshToken), 400, 'invalid_grant')
@@ -150,8 +144,10 @@ contract('createOidcToken', (start) => {
   })
 
   it('one of two refreshes at once wins', async () => {
-    const { call } = await start()
-    const { app, refreshToken } = await newAgent(call)
+    const {
+      call,
+      made: { app, refreshToken },
+    } = await startWith(start, newAgent)
     const both = await Promise.all([refreshWith(call, app, refreshToken), refreshWith(call, app, refreshToken)])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
   })
@@ -168,8 +164,10 @@ contract('createOidcToken', (start) => {
   })
 
   it('a refresh may narrow the scope of its access token, and the next may use the whole scope again', async () => {
-    const { call } = await start()
-    const { app, refreshToken } = await newAgent(call)
+    const {
+      call,
+      made: { app, refreshToken },
+    } = await startWith(start, newAgent)
     const narrow = (await refreshWith(call, app, refreshToken, { scope: 'openid email' })).body
     expect(narrow.scope).toBe('openid email')
     const shown = (await call('GET', '/v4/oidc/me', { token: narrow.access_token })).body
@@ -178,8 +176,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('a refresh cannot widen the scope: 400 invalid_scope, and the refresh token stays unused', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { refreshToken } = await newAgent(call, { app, scope: 'openid offline_access' })
     for (const scope of ['openid email', 'twin', 'unknown', ''])
       expectOAuthError(await refreshWith(call, app, refreshToken, { scope }), 400, 'invalid_scope')
@@ -187,8 +184,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('`resource` creates a token for one audience, and the interface refuses tokens for others', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app, { resource: `${url}/mcp` })
     const { body } = await exchangeCode(call, app, code, { resource: `${url}/mcp/` })
     expect(claimsIn(body.access_token).aud).toBe(`${url}/mcp`)
@@ -200,8 +196,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('the exchange may name a resource if the authorization did not', async () => {
-    const { call, url } = await start()
-    const app = await newApp(call)
+    const { call, url, made: app } = await startWith(start, newApp)
     for (const resource of [url, `${url}/v4`, `${url}/v4/oidc`]) {
       const { code } = await authorizeApp(call, app)
       const { body } = await exchangeCode(call, app, code, { resource })
@@ -220,8 +215,7 @@ contract('createOidcToken', (start) => {
     ['another redirect URI', { redirect_uri: 'https://app.example.test/callback2' }],
     ['another code', { code: 'unknown' }],
   ])('refuses %s: 400 invalid_grant', async (_, wrong) => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app)
     expectOAuthError(await exchangeCode(call, app, code, wrong), 400, 'invalid_grant')
     expect((await exchangeCode(call, app, code)).status).toBe(200)
@@ -262,8 +256,7 @@ contract('createOidcToken', (start) => {
     ['client_secret_basic', 'client_secret_post'],
     ['client_secret_post', 'client_secret_basic'],
   ])('a client that registered %s may send its secret by %s', async (registered, sent) => {
-    const { call } = await start()
-    const app = await newApp(call, { token_endpoint_auth_method: registered })
+    const { call, made: app } = await startWith(start, newApp, { token_endpoint_auth_method: registered })
     const { code } = await authorizeApp(call, app)
     const other = { ...app, body: { ...app.body, token_endpoint_auth_method: sent } }
     const { status, body } = await exchangeCode(call, other, code)
@@ -273,15 +266,13 @@ contract('createOidcToken', (start) => {
   })
 
   it('a public client may send an empty secret', async () => {
-    const { call } = await start()
-    const app = await newApp(call)
+    const { call, made: app } = await startWith(start, newApp)
     const { code } = await authorizeApp(call, app)
     expect((await exchangeCode(call, app, code, { client_secret: '' })).status).toBe(200)
   })
 
   it('a confidential client may do without PKCE, and its tokens are for the interface', async () => {
-    const { call, url } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, url, made: app } = await startWith(start, newConfidentialApp)
     const { code } = await authorizeApp(call, app, { code_challenge: undefined, code_challenge_method: undefined })
     const grant = { grant_type: 'authorization_code', code, redirect_uri: 'https://app.example.test/callback' }
     expectOAuthError(await asClient(call, app, 'token', { ...grant, resource: `${url}/mcp` }), 400, 'invalid_target')
@@ -293,8 +284,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('refuses a verifier for a code that has no challenge, and a missing one for a code that has', async () => {
-    const { call } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, made: app } = await startWith(start, newConfidentialApp)
     const without = { code_challenge: undefined, code_challenge_method: undefined }
     const { code, session } = await authorizeApp(call, app, without)
     expectOAuthError(await exchangeCode(call, app, code), 400, 'invalid_grant')
@@ -333,8 +323,10 @@ contract('createOidcToken', (start) => {
   })
 
   it('refuses a client that authenticates in two places: 400 invalid_request', async () => {
-    const { call } = await start()
-    const { id, secret = '' } = await newConfidentialApp(call)
+    const {
+      call,
+      made: { id, secret = '' },
+    } = await startWith(start, newConfidentialApp)
     for (const form of [{ client_id: id, client_secret: secret }, { client_id: 'other' }])
       expectOAuthError(
         await call('POST', '/v4/oidc/token', { headers: basic(id, secret), form: form as Record<string, string> }),
@@ -362,8 +354,7 @@ contract('createOidcToken', (start) => {
   })
 
   it('stores no token, code or client secret unencrypted', async () => {
-    const { call, state } = await start()
-    const app = await newConfidentialApp(call)
+    const { call, state, made: app } = await startWith(start, newConfidentialApp)
     const unused = await authorizeApp(call, app)
     const agent = await newAgent(call, { app, session: unused.session })
     await startInteraction(call, app)

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call } from '../../../support/api.js'
 import { contract, type Start } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { changeItem, guest, newCheckout, newShop, settled, withCard } from '../../../support/scenes/checkout.js'
 import { expectProblem, expectSoundLedger } from '../../../support/scenes/market.js'
 import { useUpstream } from '../../../support/scenes/upstream.js'
@@ -21,8 +22,7 @@ async function refuseRefunds(call: Call): Promise<void> {
 
 /** A shop with two charges that the processor refuses to give back: a guest's, then a user's. */
 async function prepared(start: Start) {
-  const { call } = await start()
-  const shop = await newShop(call, `${upstream.url}/status/503/x`)
+  const { call, made: shop } = await startWith(start, newShop, `${upstream.url}/status/503/x`)
   const { token } = shop.seller
   const payers = [await guest(call), { session: await newSession(call, shop.payer.email) }]
   for (const payer of payers)
@@ -75,8 +75,7 @@ contract('settleCheckoutRefund', (start) => {
 
 contract('A charge of a guest who signs in', (start) => {
   it('pays for their completion', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, `${upstream.url}/status/503/x`)
+    const { call, made: shop } = await startWith(start, newShop, `${upstream.url}/status/503/x`)
     const link = await newCheckout(call, shop)
     const { session = '' } = await guest(call)
     expectProblem(await withCard(call, link, { session }), 502, 'upstream_failed')

@@ -3,6 +3,7 @@ import { memoryStorage } from '../../../../adapters/storage/memory.js'
 import { createService } from '../../../../src/index.js'
 import { type Call, type CallOptions, caller } from '../../../support/api.js'
 import { contract, type Start } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import {
   changeItem,
   complete,
@@ -61,8 +62,7 @@ contract('createCheckout', (start) => {
   })
 
   it('an account, a user, an app, a session and a guest can create one, each with its own secret', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, `${upstream.url}/ok`)
+    const { call, made: shop } = await startWith(start, newShop, `${upstream.url}/ok`)
     const callers: CallOptions[] = [
       { token: shop.seller.token },
       { token: shop.payer.token },

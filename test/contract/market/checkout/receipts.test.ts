@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { contract } from '../../../support/contract/contract.js'
+import { startWith } from '../../../support/contract/prepared.js'
 import { changeItem, newShop, purchase, putParameters, settledSums } from '../../../support/scenes/catalog.js'
 import { expectProblem, pay, readPages } from '../../../support/scenes/market.js'
 import { useUpstream } from '../../../support/scenes/upstream.js'
@@ -13,8 +14,10 @@ const ANY = { type: 'object', properties: { note: { type: 'string' } } }
 
 contract('listPurchases and readPurchase', (start) => {
   it('GET /v4/purchases/{id} shows the receipt to buyer and seller, and the delivery only to the buyer', async () => {
-    const { call } = await start()
-    const { item, payer, seller } = await newShop(call, at('ok'))
+    const {
+      call,
+      made: { item, payer, seller },
+    } = await startWith(start, newShop, at('ok'))
     const { body } = await purchase(call, { token: payer.token }, item, OSLO)
     const path = `/v4/purchases/${body.transaction_id}`
     expect((await call('GET', path, { token: payer.token })).body).toEqual(body)
@@ -30,8 +33,10 @@ contract('listPurchases and readPurchase', (start) => {
   })
 
   it('GET /v4/purchases lists both sides their purchases, newest first, without bodies', async () => {
-    const { call } = await start()
-    const { item, payer, seller } = await newShop(call, at('ok'))
+    const {
+      call,
+      made: { item, payer, seller },
+    } = await startWith(start, newShop, at('ok'))
     const ids = []
     for (const city of ['Oslo', 'Rome', 'Bern'])
       ids.unshift((await purchase(call, { token: payer.token }, item, { arguments: { city } })).body.transaction_id)
@@ -46,8 +51,10 @@ contract('listPurchases and readPurchase', (start) => {
   })
 
   it("a commodity's transactions include its purchases and its payments", { tags: 'everywhere' }, async () => {
-    const { call } = await start()
-    const { item, payer, seller } = await newShop(call, at('ok'))
+    const {
+      call,
+      made: { item, payer, seller },
+    } = await startWith(start, newShop, at('ok'))
     await pay(call, payer, { hash: item.commodity_hash })
     await purchase(call, { token: payer.token }, item, OSLO)
     await changeItem(call, seller, item, at('status/500/'))
@@ -61,8 +68,11 @@ contract('listPurchases and readPurchase', (start) => {
   })
 
   it('stores the delivery encrypted', async () => {
-    const { call, state } = await start()
-    const { item, payer } = await newShop(call, at('ok'))
+    const {
+      call,
+      state,
+      made: { item, payer },
+    } = await startWith(start, newShop, at('ok'))
     await purchase(call, { token: payer.token }, item, OSLO)
     expect(JSON.stringify(await state())).not.toContain('The whole story')
   })
@@ -106,8 +116,11 @@ contract('the parameters of a purchase', (start) => {
   })
 
   it('are sent with a JSON body too', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, { ...at('ok/{secret.TENANT}'), service_method: 'POST', service_schema: ANY })
+    const { call, made: shop } = await startWith(start, newShop, {
+      ...at('ok/{secret.TENANT}'),
+      service_method: 'POST',
+      service_schema: ANY,
+    })
     await putParameters(call, shop.seller, shop.item, PARAMETERS)
     await purchase(call, { token: shop.payer.token }, shop.item, { arguments: { note: 'hello' } })
     const [sent] = upstream.requests
@@ -116,8 +129,7 @@ contract('the parameters of a purchase', (start) => {
   })
 
   it('refuse the purchase if they are missing, before anything is held', async () => {
-    const { call } = await start()
-    const shop = await newShop(call, at('ok/{secret.TENANT}'))
+    const { call, made: shop } = await startWith(start, newShop, at('ok/{secret.TENANT}'))
     const buy = () => purchase(call, { token: shop.payer.token }, shop.item, OSLO)
     expectProblem(await buy(), 502, 'parameter_unreadable')
     await putParameters(call, shop.seller, shop.item, [{ kind: 'url', name: 'TENANT', value: '..' }])
