@@ -54,6 +54,33 @@ test('a payment loads no other feature, but for its rows and what payments call'
   expect(modules.length).toBeGreaterThan(2 * loaded.length)
 })
 
+/** What every service has: the rows of its settings, its start, and the check of its options. */
+const OF_EVERY_SERVICE = [
+  'src/sandbox/controls/bootstrap.ts',
+  'src/sandbox/controls/seed/seed-schema.ts',
+  'src/sandbox/faults/fault-shape.ts',
+  'src/sandbox/onion/access.ts',
+  'src/sandbox/onion/context.ts',
+  'src/sandbox/settings/settings.ts',
+  'src/sandbox/settings/take-key.ts',
+]
+
+test('a service that is no sandbox loads no layer of one', () => {
+  const loaded = loadedWith(['src/service.ts', 'src/http/routing/perform.ts'], modules)
+  const isDeclaration = (path: string) => /\/(feature|problems)\.ts$/.test(path)
+  const ofSandbox = loaded.filter(
+    (path) => path.startsWith('src/sandbox/') && !isDeclaration(path) && !OF_EVERY_SERVICE.includes(path),
+  )
+  expect(loaded.length).toBeGreaterThan(100)
+  expect(ofSandbox).toEqual([])
+})
+
+test('what makes a sandbox loads its layers', () => {
+  const loaded = loadedWith(['src/composition/sandboxed.ts'], modules)
+  for (const path of ['faults/faults.ts', 'journal/journal.ts', 'onion/around-requests.ts', 'onion/guard.ts'])
+    expect(loaded).toContain(`src/sandbox/${path}`)
+})
+
 describe('the reader of imports reports', () => {
   const cases: [rule: string, texts: Record<string, string>, fault: string][] = [
     [

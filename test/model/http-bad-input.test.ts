@@ -194,13 +194,18 @@ async function expectTakenBack(): Promise<void> {
 }
 
 describe('For any request', () => {
+  /** Whether a request may have changed the state. To go back to it takes as long as the request. */
+  let mayDiffer = true
   for (const route of built)
     test(`${route.id} does not fail, and a refused request changes nothing`, async () => {
       let restores = 0
       await fc.assert(
         fc.asyncProperty(requestsTo(route), async (sent) => {
-          await service.sandbox.setClock({ set: Date.now() })
-          await storage.import(state)
+          if (mayDiffer) {
+            await service.sandbox.setClock({ set: Date.now() })
+            await storage.import(state)
+          }
+          mayDiffer = true
           upstreamCalls = 0
           const { status, headers, ...response } = await send(route, sent).then(async (answer) => ({
             status: answer.status,
@@ -218,7 +223,10 @@ describe('For any request', () => {
           expect(body).toMatchObject({ status, error: expect.any(String) })
           if (counted.has(body.code)) return
           const allowed = upstreamCalls > 0 ? ['rates'] : []
-          expect(allowed).toEqual(expect.arrayContaining(changed(state.rows, (await storage.export()).rows)))
+          const { rows } = await storage.export()
+          const names = changed(state.rows, rows)
+          expect(allowed).toEqual(expect.arrayContaining(names))
+          mayDiffer = names.length > 0 || JSON.stringify(rows.idempotency) !== JSON.stringify(state.rows.idempotency)
         }),
         { numRuns: howMuch(6, 200) },
       )

@@ -193,7 +193,7 @@ async function spendDay({ call, commodity, delegate, item, ...people }: Town, da
 }
 
 /** Longer than all but what is kept for 90 days, which the end of the test waits for. */
-const DAYS = howMuch(40, 90)
+const DAYS = howMuch(35, 90)
 
 test('months of traffic leave only what the rules of retention allow, and in the end only records of value', async () => {
   const watch = watched(memoryStorage())
@@ -216,7 +216,7 @@ test('months of traffic leave only what the rules of retention allow, and in the
         for (let i = 0; i < 2000; i++) tx.put(rates, { id: `burst:${i}`, times: [], until: 0 })
       })
     await service.sandbox.advance('1d')
-    if (watch.day % 15 !== 14) continue
+    if (watch.day % 15 !== 14 && watch.day !== DAYS - 1) continue
     const rows = await rowsOf()
     for (const [name, days] of Object.entries(longestDays))
       expect(rows[name]?.length ?? 0, `${name} on day ${watch.day}`).toBeLessThanOrEqual(watch.madeIn(name, days))
@@ -235,7 +235,7 @@ test('months of traffic leave only what the rules of retention allow, and in the
   const rest = swept.flatMap((name): [string, number][] => (left[name]?.length ? [[name, left[name].length]] : []))
   expect(Object.fromEntries(rest)).toEqual({
     clients: 2, // Not revoked.
-    oidc_clients: DAYS / 10, // A user has them connected.
+    oidc_clients: Math.ceil(DAYS / 10), // A user has them connected.
     oidc_keys: 2, // RS256 and ES256.
     transfers: DAYS, // Completed.
     checkouts: DAYS, // Paid: they are the receipts of guests.

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import { rehearsalReport } from '../../../src/sandbox/rehearse/report.js'
 import { caller } from '../../support/api.js'
+import { howMuch } from '../../support/how-much.js'
 import { newPaidShop } from '../../support/scenes/paid-calls.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { newWallet } from '../../support/scenes/x402.js'
@@ -10,6 +11,9 @@ import { type BuyingApplication, honoBuyers, itemAgents, itemBuyers } from './it
 import { SLOW_MS } from './shop.js'
 
 const upstream = useUpstream()
+
+/** The faults of each call come first, and then pairs of them. */
+const RUNS = howMuch(24, 60)
 
 async function rehearsed(application: BuyingApplication, runs: number) {
   const { findings } = await rehearsal(application, runs)
@@ -47,7 +51,7 @@ const atItem: Readonly<Record<keyof typeof itemBuyers, readonly (readonly string
 
 describe("before farthing's own item", () => {
   test.each(Object.entries(atItem))('%s', async (name, expected) => {
-    expect(await rehearsed(itemBuyers[name as keyof typeof itemBuyers], 60)).toEqual(expected)
+    expect(await rehearsed(itemBuyers[name as keyof typeof itemBuyers], RUNS)).toEqual(expected)
   })
 })
 
@@ -62,7 +66,7 @@ test('a sandbox keeps the report of what it finds, and the workbench shows it', 
 
 describe('the price of the item rises before a call that pays', () => {
   test('and the run shows it to an agent that then pays it', async () => {
-    const { findings, cells, baseline } = await rehearsal(itemAgents['pays each new price under its identifier'], 60)
+    const { findings, cells, baseline } = await rehearsal(itemAgents['pays each new price under its identifier'], RUNS)
     expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
     const [{ judged }] = cells.filter(({ kind }) => kind === 'price_changed') as [(typeof cells)[0]]
     const faulty = judged?.run.calls.map(({ fault, status }) => `${status}${fault ? ' raised' : ''}`)
@@ -72,7 +76,7 @@ describe('the price of the item rises before a call that pays', () => {
   })
 
   test('and an agent that takes a new identifier pays twice when an answer is lost', async () => {
-    expect(await rehearsed(itemAgents['pays each new price under a new identifier'], 60)).toEqual([
+    expect(await rehearsed(itemAgents['pays each new price under a new identifier'], RUNS)).toEqual([
       ['paid_twice', 'new_key_each_try', 'lost_after'],
       ['paid_twice', 'signs_while_pending', 'pending'],
     ])

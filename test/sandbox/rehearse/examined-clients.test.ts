@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
 import type { RehearsalFinding } from '../../../src/sandbox/rehearse/rehearse-stage.js'
+import { howMuch } from '../../support/how-much.js'
 import type { Examined } from './fixtures/examined/examined.js'
 import { rightClients, wrongClients } from './fixtures/examined/index.js'
 import { openWorld } from './fixtures/examined/world.js'
+
+/** The faults of each call come first, and then pairs of them. */
+const RUNS = howMuch(20, 36)
 
 /** All clients share a world: each run has a fork of its own. */
 let opened: Awaited<ReturnType<typeof openWorld>>
@@ -15,7 +19,7 @@ afterAll(() => opened.service.close())
 const rehearsed = async ({ run, options }: Examined) =>
   rehearse(opened.service, (service, { log }) => run({ ...opened.world, service, log }), {
     slowMs: 5,
-    runs: 36,
+    runs: RUNS,
     ...options,
   })
 

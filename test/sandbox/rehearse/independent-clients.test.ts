@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { howMuch } from '../../support/how-much.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { type Client, openMarket } from './fixtures/clients.js'
 import { rightClients } from './fixtures/right-clients.js'
@@ -15,8 +16,8 @@ beforeAll(async () => {
 afterAll(() => opened.service.close())
 
 /** A slow answer is late only for who waits no longer than for 200 ms. All faults of its calls come within 24 runs. */
-const WITH_DEADLINE = { slowMs: 300, runs: 24 }
-const WITHOUT = { slowMs: 5, runs: 40 }
+const WITH_DEADLINE = { slowMs: 300, runs: howMuch(20, 24) }
+const WITHOUT = { slowMs: 5, runs: howMuch(20, 40) }
 
 async function rehearsed(name: string, buy: Client) {
   const { service, market } = opened

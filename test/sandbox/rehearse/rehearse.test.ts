@@ -2,6 +2,7 @@ import type { Service } from 'farthing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { type RehearseOptions, rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { howMuch } from '../../support/how-much.js'
 import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
 import {
   type Application,
@@ -26,7 +27,7 @@ afterAll(() => Promise.all([news.service.close(), shop.service.close()]))
 
 /** The faults of each call come first, so that a bug is found early. */
 const BUGGY = { slowMs: SLOW_MS, runs: 30 }
-const CORRECT = { slowMs: SLOW_MS, runs: 60 }
+const CORRECT = { slowMs: SLOW_MS, runs: howMuch(24, 60) }
 
 const rehearsed = (application: Application, options: RehearseOptions = CORRECT) =>
   rehearse(news.service, application(news), options)

@@ -1,12 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
+import { howMuch } from '../../support/how-much.js'
 import { SLOW_MS } from './shop.js'
 import { newToolShop, toolBuyers } from './tool-buyers.js'
 
 async function rehearsed(buyer: keyof typeof toolBuyers) {
   const shop = await newToolShop()
   onTestFinished(() => shop.service.close())
-  return rehearse(shop.service, toolBuyers[buyer](shop), { slowMs: SLOW_MS, runs: 40 })
+  return rehearse(shop.service, toolBuyers[buyer](shop), { slowMs: SLOW_MS, runs: howMuch(20, 40) })
 }
 
 const named = {

@@ -70,7 +70,7 @@ const MOST_TRIES = 500
 export async function replayed(
   exchanges: readonly Exchange[],
 ): Promise<{ readonly exchange: Exchange; readonly again: Exchange['answer'] }[]> {
-  const { service, send } = repeatableService()
+  const { service, send, close } = repeatableService()
   const tokens = new Map<string, string>()
   const renewed = (text: string): string => text.replace(JWT, (token) => tokens.get(token) ?? token)
   async function answerTo({ turn, request: { method, path, headers, text } }: Exchange): Promise<Exchange['answer']> {
@@ -101,7 +101,7 @@ export async function replayed(
       if (!isSame(exchange.answer, answer)) wrong.push({ exchange, again: answer })
     }
   } finally {
-    await service.close()
+    await close()
   }
   return wrong
 }

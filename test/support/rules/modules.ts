@@ -130,12 +130,16 @@ function globalUseIn(node: ts.Node, checker: ts.TypeChecker): GlobalUse['name'] 
   return readsNothing ? undefined : 'Date'
 }
 
+/** The checker takes seconds for every name of the project. */
+const GLOBALS: ReadonlySet<string> = new Set(['Date', 'Math', 'crypto', 'fetch', 'globalThis', 'performance'])
+
 /** `Date` for `Date` and for `globalThis.Date`, unless the name is the module's own or a type. */
 function globalNamed(node: ts.Node, checker: ts.TypeChecker): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     return globalNamed(node.expression, checker) === 'globalThis' ? node.name.text : undefined
   }
-  if (!ts.isIdentifier(node) || ts.isPartOfTypeNode(node) || isOnlyAName(node)) return undefined
+  if (!ts.isIdentifier(node) || !GLOBALS.has(node.text)) return undefined
+  if (ts.isPartOfTypeNode(node) || isOnlyAName(node)) return undefined
   const symbol = ts.isShorthandPropertyAssignment(node.parent)
     ? checker.getShorthandAssignmentValueSymbol(node.parent)
     : checker.getSymbolAtLocation(node)

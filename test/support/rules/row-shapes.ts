@@ -30,11 +30,24 @@ function programOf(file: string): ts.Program {
     types: [],
     jsx: ts.JsxEmit.Preserve,
   }
-  const host = ts.createCompilerHost(options)
+  const host = ts.createCompilerHost(options, true)
+  const read = host.getSourceFile
+  host.getSourceFile = (path, ...how) => {
+    const source = languageFiles.get(path) ?? read(path, ...how)
+    if (source && /\/lib\.[^/]*\.d\.ts$/.test(path)) languageFiles.set(path, source)
+    return source
+  }
   host.resolveModuleNameLiterals = (literals, from) =>
-    literals.map(({ text }) => ({ resolvedModule: text.startsWith('.') ? resolved(text, from) : undefined }))
+    literals.map((literal) => ({ resolvedModule: declaresRows(literal) ? resolved(literal.text, from) : undefined }))
   return ts.createProgram([file], options, host)
 }
+
+/** What describes the language is the same for each program. */
+const languageFiles = new Map<string, ts.SourceFile>()
+
+/** What a feature loads at its first call declares no rows: a row whose type comes from there has the type any. */
+const declaresRows = ({ text, parent }: ts.StringLiteralLike): boolean =>
+  text.startsWith('.') && !ts.isCallExpression(parent)
 
 function resolved(specifier: string, from: string): ts.ResolvedModuleFull | undefined {
   const path = posix.join(posix.dirname(from), specifier)
