@@ -4,26 +4,27 @@ import { expect, test } from 'vitest'
 import { caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
 import { newSeller } from '../support/scenes/world.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
 const { run, start } = farthing
 
-const calling = ({ url }: Sandbox) => caller({ url, fetch, close: async () => {} })
+const calling = ({ url }: Pick<Sandbox, 'url'>) => caller({ url, fetch, close: async () => {} })
 const inDirectory = (file: string) => join(farthing.directory, file)
 
-/** Starts on a disk where the data file cannot grow any more, so no part of its journal can begin. */
-async function startOnFullDisk(): Promise<Sandbox> {
-  const first = await start(['--data', 'data.json'])
+/** Leaves a data file, and returns a size at which it cannot grow any more, so that no part of its journal can begin. */
+async function fullDisk(): Promise<{ readonly largestFileKiB: number }> {
+  const first = await startHere({ data: inDirectory('data.json') })
   await newSeller(calling(first))
-  expect((await first.stop()).code).toBe(0)
+  await first.close()
   const { size } = await stat(inDirectory('data.json'))
-  return start(['--data', 'data.json'], { largestFileKiB: Math.floor(size / 1024) })
+  return { largestFileKiB: Math.floor(size / 1024) }
 }
 
 const onUnix = test.skipIf(process.platform === 'win32')
 
 onUnix('while the disk fails, reads answer, writes say why not, and the health check tells it', async () => {
-  const sandbox = await startOnFullDisk()
+  const sandbox = await start(['--data', 'data.json'], await fullDisk())
   const call = calling(sandbox)
   expect((await call('GET', '/_sandbox/health')).body).toMatchObject({ ok: true, storage: 'file' })
   const refused = await call('POST', '/v4/account')
@@ -50,17 +51,14 @@ onUnix('while the disk fails, reads answer, writes say why not, and the health c
   const { code, stderr } = await sandbox.stop()
   expect(code).toBe(1)
   expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^farthing: .*data\.json could not be written \(EFBIG/)
-  const again = await start(['--data', 'data.json'])
+  const again = await startHere({ data: inDirectory('data.json') })
   expect((await calling(again)('POST', '/v4/account')).status).toBe(201)
 })
 
 onUnix('exec ends with an error of its own if the command succeeds and the state cannot be stored', async () => {
-  await (await startOnFullDisk()).stop('SIGKILL')
-  const { size } = await stat(inDirectory('data.json'))
   const post = 'fetch(process.env.FARTHING_URL + "/v4/account", { method: "POST" }).then((a) => console.log(a.status))'
-  const { code, stdout, stderr } = await run(['exec', '--data', 'data.json', '--', process.execPath, '-e', post], {
-    largestFileKiB: Math.floor(size / 1024),
-  })
+  const exec = ['exec', '--data', 'data.json', '--', process.execPath, '-e', post]
+  const { code, stdout, stderr } = await run(exec, await fullDisk())
   expect(stdout).toBe('503\n')
   expect(stderr).toMatch(/could not be written \(EFBIG/)
   expect(code).toBe(1)

@@ -7,9 +7,11 @@ import { recipes } from '../../sandbox/commands/recipes.js'
 import { checkSeed, parseDocument } from '../../sandbox/refusal.js'
 import { createService } from '../../src/index.js'
 import { cli } from '../support/cli.js'
+import { runHere } from '../support/run-here.js'
 
 const farthing = cli()
-const { run } = farthing
+/** In this process: the files of the recipes alone must be in what was built. */
+const run = (args: readonly string[]) => runHere(args, farthing.directory)
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 /** The example of a flag, if it has another name. */
 const named: Record<string, string> = { '--vite-sw': 'offline-shop' }
@@ -23,7 +25,7 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 test.each(Object.keys(recipes))('init %s writes the files of its example, and says what comes next', async (flag) => {
-  const { code, stdout, stderr } = await run(['init', flag])
+  const { code, stdout, stderr } = await farthing.run(['init', flag])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   const example = join(examples, named[flag] ?? flag.slice(2))
   const written = await filesIn(farthing.directory)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
 
 const script = fileURLToPath(new URL('../../scripts/publish/release.mjs', import.meta.url))
 const manifest = { name: 'small', version: '1.2.0', repository: 'github:example/small', files: ['index.js'] }
@@ -125,9 +126,10 @@ test.each<[what: string, change: () => Promise<unknown>, refusal: string]>([
     () => git('tag', 'v1.2.0'),
     'The tag v1.2.0 exists. Give the next release a heading in CHANGELOG.md.',
   ],
-])('refuses %s, and runs nothing', async (_, change, refusal) => {
+])('refuses %s, and runs nothing', async (what, change, refusal) => {
   await change()
-  for (const args of [[], ['--dry-run']])
+  const dryRun = what === 'uncommitted changes' ? ['--dry-run'] : []
+  for (const args of howMuch([dryRun], [[], ['--dry-run']]))
     expect(await release(args, inActions)).toMatchObject({ code: 1, stdout: '', lines: [refusal] })
   expect(await asked()).toEqual([])
 })

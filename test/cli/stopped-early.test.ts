@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { cli } from '../support/cli.js'
+import { howMuch } from '../support/how-much.js'
 
 /** Commands that wait for a signal to stop, before the service that they ask has answered anything. */
 
@@ -35,8 +36,11 @@ const commands: [string, (port: string) => string[]][] = [
   ['mcp --port', (port) => ['mcp', '--port', port]],
 ]
 
-test.each(commands)('%s ends at the first signal while nothing answers', async (_, args) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+const signals = ['SIGINT', 'SIGTERM'] as const
+const cases = commands.map(([name, args], at) => ({ name, args, signal: signals[at % 2] ?? signals[0] }))
+
+test.each(cases)('$name ends at the first signal while nothing answers', async ({ args, signal: one }) => {
+  for (const signal of howMuch<readonly NodeJS.Signals[]>([one], signals)) {
     const { port, isAsked } = await silent()
     const { child, ended } = spawn(args(port))
     await isAsked

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
 import { expectProblem } from '../support/scenes/market.js'
 import { newProcesses } from '../support/scenes/processes.js'
 import {
@@ -11,8 +12,8 @@ import { newSeller } from '../support/scenes/world.js'
 
 /** Without hints, a process must look again and again, which takes long in a test. */
 const ways = [
-  { hints: true, everyNth: 1 },
-  { hints: false, everyNth: 5 },
+  { hints: true, everyNth: howMuch(2, 1) },
+  { hints: false, everyNth: howMuch(10, 5) },
 ]
 
 describe.each(ways)('a process that hung in a control (hints: $hints)', ({ hints, everyNth }) => {
