@@ -75,7 +75,8 @@ export function journey(): Journey {
 }
 
 async function openPage(faults: string[], options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await (await keptBrowser()).newContext(options)
+  // A dialog that moves costs the browser a third more.
+  const context = await (await keptBrowser()).newContext({ reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(60_000)
   page.on('pageerror', (error) => faults.push(error.message))
