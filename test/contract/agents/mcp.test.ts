@@ -155,7 +155,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('have no streams to read and no sessions to delete: 405', { tags: ['everywhere', 'pages'] }, async () => {
+  it('have no streams to read and no sessions to delete: 405', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { accessToken: token } = await newAgent(call)
     for (const method of ['GET', 'DELETE']) {

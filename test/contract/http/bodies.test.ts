@@ -44,7 +44,7 @@ contract('a body', (start) => {
   })
 
   it('as a form with a field twice is 400 and names it, unless the field is unknown', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
@@ -69,7 +69,7 @@ contract('a body', (start) => {
     expect(form.body.error).not.toContain('JSON')
   })
 
-  it('in JSON must not have text for a number, nor a number for text', { tags: ['everywhere', 'pages'] }, async () => {
+  it('in JSON must not have text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { token } = await newSeller(call)
     const body = { descriptor: 'X', dq: await defaultDq(call), cost: 1, twin_id: (await newTwin(call, token)).id }
@@ -137,7 +137,7 @@ contract('a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('with an Idempotency-Key follows the same rules', { tags: ['everywhere', 'pages'] }, async () => {
+  it('with an Idempotency-Key follows the same rules', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const seller = await newSeller(call)
     const twin = await newTwin(call, seller.token)
@@ -157,7 +157,7 @@ contract('a body', (start) => {
   })
 
   it('with U+0000 or half of a surrogate pair is 400, because not every storage can store it', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, state } = await start()
     const { token } = await newSeller(call)
@@ -200,7 +200,7 @@ contract('a body', (start) => {
 })
 
 contract('a body that breaks off', (start) => {
-  it('changes nothing', { tags: ['everywhere', 'pages'] }, async () => {
+  it('changes nothing', { tags: 'everywhere' }, async () => {
     const { url, fetch, call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows

@@ -110,7 +110,7 @@ contract('callPaywall', (start) => {
   })
 
   it('reverses the payment of a failing endpoint, and relays the failure', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
@@ -197,7 +197,7 @@ contract('callPaywall by an authority that was delegated', (start) => {
   })
 
   it("the named party pays from the persona's twin within its limit, which reversed payments do not use up", {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start()
     const market = await newMarket(call)
