@@ -18,7 +18,6 @@ describe('a page that wants its reader to get funds', () => {
 
   it.each([
     ['opacity', `place.style.opacity = '0.01'`],
-    ['a filter', `frame.style.filter = 'brightness(99)'`],
     ['cutting it off', `frame.style.clipPath = 'inset(60% 0 0 0)'`],
   ])('cannot with a button that is hidden by %s', async (_, hide) => {
     const { act, shown } = await short()

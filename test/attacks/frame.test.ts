@@ -15,6 +15,7 @@ import {
   slowly,
   type Visited,
 } from '../support/browser/hostile-page.js'
+import { howMuch } from '../support/how-much.js'
 import { newPayback, newPersona, type Parts, parts } from '../support/scenes/journey.js'
 
 /** Pages that want their reader to press a pay button without seeing it. */
@@ -24,24 +25,26 @@ let lasting: Page | undefined
 const { shop, opened, paidNow, countFromNow } = attackedFrame({ keepOpen: () => lasting })
 
 describe('a page that hides the frame', () => {
-  /** Each by what undoes it. */
+  /** Each by what undoes it: one of what lies over the frame, of what fades, shrinks, moves and cuts it. */
   const covers: [string, string, string][] = [
     [
       'a transparent layer that lets clicks through',
       `layer = document.createElement('div'); layer.style.cssText = 'position:fixed;inset:0;pointer-events:none;z-index:1'; document.body.append(layer)`,
       'layer.remove()',
     ],
+    ['opacity', `place.style.opacity = '0.01'`, `place.style.opacity = ''`],
+    ['scaling it to a pixel', `frame.style.transform = 'scale(0.002)'`, `frame.style.transform = ''`],
+    ['moving it off the screen', `frame.style.left = '5000px'`, `frame.style.left = '0'`],
+    ['cutting off all but the button', `frame.style.clipPath = 'inset(60% 0 0 0)'`, `frame.style.clipPath = ''`],
+  ]
+  const otherCovers: [string, string, string][] = [
     [
       'a small picture over the price',
       `layer = document.createElement('canvas'); layer.style.cssText = 'position:fixed;left:430px;top:340px;width:20px;height:20px;pointer-events:none;z-index:1'; document.body.append(layer)`,
       'layer.remove()',
     ],
-    ['opacity', `place.style.opacity = '0.01'`, `place.style.opacity = ''`],
     ['a filter', `frame.style.filter = 'brightness(99)'`, `frame.style.filter = ''`],
-    ['scaling it to a pixel', `frame.style.transform = 'scale(0.002)'`, `frame.style.transform = ''`],
     ['zooming it to a pixel', `frame.style.zoom = '0.1'`, `frame.style.zoom = ''`],
-    ['moving it off the screen', `frame.style.left = '5000px'`, `frame.style.left = '0'`],
-    ['cutting off all but the button', `frame.style.clipPath = 'inset(60% 0 0 0)'`, `frame.style.clipPath = ''`],
     ['taking it away', `frame.style.visibility = 'hidden'`, `frame.style.visibility = ''`],
   ]
 
@@ -51,7 +54,7 @@ describe('a page that hides the frame', () => {
     lasting = visited.page
   })
 
-  it.each(covers)('cannot make its reader pay: %s', async (_, hide, undo) => {
+  it.each(howMuch(covers, [...covers, ...otherCovers]))('cannot make its reader pay: %s', async (_, hide, undo) => {
     await expectEnabled(visited)
     const pay = await middleOf(visited)
     await visited.act(hide)
@@ -120,10 +123,15 @@ describe('a page that lets its reader press something else', () => {
     expect(await paidNow()).toBe(0)
   })
 
-  it.each([
-    ['far', 200],
-    ['a little', 25],
-  ])('cannot move the frame under the pointer: %s', async (_, distance) => {
+  it.each(
+    howMuch(
+      [['a little', 25] as const],
+      [
+        ['a little', 25],
+        ['far', 200],
+      ],
+    ),
+  )('cannot move the frame under the pointer: %s', async (_, distance) => {
     const visited = await opened({ ...slowly, box: 'position:fixed;left:250px;top:60px;width:400px;height:600px' })
     await expectEnabled(visited)
     const [x, y] = await middleOf(visited)

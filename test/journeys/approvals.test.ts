@@ -1,8 +1,8 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { tabTo } from '../support/browser/oidc-pages.js'
+import { tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { newBusiness, requestChange } from '../support/scenes/account-changes.js'
 import { newItem } from '../support/scenes/catalog.js'
 import { journey } from '../support/scenes/journey.js'
@@ -42,10 +42,6 @@ const parts = (page: Page) => ({
   alert: page.getByRole('alert'),
   status: page.getByRole('status'),
 })
-
-/** A page that is visible may not have set its focus yet. */
-const untilFocused = (field: Locator) =>
-  expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true)
 
 /** By keyboard alone: the field has the focus, Enter goes on. */
 async function signIn(page: Page, call: Call, email = OWNER, onDevice = async () => {}): Promise<void> {

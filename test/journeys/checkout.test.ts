@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { tabTo } from '../support/browser/oidc-pages.js'
+import { tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { changeItem, newCheckout, newShop, type Sold, settled, statusOf, withCard } from '../support/scenes/checkout.js'
 import { journey } from '../support/scenes/journey.js'
 import { advance } from '../support/scenes/market.js'
@@ -65,7 +65,7 @@ for (const javaScriptEnabled of [true, false])
     else await page.keyboard.press('Tab')
     await page.keyboard.type(shop.payer.email)
     await page.keyboard.press('Enter')
-    await shown.code.waitFor()
+    await untilFocused(shown.code)
     await page.keyboard.type(await mailedCode(call, shop.payer.email))
     await page.keyboard.press('Enter')
     await shown.balance.waitFor()

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { tabTo } from '../support/browser/oidc-pages.js'
+import { tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { journey } from '../support/scenes/journey.js'
 import { mailedCode } from '../support/scenes/sign-in.js'
 import { INVITED, inviteByMail, walletOf } from '../support/scenes/transfers.js'
@@ -45,7 +45,7 @@ for (const javaScriptEnabled of [true, false])
     if (javaScriptEnabled) await tabTo(page, 'Continue')
     else await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await shown.code.waitFor()
+    await untilFocused(shown.code)
     await page.keyboard.type(await newestCode(call))
     await page.keyboard.press('Enter')
     await shown.balance.waitFor()

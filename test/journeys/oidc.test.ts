@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
+import { newConnection, tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { journey } from '../support/scenes/journey.js'
 import { exchangeCode } from '../support/scenes/oidc.js'
 
@@ -25,10 +25,10 @@ const newestCode = async (call: Call): Promise<string> =>
 /** From the address to consent, by keyboard alone. */
 async function signInByKeyboard(page: Page, call: Call): Promise<void> {
   const shown = parts(page)
-  await shown.email.waitFor()
+  await untilFocused(shown.email)
   await page.keyboard.type(EMAIL)
   await page.keyboard.press('Enter')
-  await shown.code.waitFor()
+  await untilFocused(shown.code)
   await page.keyboard.type(await newestCode(call))
   await page.keyboard.press('Enter')
   await shown.button('Allow').waitFor()

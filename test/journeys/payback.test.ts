@@ -6,6 +6,7 @@ import {
   heardBy,
   journey,
   newPayback,
+  openWithSession,
   parts,
   sellerToken,
   signInByCode,
@@ -79,7 +80,7 @@ test('a reader consents and is paid once, and the seller validates the payment',
 
 test('the page reports a sender without enough funds, and a retry pays once there is enough', async () => {
   const { service, commodity, page, shown } = await opened({ balance: 0.1 })
-  await signInByCode(service, shown, demo.payer.email)
+  await openWithSession(service, shown, demo.payer.email)
   await shown.allow.click()
   expect(await shown.alert.textContent()).toBe('The sender cannot pay 0.25 USD at the moment. Try again later.')
   await service.call('POST', '/_sandbox/fund', { body: { hostname: commodity.hostname, amount: 1 } })
@@ -90,7 +91,7 @@ test('the page reports a sender without enough funds, and a retry pays once ther
 
 test('the page asks again for a lost answer, and the payback pays once', async () => {
   const { service, token, commodity, page, shown } = await opened()
-  await signInByCode(service, shown, demo.payer.email)
+  await openWithSession(service, shown, demo.payer.email)
   await page.route('**/v4/payback/*', async (route) => {
     await route.fetch()
     await route.abort()
@@ -110,7 +111,7 @@ test('a reader consents without a mouse, and scrolls a long list by keyboard', a
   const asks = Array.from({ length: 20 }, (_, n) => ({ title: `Text ${n}`, text: 'Much is asked here. '.repeat(20) }))
   const { service, page, frame, shown } = await opened({ asks })
   const focused = () => page.frames()[1]?.evaluate('document.activeElement.id || document.activeElement.textContent')
-  await signInByCode(service, shown, demo.payer.email)
+  await openWithSession(service, shown, demo.payer.email)
   await shown.allow.waitFor()
   await expect.poll(focused).toBe('Allow')
   await expect.poll(() => shown.allow.isEnabled()).toBe(true)
@@ -131,7 +132,7 @@ test('a reader consents without a mouse, and scrolls a long list by keyboard', a
 
 test('Cancel consents to nothing', async () => {
   const { service, page, shown } = await opened()
-  await signInByCode(service, shown, demo.payer.email)
+  await openWithSession(service, shown, demo.payer.email)
   await shown.allow.waitFor()
   await shown.cancel.click()
   await shown.open.waitFor()

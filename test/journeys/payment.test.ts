@@ -71,7 +71,7 @@ test('the frame fills the window while it is open, and then returns to its place
   const service = await host()
   // A transformed ancestor would hold a fixed frame in its own box.
   const shop = await site(shopHtml(service).replace('<div id="pay">', '<div id="pay" style="transform:rotate(0deg)">'))
-  const page = await newPage({ viewport: { width: 900, height: 700 } })
+  const page = await newPage({ viewport: { width: 900, height: 700 }, reducedMotion: 'no-preference' })
   const shown = parts(await visit(page, shop.url))
   const frame = page.locator('iframe')
   const place = await frame.boundingBox()
@@ -200,7 +200,7 @@ test('toggle opens and closes, even when called before the frame listens', async
 test('the second half of a double click on the closed button does not press Pay', async () => {
   const service = await host()
   const shop = await site(shopHtml(service))
-  const page = await newPage()
+  const page = await newPage({ reducedMotion: 'no-preference' })
   await page.clock.install()
   const shown = parts(await visit(page, shop.url))
   await openSignedIn(service, shown, demo.payer.email)

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { newConnection, tabTo } from '../support/browser/oidc-pages.js'
+import { newConnection, tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { type Host, journey } from '../support/scenes/journey.js'
 import { advance } from '../support/scenes/market.js'
 import { exchangeCode } from '../support/scenes/oidc.js'
@@ -49,10 +49,10 @@ async function askedOnPhone() {
   const phone = await connectedPhone(service)
   const page = await phone.context().newPage()
   await page.goto(address)
-  await page.getByRole('textbox', { name: 'Email' }).waitFor()
+  await untilFocused(page.getByRole('textbox', { name: 'Email' }))
   await page.keyboard.type(email)
   await press(page, 'Continue')
-  await page.getByRole('textbox', { name: 'Code' }).waitFor()
+  await untilFocused(page.getByRole('textbox', { name: 'Code' }))
   await onPhone(phone).status('A code arrived').waitFor()
   const [code] = /\d{6}/.exec(await onPhone(phone).mail.first().innerText()) as RegExpExecArray
   await page.keyboard.type(code)

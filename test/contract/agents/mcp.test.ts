@@ -159,7 +159,7 @@ contract('The MCP servers', (start) => {
     }
   })
 
-  it('have no streams to read and no sessions to delete: 405', { tags: ['everywhere', 'pages'] }, async () => {
+  it('have no streams to read and no sessions to delete: 405', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { accessToken: token },

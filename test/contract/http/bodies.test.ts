@@ -49,7 +49,7 @@ contract('a body', (start) => {
   })
 
   it('as a form with a field twice is 400 and names it, unless the field is unknown', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const {
       call,
@@ -78,7 +78,7 @@ contract('a body', (start) => {
     expect(form.body.error).not.toContain('JSON')
   })
 
-  it('in JSON must not have text for a number, nor a number for text', { tags: ['everywhere', 'pages'] }, async () => {
+  it('in JSON must not have text for a number, nor a number for text', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { token },
@@ -156,7 +156,7 @@ contract('a body', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('with an Idempotency-Key follows the same rules', { tags: ['everywhere', 'pages'] }, async () => {
+  it('with an Idempotency-Key follows the same rules', { tags: 'everywhere' }, async () => {
     const { call, made: seller } = await startWith(start, newSeller)
     const twin = await newTwin(call, seller.token)
     const dq = await defaultDq(call)
@@ -175,7 +175,7 @@ contract('a body', (start) => {
   })
 
   it('with U+0000 or half of a surrogate pair is 400, because not every storage can store it', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const {
       call,
@@ -228,7 +228,7 @@ contract('a body', (start) => {
 })
 
 contract('a body that breaks off', (start) => {
-  it('changes nothing', { tags: ['everywhere', 'pages'] }, async () => {
+  it('changes nothing', { tags: 'everywhere' }, async () => {
     const { url, fetch, call, state } = await start()
     const { token } = await newSeller(call)
     const before = (await state()).rows

@@ -49,7 +49,7 @@ contract('readErrorCode', (start) => {
     }
   })
 
-  it('names the nearest code for one that does not exist', { tags: ['everywhere', 'pages'] }, async () => {
+  it('names the nearest code for one that does not exist', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const { status, body } = await call('GET', '/docs/errors/nonce_usd', inJson)
     expect([status, body.code]).toEqual([404, 'not_found'])
@@ -73,7 +73,7 @@ contract('readErrorCode', (start) => {
 })
 
 contract('listErrorCodes', (start) => {
-  it('lists every code once, by its status', { tags: ['everywhere', 'pages'] }, async () => {
+  it('lists every code once, by its status', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const { errors } = (await call('GET', '/docs/errors', inJson)).body
     expect(errors.map(({ code }: { code: string }) => code).sort()).toEqual([...problemCodes].sort())

@@ -144,7 +144,7 @@ contract('evidence of fields', (start) => {
     expect(asked).toBeGreaterThan(15)
   })
 
-  it('answers show no weaker field', { tags: ['everywhere', 'pages'] }, async () => {
+  it('answers show no weaker field', { tags: 'everywhere' }, async () => {
     const { call, seller, token, sale, dq } = await strict('observed')
     expect(Object.keys((await call('GET', '/v4/twins', { token })).body)).toEqual(['twins'])
     const { body: commodity } = await call('POST', '/v4/commodity', { token, body: sale })
@@ -159,7 +159,7 @@ contract('evidence of fields', (start) => {
     expect({ status: valid.status, body: valid.body }).toEqual({ status: 200, body: {} })
   })
 
-  it('refusals show the documented fields', { tags: ['everywhere', 'pages'] }, async () => {
+  it('refusals show the documented fields', { tags: 'everywhere' }, async () => {
     const { call, token } = await strict('documented')
     for (const { status, body } of [
       await call('GET', '/v4/twins'),
@@ -189,7 +189,7 @@ contract('evidence of fields', (start) => {
   })
 
   it('the id of a twin in place of its hostname is what existing clients send', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     for (const [evidence, expected] of [
       ['documented', 501],
@@ -201,7 +201,7 @@ contract('evidence of fields', (start) => {
   })
 
   it('claims about twins are our own: discovery, id tokens and introspection have none', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     for (const [evidence, names] of [
       ['observed', []],
@@ -274,7 +274,7 @@ contract('evidence of fields', (start) => {
     expect(weak).toEqual([])
   })
 
-  it('discovery lists only what answers', { tags: ['everywhere', 'pages'] }, async () => {
+  it('discovery lists only what answers', { tags: 'everywhere' }, async () => {
     for (const evidence of evidenceGrades) {
       const { call, url } = await start({ evidence })
       const { body } = await call('GET', '/v4/oidc/.well-known/openid-configuration')

@@ -68,7 +68,7 @@ contract('OPTIONS', (start) => {
     })
   })
 
-  it('needs no credentials, whatever the operation does', { tags: ['everywhere', 'pages'] }, async () => {
+  it('needs no credentials, whatever the operation does', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const [path, methods] of [
       ['/v4/account', 'GET HEAD OPTIONS POST PUT'],
@@ -81,7 +81,7 @@ contract('OPTIONS', (start) => {
     }
   })
 
-  it('of an unknown path is 404', { tags: ['everywhere', 'pages'] }, async () => {
+  it('of an unknown path is 404', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     expectProblem(await call('OPTIONS', '/v4/nowhere', { headers: { origin: PAGE } }), 404, 'no_such_path')
   })
@@ -118,7 +118,7 @@ contract('a page of another origin', (start) => {
     }
   })
 
-  it('is not named without an Origin header', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is not named without an Origin header', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { headers } = await call('GET', '/v4/dq')
     expect(headers.get('access-control-allow-origin')).toBeNull()
@@ -142,7 +142,7 @@ contract('a path', (start) => {
     }
   })
 
-  it('that is unknown is 404 no_such_path', { tags: ['everywhere', 'pages'] }, async () => {
+  it('that is unknown is 404 no_such_path', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const paths = [
       '/',
@@ -174,7 +174,7 @@ contract('a path', (start) => {
       }
   })
 
-  it('may end in a slash', { tags: ['everywhere', 'pages'] }, async () => {
+  it('may end in a slash', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { token },
@@ -199,7 +199,7 @@ contract('a path', (start) => {
     }
   })
 
-  it('with an unknown name finds nothing', { tags: ['everywhere', 'pages'] }, async () => {
+  it('with an unknown name finds nothing', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { token },
@@ -222,7 +222,7 @@ contract('a path', (start) => {
 })
 
 contract('a query', (start) => {
-  it('may contain unknown fields, which are ignored', { tags: ['everywhere', 'pages'] }, async () => {
+  it('may contain unknown fields, which are ignored', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { token },
@@ -232,7 +232,7 @@ contract('a query', (start) => {
   })
 
   it('with a field twice, or with U+0000 in it, is 400 and names the field', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const {
       call,

@@ -31,7 +31,7 @@ contract('a session', (start) => {
       }
   })
 
-  it('is repeated in every refusal too', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is repeated in every refusal too', { tags: 'everywhere' }, async () => {
     const { call, made: session } = await startWith(start, newGuest)
     const json = { 'content-type': 'application/json' }
     const refused = [
@@ -45,7 +45,7 @@ contract('a session', (start) => {
     expect(refused.map(({ headers }) => headers.get('x-session-id'))).toEqual(refused.map(() => session))
   })
 
-  it('is never repeated if it is invalid', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is never repeated if it is invalid', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const session of ['<script>', `ms_${'0'.repeat(31)}`, `ms_${'0'.repeat(32)}, ms_${'1'.repeat(32)}`]) {
       const answer = await call('GET', '/v4/twins', { session })
@@ -55,7 +55,7 @@ contract('a session', (start) => {
     }
   })
 
-  it('is 401 if cookie and header disagree, and nothing happens', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is 401 if cookie and header disagree, and nothing happens', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: cookie(other) }
@@ -65,7 +65,7 @@ contract('a session', (start) => {
     for (const session of [one, other]) expect((await call('GET', '/v4/twins', { session })).status).toBe(200)
   })
 
-  it('loses to an access token', { tags: ['everywhere', 'pages'] }, async () => {
+  it('loses to an access token', { tags: 'everywhere' }, async () => {
     const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, EMAIL)
     const { body, headers } = await call('GET', '/v4/twins', { token: payer.token, session })
@@ -102,14 +102,12 @@ contract('a session cookie', (start) => {
   it.each([
     ['another origin', FOREIGN],
     ['an origin that hides itself', 'null'],
-  ])('changes nothing for requests from %s: 403', { tags: ['everywhere', 'pages'] }, (_, origin) =>
-    refusesChanges({ origin }),
-  )
+  ])('changes nothing for requests from %s: 403', { tags: 'everywhere' }, (_, origin) => refusesChanges({ origin }))
 
   // A browser names the origin of each such request, so no page can leave it out.
   it('changes nothing for requests from nowhere that they say: 403', () => refusesChanges({}))
 
-  it('of a different port, host or scheme belongs to a foreign origin', { tags: ['everywhere', 'pages'] }, async () => {
+  it('of a different port, host or scheme belongs to a foreign origin', { tags: 'everywhere' }, async () => {
     const { call, url, made: session } = await startWith(start, newSession, EMAIL)
     const { port } = new URL(url)
     for (const origin of [
@@ -143,12 +141,12 @@ contract('a session cookie', (start) => {
     expect(refused.headers.get('x-session-id')).toBeNull()
   })
 
-  it('is read when a page is opened: a GET without Origin', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is read when a page is opened: a GET without Origin', { tags: 'everywhere' }, async () => {
     const { call, made: session } = await startWith(start, newSession, EMAIL)
     expect((await call('GET', '/v4/session', { headers: cookie(session) })).body.user.email).toBe(EMAIL)
   })
 
-  it("does not conflict with another origin's header", { tags: ['everywhere', 'pages'] }, async () => {
+  it("does not conflict with another origin's header", { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const [one, other] = [await newSession(call, EMAIL), await newSession(call, 'eve@example.test')]
     const both = { session: one, headers: { ...cookie(other), origin: FOREIGN } }
@@ -173,7 +171,7 @@ contract('a session header', (start) => {
   })
 
   it('sets no cookie for another origin, which could sign its visitor in as its own user', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start()
     const headers = { origin: FOREIGN }

@@ -36,7 +36,7 @@ contract('readSession', (start) => {
     expect(headers.get('set-cookie')).toBeNull()
   })
 
-  it('replaces an invalid one', { tags: ['everywhere', 'pages'] }, async () => {
+  it('replaces an invalid one', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     for (const session of ['nonsense', 'ms_', `ms_${'G'.repeat(32)}`, `ms_${'0'.repeat(33)}`]) {
       const { body, headers } = await call('GET', '/v4/session', { session })
@@ -211,7 +211,7 @@ contract('verifySessionCode', (start) => {
   })
 
   it('the session gets a new id, so an id that someone else knows is useless', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, made: known } = await startWith(start, newGuest)
     await askCode(call, known, EMAIL)
@@ -357,7 +357,7 @@ contract('a signed-in session', (start) => {
   })
 
   it('signing out without a sign-in gets the same answer and stores nothing', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, state } = await start()
     const before = (await state()).rows

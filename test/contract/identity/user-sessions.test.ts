@@ -28,7 +28,7 @@ contract('createSession', (start) => {
     expect(user.id).toBe(payer.id)
   })
 
-  it('sets no cookie for another origin', { tags: ['everywhere', 'pages'] }, async () => {
+  it('sets no cookie for another origin', { tags: 'everywhere' }, async () => {
     const { call, made: payer } = await startWith(start, newUser)
     const { status, body, headers } = await call('POST', '/v4/session', {
       token: payer.token,
@@ -132,7 +132,7 @@ contract('deleteSessionById', (start) => {
     expectProblem(await call('GET', '/v4/twins', { session: one }), 401, 'sign_in_required')
   })
 
-  it("signs out the caller's own like DELETE /v4/session", { tags: ['everywhere', 'pages'] }, async () => {
+  it("signs out the caller's own like DELETE /v4/session", { tags: 'everywhere' }, async () => {
     const { call, made: session } = await startWith(start, newSession, 'ada@example.test')
     const [{ id }] = await sessionsOf(call, { session })
     const { status, headers } = await call('DELETE', `/v4/sessions/${id}`, { session })
@@ -219,7 +219,7 @@ const asUser: readonly [string, number, (call: Call, hostname: string, as: CallO
 const changing = asUser.filter(([id]) => id.startsWith('create'))
 
 contract('a signed-in session counts as its user', (start) => {
-  it('by header and by cookie', { tags: ['everywhere', 'pages'] }, async () => {
+  it('by header and by cookie', { tags: 'everywhere' }, async () => {
     const { call, url, made: payer } = await startWith(start, newUser, { balance: 1 })
     const session = await newSession(call, payer.email)
     const origin = new URL(url).origin
@@ -240,7 +240,7 @@ contract('a signed-in session counts as its user', (start) => {
       } else expectProblem(await act(call, payer.hostname, { session }), 403, 'not_owner')
   })
 
-  it('changes nothing by a cookie for another origin, or for none', { tags: ['everywhere', 'pages'] }, async () => {
+  it('changes nothing by a cookie for another origin, or for none', { tags: 'everywhere' }, async () => {
     const { call, state, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, payer.email)
     for (const [id, status, act] of changing) {

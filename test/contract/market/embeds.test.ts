@@ -313,7 +313,7 @@ contract('readElementScript', (start) => {
     expect((await ask('"other"')).status).toBe(200)
   })
 
-  test('is sent in every mode', { tags: ['everywhere', 'pages'] }, async () => {
+  test('is sent in every mode', { tags: 'everywhere' }, async () => {
     const { call } = await start({ evidence: 'documented' })
     expect((await call('GET', '/micropay.js')).status).toBe(200)
   })

@@ -112,7 +112,7 @@ contract('callPaywall', (start) => {
   })
 
   it('reverses the payment of a failing endpoint, and relays the failure', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, made: market } = await startWith(start, newMarket)
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/status/503` }
@@ -203,7 +203,7 @@ contract('callPaywall by an authority that was delegated', (start) => {
   })
 
   it("the named party pays from the persona's twin within its limit, which reversed payments do not use up", {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, made: market } = await startWith(start, newMarket)
     const { payer, seller, shop } = market

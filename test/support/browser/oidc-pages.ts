@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { Call } from '../api.js'
 import { CHALLENGE, newApp } from '../scenes/oidc.js'
 
@@ -18,6 +18,9 @@ export async function newConnection(
   })
   return { app, address: `${url}/v4/oidc/auth?${query}` }
 }
+
+/** Waits until what is typed reaches a field of the page: one that is visible may not have the focus yet. Needs no script. */
+export const untilFocused = (field: Locator): Promise<void> => field.and(field.page().locator(':focus')).waitFor()
 
 /** Moves by Tab until an element has the focus, as people do who use no mouse. */
 export async function tabTo(page: Page, name: string): Promise<void> {
