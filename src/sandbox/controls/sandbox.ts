@@ -194,13 +194,13 @@ export interface ShownClock {
   readonly now: string
 }
 
-/** Returns all controls of a service. `ready` resolves when the start has restored state and clock. */
-export function createSandbox(service: ServiceContext, ready: () => Promise<void>): Sandbox {
+/** Returns all controls of a service. `run` runs one when the start has restored state and clock. */
+export function createSandbox(service: ServiceContext, run: Around): Sandbox {
   const { health, clock, coverage, testValues, metrics, ...changes } = serviceControls(service)
   const { explain, follow, clear, ...requests } = requestControls(service)
   const { phone, ...people } = peopleControls(service)
   const atOnce = { health, clock, coverage, testValues, metrics }
-  const waiting = afterStart(
+  const waiting = around(
     {
       ...{ ...changes, ...stateControls(service), ...people, ...callerControls(service) },
       credentials: () => readCredentials(service),
@@ -214,22 +214,25 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       wallets: walletControls(service),
       rehearsals: rehearsalControls(service),
     },
-    ready,
+    run,
   )
   return {
-    ...{ ...atOnce, ...waiting, phone: (userId) => afterStart(phone(userId), ready) },
+    ...{ ...atOnce, ...waiting, phone: (userId) => around(phone(userId), run) },
     approvals: approvalQueue(service, waiting),
     requests: { explain, follow, clear, ...waiting.requests },
   }
 }
 
-/** The same controls, each of which waits for the start. */
-export function afterStart<C extends object>(controls: C, ready: () => Promise<void>): C {
-  const waiting = (control: unknown) =>
+/** Runs a control, perhaps later. */
+export type Around = <T>(control: () => T | Promise<T>) => Promise<T>
+
+/** The same controls, each of which `run` runs. */
+export function around<C extends object>(controls: C, run: Around): C {
+  const wrapped = (control: unknown) =>
     typeof control === 'function'
-      ? (...given: unknown[]) => ready().then(() => control(...given))
-      : afterStart(control as object, ready) // A group of controls.
-  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, waiting(each)])) as C // of the same names
+      ? (...given: unknown[]) => run(() => control(...given))
+      : around(control as object, run) // A group of controls.
+  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, wrapped(each)])) as C // of the same names
 }
 
 export { ExportFormatShape, exportControls } from '../exports/controls.js'
