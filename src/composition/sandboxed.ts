@@ -12,7 +12,7 @@ import { testProcessor } from '../money/cards/test-values.js'
 import { loadRouteList } from '../routes.js'
 import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
 import { type Around, around, createSandbox } from '../sandbox/controls/sandbox.js'
-import { clientsIn, fixCredentials } from '../sandbox/controls/seed/credentials.js'
+import { clientsIn, fixCredentials, ownItemsOf } from '../sandbox/controls/seed/credentials.js'
 import { seedLoader } from '../sandbox/controls/seed/seed.js'
 import { sandboxClock } from '../sandbox/controls/shapes.js'
 import { snapshotControls } from '../sandbox/controls/state-controls.js'
@@ -149,6 +149,7 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: S
   collections,
   schemas: schemaHistory,
   firstClients: async () => clientsIn(await fixCredentials(options.seed ?? {}, keys())),
+  ownItems: (keys: Keyring) => ownItemsOf(options.seed ?? {}, keys),
   loadSeed: seedLoader(options.seed ?? {}),
   loadRoutes: loadRouteList,
   loadOperations,
