@@ -34,7 +34,9 @@ import { watchedStorage } from '../storage/history/watched-storage.js'
 import type { Storage } from '../storage/storage.js'
 import { forkStorage } from '../storage/tables/serial.js'
 import { ReadTransaction } from '../storage/transaction.js'
+import { timerJobs } from '../timers.js'
 import type { AssemblyOptions } from './assembly-options.js'
+import { deliveryHandlers } from './deliveries.js'
 import type { Service } from './service.js'
 
 export type Assembled = { readonly service: Service; readonly context: ServiceContext }
@@ -153,6 +155,7 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: S
   loadSeed: seedLoader(options.seed ?? {}),
   loadRoutes: loadRouteList,
   loadOperations,
+  kindsOfWork: [...Object.keys(timerJobs), ...Object.keys(deliveryHandlers)],
   async openFork(past?: PastMoment) {
     const { service, context } = await fork(baseUrl, past)
     await service.ready()

@@ -10,6 +10,7 @@ import type { BinderImport, ImportedBinder } from '../../payments/binder-imports
 import type { State } from '../../storage/storage.js'
 import { type ExportControls, exportControls, RangeShape } from '../exports/controls.js'
 import { type FaultControls, faultControls } from '../faults/faults.js'
+import { checkOperation } from '../journal/filter.js'
 import { streamEntries } from '../journal/follow.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import { journalOf, type Requests, requestControls } from '../journal/requests.js'
@@ -240,11 +241,15 @@ export { faultControls } from '../faults/faults.js'
 export { RequestQueryShape, requestControls } from '../journal/requests.js'
 export { ActAsShape, callerControls, ReplayShape, replayControls } from '../replay/controls.js'
 
-export const streamRequests = (
+/** Follows entries as server-sent events. Throws `field_invalid` before the first one. */
+export async function streamRequests(
   { after, ...filter }: EntryFilter & { readonly after?: string | undefined },
   signal: AbortSignal | undefined,
   service: ServiceContext,
-) => streamEntries(journalOf(service), { matches: matcher(filter), after, signal }, service)
+) {
+  await checkOperation(filter, service)
+  return streamEntries(journalOf(service), { matches: matcher(filter), after, signal }, service)
+}
 
 /** Writes a range of entries for another tool. Throws `field_invalid` if a part of the order is missing, and `not_found`. */
 export async function exportRange(order: object, service: ServiceContext) {

@@ -74,6 +74,8 @@ export interface SandboxParts extends SandboxContext {
   /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
   loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
   loadOperations(): Promise<readonly KnownOperation[]>
+  /** The kinds of timers and of messages, which entries of the journal have in place of an operation. */
+  readonly kindsOfWork: readonly string[]
   /** Undefined until the start has ended. */
   measurements: Measurements | undefined
   /** How often each operation was called in this process: `createPayment v4`, or only the id without a version. */
