@@ -104,7 +104,7 @@ describe('start', () => {
     expect(stdout).not.toContain('\u001b')
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('ends with 0 at a %s, and unlocks its data', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with 0 at a %s, and unlocks its data', async (signal) => {
     const sandbox = await start()
     expect(await sandbox.stop(signal)).toMatchObject({ code: 0, signal: null })
     expect(existsSync(inDirectory('.farthing/data.json.lock'))).toBe(false)
@@ -132,6 +132,17 @@ describe('start', () => {
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(await sandbox.stop(signal)).toMatchObject({ code })
     expect(await slow.finish({})).toBe('broken off')
+  })
+
+  test('finishes what runs at a second SIGHUP', async () => {
+    const sandbox = await start(['--memory'])
+    const slow = await underWay(sandbox, 'POST', '/v4/user')
+    sandbox.child.kill('SIGHUP')
+    await refusesConnections(sandbox.url)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    sandbox.child.kill('SIGHUP')
+    expect(await slow.finish({ email: 'hung-up@example.test' })).toBe(201)
+    expect(await sandbox.ended).toMatchObject({ code: 0, signal: null })
   })
 
   test('has the same state, credentials and tokens after a restart, and after a kill', async () => {

@@ -36,7 +36,7 @@ const commands: [string, (port: string) => string[]][] = [
 ]
 
 test.each(commands)('%s ends at the first signal while nothing answers', async (_, args) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     const { port, isAsked } = await silent()
     const { child, ended } = spawn(args(port))
     await isAsked
