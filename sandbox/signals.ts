@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { posix } from 'node:path'
 
-export type StopSignal = 'SIGINT' | 'SIGTERM'
+export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM']
+const stopSignals: readonly StopSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 /** npm forwards signals that the terminal has already sent to all processes, so one Ctrl+C arrives twice. */
 const SAME_MS = 100
 
-/** Resolves at the first signal to stop. A second one ends the process at once. */
+/** Resolves at the first signal to stop. A second one ends the process at once, unless it says only that the terminal closed. */
 export function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let first: number | undefined
@@ -18,7 +18,10 @@ export function stopSignal(): Promise<StopSignal> {
         if (first === undefined) {
           first = performance.now()
           resolve(signal)
-        } else if (performance.now() - first > SAME_MS) process.exit(codeOf(signal))
+          return
+        }
+        // When a terminal closes, it and its shell each send SIGHUP: nobody asks for haste.
+        if (signal !== 'SIGHUP' && performance.now() - first > SAME_MS) process.exit(codeOf(signal))
       })
   })
 }

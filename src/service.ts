@@ -1,4 +1,5 @@
 import { runInBackground } from './background.js'
+import { givesWay } from './base/event-loop.js'
 import { UPSTREAM_EXPECTED, upstreamList } from './base/ip-address.js'
 import { load, Parts } from './base/parts.js'
 import { consoleLog, systemAlarm, systemClock, systemRandom, systemUpstream } from './base/ports.js'
@@ -68,12 +69,15 @@ function assemble(options: AssemblyOptions, around: typeof sandboxed, origin?: O
 function serviceOf(context: ServiceContext, lifecycle: Lifecycle, layers: SandboxLayers | undefined): Service {
   const { baseUrl, intake, limits, storage, clock, ending } = context
   const { ready } = lifecycle
+  const giveWay = givesWay()
   const servers = new ClosingServers(() => ending.closeServer(limits.closeMs))
   const respond: Service['respond'] = (request, source) => {
     if (source?.ending) servers.watch(source.ending)
-    return table.respond(request, context, source, lifecycle.hasStarted ? undefined : ready)
+    const answer = table.respond(request, context, source, lifecycle.hasStarted ? undefined : ready)
+    // What comes over a socket comes in turns of the event loop.
+    return source?.peerAddress === undefined ? giveWay(answer) : answer
   }
-  const sandbox = layers?.controls()
+  const sandbox = layers?.controls(giveWay)
   return {
     baseUrl,
     fetch: webFetch(respond, baseUrl),

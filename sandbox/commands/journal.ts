@@ -1,6 +1,13 @@
 import { refuseRedirect } from '../../adapters/client/request.js'
 import { withoutUndefined } from '../../src/base/json.js'
-import { isProblemCode, type ProblemCode, problemSentence, problemStatus } from '../../src/base/problem.js'
+import {
+  isProblemCode,
+  type ProblemCode,
+  problemCodes,
+  problemSentence,
+  problemStatus,
+} from '../../src/base/problem.js'
+import { nearestName } from '../../src/base/text/nearest-name.js'
 import { errorText } from '../../src/http/error-pages/error-texts.js'
 import type { Explanation } from '../../src/sandbox/explain/facts/explanation.js'
 import { isOfForeignPage } from '../../src/sandbox/journal/foreign-page.js'
@@ -128,8 +135,8 @@ async function followEntries(
   { query, print, signal }: { query: EntryQuery; print: (entry: Entry) => unknown; signal: AbortSignal },
 ): Promise<void> {
   try {
-    // Says at once if there is no sandbox.
-    await callControls(running, () => running.service.requests.list({ limit: 1 }))
+    // Says at once if there is no sandbox, or nothing that can match.
+    await callControls(running, () => running.service.requests.list({ ...query, limit: 1 }))
     for await (const entry of running.service.requests.follow(query, { signal }))
       if ('path' in entry) print(entry as Entry)
   } catch (error) {
@@ -156,7 +163,7 @@ export async function explain(
 ): Promise<void> {
   if (isProblemCode(given)) return printCode(given, outside)
   const running = runningService(flags, outside)
-  const id = await idOf(given, running)
+  const id = await idOf(given, running, problemCodes)
   // JSON holds nothing undefined.
   const explanation = (await callControls(running, () => running.service.requests.explain(id))) as Explanation & {
     entry: Entry
@@ -236,18 +243,20 @@ const named: Readonly<Record<string, (entry: Entry) => boolean>> = {
   'last-error': (entry) => isRequest(entry) && (entry.status ?? 0) >= 400 && !entry.path.startsWith('/_sandbox/mcp'),
 }
 
-/** The id that a user means: `last`, `last-error`, or an id. Throws `Refusal`. */
-export async function idOf(given: string, running: RunningService): Promise<string> {
+/** The id that a user means: `last`, `last-error`, or an id. `more`: what else could be meant. Throws `Refusal`. */
+export async function idOf(given: string, running: RunningService, more: readonly string[] = []): Promise<string> {
   const fits = named[given]
-  if (!fits) return checkedId(given)
+  if (!fits) return checkedId(given, [...Object.keys(named), ...more])
   for await (const entry of newestEntries(running, {})) if (fits(entry)) return entry.id
   throw new Refusal(`the journal of ${running.url} has no ${given === 'last' ? 'request yet' : 'refused request'}`)
 }
 
-function checkedId(given: string): string {
+function checkedId(given: string, names: readonly string[]): string {
   if (/^req_[\w-]+$/.test(given)) return given
+  const near = nearestName(given, names)
+  const meant = near === undefined ? '' : `. Did you mean "${near}"?`
   throw new Refusal(
-    `${JSON.stringify(given)} is no id of a request, such as an X-Request-ID: choose one from farthing requests, or last or last-error`,
+    `${JSON.stringify(given)} is no id of a request, such as an X-Request-ID: choose one from farthing requests, or last or last-error${meant}`,
   )
 }
 

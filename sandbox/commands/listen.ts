@@ -19,6 +19,8 @@ const MOST_AT_ONCE = 20
 /** Prints new events as they happen, and forwards each once, signed like a webhook. Ends with the signal. Throws `Refusal`. */
 export async function listen(flags: ListenFlags, outside: Outside, signal: AbortSignal): Promise<void> {
   const patterns = patternsIn(flags.events)
+  if (flags.secret !== undefined && flags.forwardTo === undefined)
+    throw new Refusal('--secret signs what is forwarded: name where to with --forward-to')
   const forward = flags.forwardTo === undefined ? undefined : forwarder(flags.forwardTo, flags.secret, outside, signal)
   const connected = await connect(flags, outside).catch((error: unknown) => {
     if (!signal.aborted) throw error

@@ -1,3 +1,4 @@
+import type { GiveWay } from '../base/event-loop.js'
 import { LimitedMap } from '../base/memo.js'
 import { load } from '../base/parts.js'
 import { type Alarm, type Random, systemClock } from '../base/ports.js'
@@ -10,8 +11,8 @@ import { schemaHistory } from '../migrations/schema.js'
 import { testProcessor } from '../money/cards/test-values.js'
 import { loadRouteList } from '../routes.js'
 import { inherit, ServedForks, settleFork } from '../sandbox/controls/forks.js'
-import { afterStart, createSandbox } from '../sandbox/controls/sandbox.js'
-import { clientsIn, fixCredentials } from '../sandbox/controls/seed/credentials.js'
+import { type Around, around, createSandbox } from '../sandbox/controls/sandbox.js'
+import { clientsIn, fixCredentials, ownItemsOf } from '../sandbox/controls/seed/credentials.js'
 import { seedLoader } from '../sandbox/controls/seed/seed.js'
 import { sandboxClock } from '../sandbox/controls/shapes.js'
 import { snapshotControls } from '../sandbox/controls/state-controls.js'
@@ -33,7 +34,9 @@ import { watchedStorage } from '../storage/history/watched-storage.js'
 import type { Storage } from '../storage/storage.js'
 import { forkStorage } from '../storage/tables/serial.js'
 import { ReadTransaction } from '../storage/transaction.js'
+import { timerJobs } from '../timers.js'
 import type { AssemblyOptions } from './assembly-options.js'
+import { deliveryHandlers } from './deliveries.js'
 import type { Service } from './service.js'
 
 export type Assembled = { readonly service: Service; readonly context: ServiceContext }
@@ -60,7 +63,7 @@ export interface SandboxLayers {
   readonly storage: Storage
   readonly faults: Pick<SandboxFaults, 'engine' | 'aroundWrites' | 'storageFault'>
   readonly recorder: Recorder | undefined
-  controls(): Service['sandbox']
+  controls(giveWay: GiveWay): Service['sandbox']
   /** Takes over what a fork needs and its state does not hold. */
   inherit(parent: ServiceContext, at: number | undefined): void
   /** Runs at the start. Returns what arms the faults when the state is ready. */
@@ -97,7 +100,7 @@ export function sandboxed(options: AssemblyOptions, host: SandboxHost): SandboxL
     storage,
     faults,
     recorder: journal,
-    controls: () => controlsOf(host, fork),
+    controls: (giveWay) => controlsOf(host, fork, giveWay),
     inherit: (parent, at) => inherit(host.context(), parent, at),
     async prepare() {
       const { Measurements } = await load(() => import('../sandbox/onion/measurements.js'))
@@ -148,9 +151,11 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: S
   collections,
   schemas: schemaHistory,
   firstClients: async () => clientsIn(await fixCredentials(options.seed ?? {}, keys())),
+  ownItems: (keys: Keyring) => ownItemsOf(options.seed ?? {}, keys),
   loadSeed: seedLoader(options.seed ?? {}),
   loadRoutes: loadRouteList,
   loadOperations,
+  kindsOfWork: [...Object.keys(timerJobs), ...Object.keys(deliveryHandlers)],
   async openFork(past?: PastMoment) {
     const { service, context } = await fork(baseUrl, past)
     await service.ready()
@@ -167,18 +172,19 @@ const partsOf = (options: AssemblyOptions, { baseUrl, random, respond, keys }: S
   forks: new ServedForks({ baseUrl, random }, async (url) => (await fork(url)).service),
 })
 
-function controlsOf(host: SandboxHost, fork: Fork): Service['sandbox'] {
+function controlsOf(host: SandboxHost, fork: Fork, giveWay: GiveWay): Service['sandbox'] {
   const context = host.context()
   const { baseUrl, alarm, recorder, background } = context
   const { parts } = context.options
-  /** Controls wait like requests. */
   const settled = async () => {
     await host.ready()
     if (recorder) await background.settling()
   }
+  /** Controls wait and give way like requests. */
+  const asRequest: Around = (control) => giveWay(settled().then(control))
   return Object.assign(
-    withAgents(createSandbox(context, settled), { baseUrl, fetch: host.respond, alarm, parts }),
-    afterStart(snapshotControls(context), settled),
+    withAgents(createSandbox(context, asRequest), { baseUrl, fetch: host.respond, alarm, parts }),
+    around(snapshotControls(context), asRequest),
     { fork: async () => (await fork(baseUrl)).service },
   )
 }

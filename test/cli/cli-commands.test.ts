@@ -197,6 +197,13 @@ describe('state', () => {
     expect((await calling(second)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 
+  test('is written by --export-on-exit when the terminal closes too', async () => {
+    const first = await used(['--memory', '--export-on-exit', 'state.json'])
+    expect(await first.stop('SIGHUP')).toMatchObject({ code: 0, signal: null, stderr: '' })
+    const { rows } = await readJson('state.json')
+    expect(rows.payments.length).toBeGreaterThan(0)
+  })
+
   test('works without its key, with new tokens for old credentials', async () => {
     const first = await used({ memory: true, exportOnExit: 'state.json' })
     await first.close()

@@ -109,8 +109,8 @@ describe('start', () => {
     expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: 2, stderr: '' })
   })
 
-  test('ends with 0 at a SIGINT too', async () => {
-    await expectStopped(await (await start()).stop('SIGINT'))
+  test.each(['SIGINT', 'SIGHUP'] as const)('ends with 0 at a %s too', async (signal) => {
+    await expectStopped(await (await start()).stop(signal))
   })
 
   test('answers running requests before it ends, and writes nothing with --memory', async () => {
@@ -135,6 +135,17 @@ describe('start', () => {
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(await sandbox.stop(signal)).toMatchObject({ code })
     expect(await slow.finish({})).toBe('broken off')
+  })
+
+  test('finishes what runs at a second SIGHUP', async () => {
+    const sandbox = await start(['--memory'])
+    const slow = await underWay(sandbox, 'POST', '/v4/user')
+    sandbox.child.kill('SIGHUP')
+    await refusesConnections(sandbox.url)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    sandbox.child.kill('SIGHUP')
+    expect(await slow.finish({ email: 'hung-up@example.test' })).toBe(201)
+    expect(await sandbox.ended).toMatchObject({ code: 0, signal: null })
   })
 
   test('has the same state, credentials and tokens after a restart, and after a kill', async () => {

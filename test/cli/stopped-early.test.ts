@@ -36,8 +36,8 @@ const commands: [string, (port: string) => string[]][] = [
   ['mcp --port', (port) => ['mcp', '--port', port]],
 ]
 
-const signals = ['SIGINT', 'SIGTERM'] as const
-const cases = commands.map(([name, args], at) => ({ name, args, signal: signals[at % 2] ?? signals[0] }))
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const cases = commands.map(([name, args], at) => ({ name, args, signal: signals[at % signals.length] ?? signals[0] }))
 
 test.each(cases)('$name ends at the first signal while nothing answers', async ({ args, signal: one }) => {
   for (const signal of howMuch<readonly NodeJS.Signals[]>([one], signals)) {

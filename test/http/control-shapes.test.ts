@@ -22,7 +22,7 @@ const refusedFaults: [object, string, string][] = [
   [{ match: { prot: 'mail' } }, 'match.prot', 'Did you mean "port"?'],
   [{ match: { operation_id: 'createPaymnet' } }, 'match.operation_id', 'Did you mean "createPayment"?'],
   [{ match: { operation_id: 'resetSandbox' } }, 'match.operation_id', 'not an operation that can fail'],
-  [{ match: { principal: 'ada' } }, 'match.principal', 'account:1 or user:2'],
+  [{ match: { principal: 'ada' } }, 'match.principal', 'account:1, user:2 or agent:3'],
   [{ match: { path: 'payment' } }, 'match.path', '/v4/payment/*'],
   [
     { match: { port: 'mail', operation_id: 'createPayment' } },

@@ -2,7 +2,7 @@ import { vi } from 'vitest'
 import { runProgram } from '../../sandbox/program.js'
 import type { Ended } from './cli.js'
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Runs the command line in this process, as if in a folder: for tests that are not about the process itself. A process of

@@ -56,6 +56,9 @@ export async function spendPayer<C extends Cost>(
   const { party, delegate, hostname } = caller
   if (delegate !== undefined) {
     const granted = await grantedAuthority(tx, { delegate, party, at })
+    const { hostname: own } = granted.twin
+    if (hostname !== undefined && hostname !== own)
+      throw problem('not_owner', { detail: `A delegate pays only from the twin of its persona, ${own}.` })
     const cost = await costOf(granted.twin, granted.spend.dq)
     for (const [dq, amount] of cost.sums) await countSpending(tx, granted, { dq, amount })
     return { twin: granted.twin, cost }

@@ -12,6 +12,7 @@ import { allRows } from '../../storage/page.js'
 import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { type SandboxParts, sandboxOf } from '../onion/context.js'
+import { rootUrl } from '../onion/fork-urls.js'
 import {
   keepClock,
   keepKey,
@@ -45,10 +46,20 @@ export async function begin(former: ServiceContext, alone = former.storage.exclu
   if (isKeyMissing) service.log.error(KEY_MISSING)
   sandbox?.clock.restore(clock ?? REAL_TIME)
   await storage.write(encryptClearRows)
+  if (!isNew) await follow(service)
   await storage.write((tx) => ensureSweep(tx, service.clock.now()))
   if (isNew) return
   const { endUnfinished } = await load(() => import('./unfinished.js'))
   await endUnfinished(service, alone)
+}
+
+/** Items that the service fulfils itself are fulfilled where it is now. */
+async function follow(service: ServiceContext): Promise<void> {
+  const { storage, sandbox, keys } = service
+  const ownItems = sandbox ? await sandboxOf(service).ownItems(keys) : []
+  if (ownItems.length === 0) return
+  const { followBaseUrl } = await load(() => import('./base-url.js'))
+  await storage.write((tx) => followBaseUrl(tx, ownItems, rootUrl(service)))
 }
 
 /** Putting a row encrypts it. */

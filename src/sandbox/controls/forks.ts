@@ -4,6 +4,7 @@ import { randomHex } from '../../base/secrets.js'
 import type { ServiceContext } from '../../http/context.js'
 import { StorageClosed } from '../../storage/storage.js'
 import { type HttpFork, type HttpForks, sandboxOf } from '../onion/context.js'
+import { FORKS } from '../onion/fork-urls.js'
 import { takeKey } from '../settings/settings.js'
 
 interface ForkedService {
@@ -12,7 +13,6 @@ interface ForkedService {
 }
 
 const MOST_FORKS = 1000
-const PLACE = '/_sandbox/forks/'
 
 /** The forks of a service that are reached below its own URL. */
 export class ServedForks implements HttpForks {
@@ -33,7 +33,7 @@ export class ServedForks implements HttpForks {
       throw problem('sandbox_full', { detail, facts: { most: MOST_FORKS, what: 'forks', oldest } })
     }
     const id = this.#newId()
-    const url = `${this.service.baseUrl}${PLACE}${id}`
+    const url = `${this.service.baseUrl}${FORKS}${id}`
     const service = this.open(url)
     this.#forks.set(id, { id, url, service })
     await service.catch((error: unknown) => {
@@ -60,7 +60,7 @@ export class ServedForks implements HttpForks {
   }
 
   find(path: string): string | undefined {
-    return path.startsWith(PLACE) ? /^([^/]*)\//.exec(path.slice(PLACE.length))?.[1] : undefined
+    return path.startsWith(FORKS) ? /^([^/]*)\//.exec(path.slice(FORKS.length))?.[1] : undefined
   }
 
   async respond(id: string, request: Request, source: Parameters<HttpForks['respond']>[2]): Promise<Response> {

@@ -10,6 +10,7 @@ import type { BinderImport, ImportedBinder } from '../../payments/binder-imports
 import type { State } from '../../storage/storage.js'
 import { type ExportControls, exportControls, RangeShape } from '../exports/controls.js'
 import { type FaultControls, faultControls } from '../faults/faults.js'
+import { checkOperation } from '../journal/filter.js'
 import { streamEntries } from '../journal/follow.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import { journalOf, type Requests, requestControls } from '../journal/requests.js'
@@ -194,13 +195,13 @@ export interface ShownClock {
   readonly now: string
 }
 
-/** Returns all controls of a service. `ready` resolves when the start has restored state and clock. */
-export function createSandbox(service: ServiceContext, ready: () => Promise<void>): Sandbox {
+/** Returns all controls of a service. `run` runs one when the start has restored state and clock. */
+export function createSandbox(service: ServiceContext, run: Around): Sandbox {
   const { health, clock, coverage, testValues, metrics, ...changes } = serviceControls(service)
   const { explain, follow, clear, ...requests } = requestControls(service)
   const { phone, ...people } = peopleControls(service)
   const atOnce = { health, clock, coverage, testValues, metrics }
-  const waiting = afterStart(
+  const waiting = around(
     {
       ...{ ...changes, ...stateControls(service), ...people, ...callerControls(service) },
       credentials: () => readCredentials(service),
@@ -214,22 +215,25 @@ export function createSandbox(service: ServiceContext, ready: () => Promise<void
       wallets: walletControls(service),
       rehearsals: rehearsalControls(service),
     },
-    ready,
+    run,
   )
   return {
-    ...{ ...atOnce, ...waiting, phone: (userId) => afterStart(phone(userId), ready) },
+    ...{ ...atOnce, ...waiting, phone: (userId) => around(phone(userId), run) },
     approvals: approvalQueue(service, waiting),
     requests: { explain, follow, clear, ...waiting.requests },
   }
 }
 
-/** The same controls, each of which waits for the start. */
-export function afterStart<C extends object>(controls: C, ready: () => Promise<void>): C {
-  const waiting = (control: unknown) =>
+/** Runs a control, perhaps later. */
+export type Around = <T>(control: () => T | Promise<T>) => Promise<T>
+
+/** The same controls, each of which `run` runs. */
+export function around<C extends object>(controls: C, run: Around): C {
+  const wrapped = (control: unknown) =>
     typeof control === 'function'
-      ? (...given: unknown[]) => ready().then(() => control(...given))
-      : afterStart(control as object, ready) // A group of controls.
-  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, waiting(each)])) as C // of the same names
+      ? (...given: unknown[]) => run(() => control(...given))
+      : around(control as object, run) // A group of controls.
+  return Object.fromEntries(Object.entries(controls).map(([name, each]) => [name, wrapped(each)])) as C // of the same names
 }
 
 export { ExportFormatShape, exportControls } from '../exports/controls.js'
@@ -237,11 +241,15 @@ export { faultControls } from '../faults/faults.js'
 export { RequestQueryShape, requestControls } from '../journal/requests.js'
 export { ActAsShape, callerControls, ReplayShape, replayControls } from '../replay/controls.js'
 
-export const streamRequests = (
+/** Follows entries as server-sent events. Throws `field_invalid` before the first one. */
+export async function streamRequests(
   { after, ...filter }: EntryFilter & { readonly after?: string | undefined },
   signal: AbortSignal | undefined,
   service: ServiceContext,
-) => streamEntries(journalOf(service), { matches: matcher(filter), after, signal }, service)
+) {
+  await checkOperation(filter, service)
+  return streamEntries(journalOf(service), { matches: matcher(filter), after, signal }, service)
+}
 
 /** Writes a range of entries for another tool. Throws `field_invalid` if a part of the order is missing, and `not_found`. */
 export async function exportRange(order: object, service: ServiceContext) {

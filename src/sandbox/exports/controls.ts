@@ -2,7 +2,7 @@ import { load } from '../../base/parts.js'
 import type { ServiceContext } from '../../http/context.js'
 import { checkShape } from '../../http/fields/field.js'
 import { z } from '../../http/fields/schema.js'
-import { FilterShape } from '../journal/requests.js'
+import { FilterShape } from '../journal/filter.js'
 import type { EntryRange, ExportFormat } from './export.js'
 
 export const ExportFormatShape = z.enum(['curl', 'http', 'har', 'vitest'])

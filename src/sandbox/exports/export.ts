@@ -5,6 +5,7 @@ import { HIDDEN } from '../../base/text/redacted.js'
 import { isVisible, visibleLine, visibleText } from '../../base/text/visible.js'
 import { VERSION } from '../../base/version.js'
 import type { ServiceContext } from '../../http/context.js'
+import { checkOperation } from '../journal/filter.js'
 import { type EntryFilter, matcher } from '../journal/journal.js'
 import type { KeptEntry } from '../journal/kept-entry.js'
 import { entryOf, openJournal } from '../journal/requests.js'
@@ -52,7 +53,9 @@ async function entriesOf(which: string | EntryRange, service: ServiceContext) {
   const { from, to, ...filter } = which
   const entries = (await openJournal(service)).range(from, to)
   if (!entries) throw problem('not_found', { detail: 'The journal has no entry with one of these ids.' })
-  return entries.filter(matcher(filter))
+  const found = entries.filter(matcher(filter))
+  if (found.length === 0) await checkOperation(filter, service)
+  return found
 }
 
 /** Writes entries as an HTTP Archive (HAR 1.2). Secrets are not in it. */

@@ -1,5 +1,6 @@
 import { component, strictComponent, Time, timeOf, z } from '../../http/fields/schema.js'
 import type { Fault, FaultPoint, FaultPort, X402Mode } from '../onion/fault.js'
+import { PrincipalName } from '../onion/principal-name.js'
 
 const ports = ['storage', 'mail', 'push', 'card', 'upstream', 'webhook'] as const satisfies readonly FaultPort[]
 const points = ['before', 'after_commit', 'mid_body'] as const satisfies readonly FaultPoint[]
@@ -42,9 +43,7 @@ const FaultMatchShape = strictComponent('FaultMatch', {
   operation_id: z.optional(z.string().check(z.minLength(1))),
   method: z.optional(z.enum(['GET', 'POST', 'PUT', 'DELETE'])),
   path: z.optional(z.string().check(z.regex(/^[/*][^?#]*$/, 'a path such as /v4/payment/*, without a query'))),
-  principal: z.optional(
-    z.string().check(z.regex(/^(guest|[a-z]+:[\w.-]+)$/, 'a kind and an id, such as account:1 or user:2')),
-  ),
+  principal: z.optional(PrincipalName),
   port: z.optional(z.enum(ports)),
 })
 

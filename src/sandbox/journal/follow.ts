@@ -11,6 +11,8 @@ const MOST_WAITING = 1000
 
 export interface Following {
   matches(entry: Entry): boolean
+  /** Rejects if no entry can ever match. */
+  check?(): Promise<void>
   /** The id of the last entry that the reader saw. Default: only new entries follow. */
   readonly after?: string | undefined
   readonly signal?: AbortSignal | undefined
@@ -42,7 +44,7 @@ export async function* streamEntries(
 /** Undefined stands for a silence. */
 async function* entriesOrSilence(
   journal: Journal,
-  { matches, after, signal }: Following,
+  { matches, check, after, signal }: Following,
   service: FollowedService,
 ): AsyncGenerator<Entry | undefined> {
   const { background } = service
@@ -58,6 +60,8 @@ async function* entriesOrSilence(
   })
   signal?.addEventListener('abort', wake)
   try {
+    // While it loads what it needs, entries are heard already.
+    await check?.()
     while (!signal?.aborted) {
       const isSilent = waiting.length === 0 && (await background.pause(HEARTBEAT_MS, waking.signal))
       if (isSilent) yield undefined

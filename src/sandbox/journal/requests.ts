@@ -5,19 +5,11 @@ import { z } from '../../http/fields/schema.js'
 import type { Explanation } from '../explain/facts/explanation.js'
 import { explainKey } from '../explain/part.js'
 import type { Entry } from '../onion/entry.js'
+import { checkOperation, FilterShape } from './filter.js'
 import { followEntries } from './follow.js'
 import { type EntryFilter, findJournal, type Journal, matcher } from './journal.js'
 import { showEntry } from './kept-entry.js'
 import { knowMarks } from './marked-names.js'
-
-/** The fields by which entries are found. */
-export const FilterShape = {
-  operation_id: z.optional(z.string()),
-  status: z.optional(z.int()),
-  principal: z.optional(z.string()),
-  q: z.optional(z.string()),
-  trace: z.optional(z.string()),
-}
 
 export const FollowQueryShape = z.strictObject(FilterShape)
 
@@ -93,6 +85,7 @@ export function requestControls(service: ServiceContext): Requests {
       const journal = await openJournal(service)
       const found = journal.find(filter, { after, limit: limit + 1 })
       if (!found) throw problem('cursor_invalid')
+      if (found.length === 0) await checkOperation(filter, service)
       const shown = found.slice(0, limit)
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
       return { requests: shown.map(showEntry), next, dropped: journal.dropped }
@@ -108,7 +101,8 @@ export function requestControls(service: ServiceContext): Requests {
     },
     follow(query = {}, { signal } = {}) {
       const filter = checkShape(FollowQueryShape, query)
-      return followEntries(journalOf(service), { matches: matcher(filter), signal }, service)
+      const check = () => checkOperation(filter, service)
+      return followEntries(journalOf(service), { matches: matcher(filter), check, signal }, service)
     },
     async clear() {
       journalOf(service).clear()

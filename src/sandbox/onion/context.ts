@@ -1,6 +1,7 @@
 import type { Evidence } from '../../base/evidence.js'
 import type { LimitedMap } from '../../base/memo.js'
 import { required } from '../../base/required.js'
+import type { Keyring } from '../../base/secrets.js'
 import type { SandboxContext, ServiceContext } from '../../http/context.js'
 import type { FetchSource } from '../../http/incoming.js'
 import { evidenceOf, type Route } from '../../http/route.js'
@@ -68,9 +69,13 @@ export interface SandboxParts extends SandboxContext {
   commitOfEntry(id: string): number | undefined
   /** The clients of the seed with which the sandbox was started. */
   firstClients(): Promise<readonly SeededClient[]>
+  /** What the seed sells at paths of the service itself. */
+  ownItems(keys: Keyring): Promise<readonly OwnItem[]>
   /** Loads what creates the seed, the state after a reset. It throws an Error if the seed is wrong. */
   loadSeed(): Promise<(tx: Writer, service: ServiceContext) => Promise<void>>
   loadOperations(): Promise<readonly KnownOperation[]>
+  /** The kinds of timers and of messages, which entries of the journal have in place of an operation. */
+  readonly kindsOfWork: readonly string[]
   /** Undefined until the start has ended. */
   measurements: Measurements | undefined
   /** How often each operation was called in this process: `createPayment v4`, or only the id without a version. */
@@ -87,6 +92,14 @@ export interface SandboxParts extends SandboxContext {
   readonly forks: HttpForks
   /** Forks the service for one use: as it is now, or as it was in the past. Throws `StateForgotten`. */
   openFork(past?: PastMoment): Promise<OpenFork>
+}
+
+/** An item that a seed sells at a path of the service itself. */
+export interface OwnItem {
+  /** Of its account. */
+  readonly publicSecret: string | undefined
+  readonly name: string
+  readonly path: string
 }
 
 /** A moment of the past to which a fork returns. */

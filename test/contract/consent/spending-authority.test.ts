@@ -39,10 +39,18 @@ contract('createPayment, by a spending authority', (start) => {
   const prepared = async (terms = {}) => withAuthority(await start({ seed: { digital_quantities: [POINTS] } }), terms)
 
   for (const version of ['v4', 'v2'])
-    test(`pays from the persona's twin, whatever twin is named, under /${version}`, async () => {
+    test(`pays from the persona's twin, and from no other that is named, under /${version}`, async () => {
       const { call, shop, ada, spender, commodity, allow, left } = await prepared()
-      const body = { persona_delegate: await allow(), hostname: 'nobody.twin.localhost' }
       const path = `/${version}/payment/${commodity.hash}`
+      const persona_delegate = await allow()
+      const other = await newPayer(call, shop)
+      for (const hostname of ['nobody.twin.localhost', other.hostname]) {
+        const refused = await call('POST', path, { token: spender.token, body: { persona_delegate, hostname } })
+        expectProblem(refused, 403, 'not_owner')
+        expect(refused.body.error).toContain(ada.hostname)
+      }
+      expect(await left()).toBe(5)
+      const body = { persona_delegate, hostname: ada.hostname }
       const paid = await call('POST', path, { token: spender.token, body })
       expect([paid.status, paid.body.amount, paid.body.hostname]).toEqual([202, 0.25, ada.hostname])
       expect(await left()).toBe(4.75)

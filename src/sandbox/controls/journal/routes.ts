@@ -74,7 +74,7 @@ export const journalRoutes = defineRoutes('sandbox', {
       if (!headers.get('accept')?.includes('text/event-stream')) return requestControls(service).list(query)
       // A client that reconnects sends the id of the last entry that it saw.
       const after = headers.get('last-event-id') ?? query.after
-      return streamed(streamRequests({ ...query, after }, ending, service), 'text/event-stream; charset=utf-8')
+      return streamed(await streamRequests({ ...query, after }, ending, service), 'text/event-stream; charset=utf-8')
     },
   }),
   readRequest: route({

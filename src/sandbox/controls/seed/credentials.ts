@@ -7,7 +7,7 @@ import { clients, userClientSecret } from '../../../identity/tokens/token.js'
 import { users } from '../../../identity/users/user.js'
 import { allRows } from '../../../storage/page.js'
 import type { Reader } from '../../../storage/storage.js'
-import { type SeededClient, sandboxOf } from '../../onion/context.js'
+import { type OwnItem, type SeededClient, sandboxOf } from '../../onion/context.js'
 import type { Seed } from './seed-schema.js'
 
 export interface Credentials {
@@ -50,6 +50,17 @@ export async function fixCredentials(seed: Seed, keys: Keyring, tx?: Reader): Pr
     return { client_id: derivedUserClient(user.email, keys), ...withoutUndefined(user) }
   })
   return { ...seed, ...(seed.accounts && { accounts }), ...(users && { users }) }
+}
+
+/** The items that a seed sells at paths of the service itself, of accounts that it creates. */
+export async function ownItemsOf(seed: Seed, keys: Keyring): Promise<OwnItem[]> {
+  const items = (seed.items ?? []).filter(({ external_endpoint }) => external_endpoint.startsWith('/'))
+  if (items.length === 0) return []
+  const { accounts = [] } = await fixCredentials(seed, keys)
+  return items.map(({ account, name, external_endpoint: path }) => {
+    const publicSecret = accounts.find((each) => each.name === account)?.public_secret
+    return { publicSecret, name, path }
+  })
 }
 
 const derivedHex = (of: string, keys: Keyring): string => bytesToHex(keys.derive('seed', of)).slice(0, 32)
