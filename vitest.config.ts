@@ -29,6 +29,7 @@ const project = (name: string, files: TestProjectInlineConfiguration['test']): T
       'test/support/same-cases.ts',
       'test/support/patience.ts',
       'test/support/few-rsa-keys.ts',
+      'test/support/quick-ciphers.ts',
       'test/support/browser/between-files.ts',
     ],
     ...files,

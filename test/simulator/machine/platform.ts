@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, KeyObject } from 'node:crypto'
+import { atOnce } from '../../support/ciphers.js'
 
 /**
  * What the platform does on its own while a simulation runs: keys and signatures are made on other threads, and modules
@@ -32,22 +32,8 @@ function inOrder<T>(answer: Promise<T>): Promise<T> {
   return own
 }
 
-const TAG_BYTES = 16
-
 /** What the service does most, without a thread that must wake up for it. */
-const atOnce: Record<string, (params: AesGcmParams, key: CryptoKey, bytes: Uint8Array) => ArrayBufferLike> = {
-  encrypt({ iv, additionalData }, key, bytes) {
-    const cipher = createCipheriv('aes-256-gcm', KeyObject.from(key), iv as Uint8Array)
-    cipher.setAAD(additionalData as Uint8Array)
-    return Uint8Array.from(Buffer.concat([cipher.update(bytes), cipher.final(), cipher.getAuthTag()])).buffer
-  },
-  decrypt({ iv, additionalData }, key, bytes) {
-    const decipher = createDecipheriv('aes-256-gcm', KeyObject.from(key), iv as Uint8Array)
-    decipher.setAAD(additionalData as Uint8Array)
-    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
-    return Uint8Array.from(Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])).buffer
-  },
-}
+const quick: Readonly<Record<string, unknown>> = atOnce
 
 const methods = [
   ...['decrypt', 'deriveBits', 'digest', 'encrypt', 'exportKey', 'generateKey', 'importKey', 'sign', 'verify'],
@@ -60,7 +46,7 @@ export function watchPlatform(later: (ms: number, ring: () => void) => () => voi
   for (const name of methods) {
     const original = subtle[name]
     originals.set(name, original)
-    const own = atOnce[name] as ((...args: unknown[]) => unknown) | undefined
+    const own = quick[name] as ((...args: unknown[]) => unknown) | undefined
     subtle[name] = function (this: SubtleCrypto, ...args: unknown[]) {
       return inOrder(own ? new Promise((resolve) => resolve(own(...args))) : original.apply(this, args))
     }
