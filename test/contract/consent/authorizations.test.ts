@@ -1,21 +1,17 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
-import { contract } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared } from '../../support/contract/prepared.js'
 import { advance, expectProblem, readPages, stopClock } from '../../support/scenes/market.js'
 import { answerFromDevice, ask, poll, registerDevice, secondFactorEvents } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, newSession, type Payer } from '../../support/scenes/world.js'
-
-type Start = Parameters<Parameters<typeof contract>[1]>[0]
+import { newPayer, newSeller, newSession, newUser, type Payer } from '../../support/scenes/world.js'
 
 const PATHS = ['/v4/paywall/authorizations', '/v3/paywall/authorizations'] as const
 const DETAIL = { merchant_url: 'https://shop.example.test/', merchant_name: 'A shop', dq: '41ab', amount: 0.5 }
 
-async function world(start: Start) {
-  const { call } = await start()
-  const at = await stopClock(call)
-  const payer = await newPayer(call, await newSeller(call))
-  return { call, at, payer }
-}
+const world = (start: Start) => asker(start, undefined)
+
+const asker = prepared(async (call) => ({ at: await stopClock(call), payer: await newUser(call) }))
 
 /** Gives the id of a new request of a paywall. */
 const askToPay = async (call: Call, payer: Payer, detail: object = DETAIL): Promise<number> =>

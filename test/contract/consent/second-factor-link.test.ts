@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, CallOptions } from '../../support/api.js'
-import { contract } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared } from '../../support/contract/prepared.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import {
   answerFromDevice,
@@ -15,17 +16,16 @@ import {
 import { newGuest } from '../../support/scenes/sign-in.js'
 import { newPayer, newSeller, newSession } from '../../support/scenes/world.js'
 
-type Start = Parameters<Parameters<typeof contract>[1]>[0]
-
 /** A user without a device, whose session asks for something while the clock stands still. */
-async function world(start: Start, body: object = {}) {
-  const { call, ...running } = await start()
+const world = (start: Start, body: object = {}) => asker(start, body)
+
+const asker = prepared(async (call, body: object) => {
   const at = await stopClock(call)
   const payer = await newPayer(call, await newSeller(call), { email: 'ada@example.test' })
   const session = await newSession(call, payer.email)
   const { id } = (await ask(call, { session }, body)).body
-  return { ...running, call, at, payer, session, id, link: await mailedLink(call, payer.email) }
-}
+  return { at, payer, session, id, link: await mailedLink(call, payer.email) }
+})
 
 const inBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { restoreAuthority } from '../../../src/consent/personas/spending.js'
 import { createService } from '../../../src/index.js'
-import { type CallOptions, caller } from '../../support/api.js'
-import { contract, type Started } from '../../support/contract/contract.js'
+import { type Call, type CallOptions, caller } from '../../support/api.js'
+import { contract } from '../../support/contract/contract.js'
+import { prepared as preparedWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, expectSoundLedger, fund, setClock, stopClock } from '../../support/scenes/market.js'
 import { newAgent, newApp } from '../../support/scenes/oidc.js'
 import { newDelegate, newPersona, UNKNOWN_HASH } from '../../support/scenes/personas.js'
@@ -12,14 +13,17 @@ import { balanceOf, newCommodity, newPayer, newSeller, newSession, tokenFor } fr
 const POINTS = { name: 'Points', shortcode: 'PTS', decimals: 0 }
 
 /** Who may spend is an account; whose value it is, a user with a persona; and a shop to spend it at. */
-async function withAuthority<R extends Pick<Started, 'call'>>(running: R, { cost = 0.25, balance = 5 } = {}) {
-  const { call } = running
+async function authority(call: Call, { cost = 0.25, balance = 5 } = {}) {
   const at = await stopClock(call)
   const shop = await newSeller(call)
   const commodity = await newCommodity(call, shop, { cost })
   const ada = await newPayer(call, shop, { balance })
   const persona = await newPersona(call, ada)
-  const spender = await newSeller(call)
+  return { at, shop, commodity, ada, persona, spender: await newSeller(call) }
+}
+
+function withAuthority<R extends Awaited<ReturnType<typeof authority>> & { call: Call }>(running: R) {
+  const { call, commodity, ada, persona, spender } = running
   const { dq } = commodity
   /** A delegate, held by the shop's twin unless told, that lets the spender spend 1. */
   const allow = async (spend: object = {}, hostname = commodity.hostname): Promise<string> => {
@@ -29,14 +33,17 @@ async function withAuthority<R extends Pick<Started, 'call'>>(running: R, { cost
   const spend = (persona_delegate: string | undefined, options: CallOptions = { token: spender.token }, body = {}) =>
     call('POST', `/v4/payment/${commodity.hash}`, { ...options, body: { persona_delegate, ...body } })
   const left = async () => balanceOf(call, await tokenFor(call, ada.clientId, ada.clientSecret), ada.hostname)
-  return { ...running, at, shop, commodity, ada, persona, spender, dq, allow, spend, left }
+  return { ...running, dq, allow, spend, left }
 }
+
+const startAuthority = preparedWith(authority)
 
 const detailOf = ({ body }: { body: { error: string } }): string =>
   body.error.slice('This delegate does not allow this payment. '.length)
 
 contract('createPayment, by a spending authority', (start) => {
-  const prepared = async (terms = {}) => withAuthority(await start({ seed: { digital_quantities: [POINTS] } }), terms)
+  const prepared = async (terms = {}) =>
+    withAuthority(await startAuthority(start, terms, { seed: { digital_quantities: [POINTS] } }))
 
   for (const version of ['v4', 'v2'])
     test(`pays from the persona's twin, and from no other that is named, under /${version}`, async () => {
@@ -276,7 +283,10 @@ test('restoreAuthority frees an amount for the period in which it was spent, and
   const storage = memoryStorage()
   const service = createService({ sandbox: true, storage })
   const running = { call: caller({ url: 'http://127.0.0.1:4242', fetch: service.fetch }) }
-  const { call, at, spender, dq, allow, spend } = await withAuthority(running)
+  const { call, at, spender, dq, allow, spend } = await withAuthority({
+    ...running,
+    ...(await authority(running.call)),
+  })
   const [daily, whole] = [await allow({ limit: 0.5, period: 'day' }), await allow({ limit: 0.5 })]
   const unspent = await allow()
   const token = async () => ({ token: await tokenFor(call, spender.clientId, spender.clientSecret) })

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { type Answer, type Call, type CallOptions, caller } from '../../support/api.js'
-import { contract } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared } from '../../support/contract/prepared.js'
 import { approvedChange, newBusiness } from '../../support/scenes/account-changes.js'
 import {
   expectProblem,
@@ -22,6 +23,7 @@ import {
   newSeller,
   newSession,
   newTwin,
+  type Payer,
 } from '../../support/scenes/world.js'
 import { startFailing } from '../../support/storage/failing-storage.js'
 
@@ -33,18 +35,26 @@ const pay = (call: Call, hash: string, key: string, options: CallOptions, versio
 const isReplay = ({ headers }: Answer): boolean => headers.get('idempotent-replayed') === 'true'
 
 /** A seller, a commodity for a quarter, and a payer who holds one. */
-async function newShop(call: Call) {
+const makeShop = async (call: Call) => {
   const seller = await newSeller(call)
   const { hash, hostname } = await newCommodity(call, seller, { cost: 0.25 })
   const payer = await newPayer(call, seller, { balance: 1 })
-  const left = () => balanceOf(call, payer.token, payer.hostname)
-  return { seller, hash, hostname, payer, left, asPayer: { token: payer.token } }
+  return { seller, hash, hostname, payer, asPayer: { token: payer.token } }
 }
+
+const shop = prepared(makeShop)
+
+const withBalance = <S extends { call: Call; payer: Payer }>(made: S) => ({
+  ...made,
+  left: () => balanceOf(made.call, made.payer.token, made.payer.hostname),
+})
+
+const newShop = async (start: Start) => withBalance(await shop(start, undefined))
+const shopOf = async (call: Call) => withBalance({ call, ...(await makeShop(call)) })
 
 contract('a call with an Idempotency-Key', (start) => {
   it('replays the status and the body when it is repeated, and does nothing', async () => {
-    const { call } = await start()
-    const { hash, asPayer, left, seller } = await newShop(call)
+    const { call, hash, asPayer, left, seller } = await newShop(start)
     const first = await pay(call, hash, 'k', asPayer)
     const again = await pay(call, hash, 'k', asPayer)
     expect([first.status, again.status]).toEqual([202, 202])
@@ -87,8 +97,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('and a different body is 422 idempotency_mismatch, and does nothing', async () => {
-    const { call, state } = await start()
-    const { hash, asPayer, payer, seller } = await newShop(call)
+    const { call, state, hash, asPayer, payer, seller } = await newShop(start)
     await pay(call, hash, 'k', asPayer)
     const before = (await state()).rows
     for (const body of [{ hostname: payer.hostname }, { x: 1 }, { hostname: 'another' }])
@@ -109,8 +118,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('is independent of the same key of another principal', async () => {
-    const { call } = await start()
-    const { seller, hash, asPayer } = await newShop(call)
+    const { call, seller, hash, asPayer } = await newShop(start)
     const other = await newPayer(call, seller, { balance: 1 })
     const answers = [await pay(call, hash, 'k', asPayer), await pay(call, hash, 'k', { token: other.token })]
     expect(answers.map(isReplay)).toEqual([false, false])
@@ -119,8 +127,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('is independent of the same key on another path', async () => {
-    const { call } = await start()
-    const { seller, hash, asPayer, left } = await newShop(call)
+    const { call, seller, hash, asPayer, left } = await newShop(start)
     const other = await newCommodity(call, seller, { cost: 0.25 })
     const answers = [
       await pay(call, hash, 'k', asPayer),
@@ -132,8 +139,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('compares paths by their decoded form', async () => {
-    const { call } = await start()
-    const { hash, asPayer, left } = await newShop(call)
+    const { call, hash, asPayer, left } = await newShop(start)
     await pay(call, hash, 'k', asPayer)
     const escaped = hash.replaceAll('-', '%2D')
     for (const spelled of [`${hash}/`, escaped, `${escaped}//`, `${hash}?x=1`])
@@ -142,8 +148,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('belongs to the user, with a token or with a session', async () => {
-    const { call } = await start()
-    const { hash, payer, asPayer, left } = await newShop(call)
+    const { call, hash, payer, asPayer, left } = await newShop(start)
     const session = await newSession(call, payer.email)
     const first = await pay(call, hash, 'k', asPayer)
     const again = await pay(call, hash, 'k', { session })
@@ -153,9 +158,8 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('is stored for 24 hours', async () => {
-    const { call } = await start()
+    const { call, hash, payer } = await newShop(start)
     const at = await stopClock(call)
-    const { hash, payer } = await newShop(call)
     const session = await newSession(call, payer.email)
     const first = await pay(call, hash, 'k', { session })
     await setClock(call, at + DAY - 1000)
@@ -170,8 +174,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('takes every key of printable ASCII characters', { tags: ['everywhere', 'pages'] }, async () => {
-    const { call } = await start()
-    const { hash, asPayer, payer, left } = await newShop(call)
+    const { call, hash, asPayer, payer, left } = await newShop(start)
     const keys = ['k', '~', '!', 'two words', 'a, b', '"quoted"', 'k'.repeat(255)]
     await fund(call, payer.hostname, keys.length)
     for (const [paid, key] of keys.entries()) {
@@ -191,8 +194,7 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('is stored encrypted: the storage has neither answer nor key in plain text', async () => {
-    const { call, state } = await start()
-    const { hash, asPayer } = await newShop(call)
+    const { call, state, hash, asPayer } = await newShop(start)
     const { body } = await pay(call, hash, 'the-key-itself', asPayer)
     const { idempotency } = (await state()).rows
     expect(idempotency).toHaveLength(1)
@@ -202,9 +204,8 @@ contract('a call with an Idempotency-Key', (start) => {
   })
 
   it('is removed after its day is over', async () => {
-    const { call, state } = await start()
+    const { call, state, hash, payer } = await newShop(start)
     const at = await stopClock(call)
-    const { hash, payer } = await newShop(call)
     const pays = async (key: string) => pay(call, hash, key, { session: await newSession(call, payer.email) })
     for (const key of ['a', 'b', 'c']) await pays(key)
     await setClock(call, at + DAY + DAY / 12)
@@ -215,8 +216,7 @@ contract('a call with an Idempotency-Key', (start) => {
 
 contract('a refusal under an Idempotency-Key', (start) => {
   it('with 402 is not stored: the same key pays after a top-up', async () => {
-    const { call } = await start()
-    const { seller, hash } = await newShop(call)
+    const { call, seller, hash } = await newShop(start)
     const poor = await newPayer(call, seller)
     const first = await pay(call, hash, 'k', { token: poor.token })
     expectProblem(first, 402, 'insufficient_funds')
@@ -229,8 +229,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
   })
 
   it('with 404 or 403 is not stored, and a different body is no mismatch', async () => {
-    const { call, state } = await start()
-    const { hash, asPayer, payer, seller, left } = await newShop(call)
+    const { call, state, hash, asPayer, payer, seller, left } = await newShop(start)
     const others = (await newPayer(call, seller, { balance: 1 })).hostname
     for (let i = 0; i < 2; i++) {
       const unknown = await pay(call, UNKNOWN_COMMODITY, 'k', asPayer)
@@ -261,8 +260,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
   })
 
   it('of an unknown caller is not stored', async () => {
-    const { call } = await start()
-    const { hash, asPayer } = await newShop(call)
+    const { call, hash, asPayer } = await newShop(start)
     expectProblem(await pay(call, hash, 'k', { token: 'x' }), 401, 'token_invalid')
     expectProblem(await pay(call, hash, 'k', {}), 401, 'authorization_missing')
     expect(isReplay(await pay(call, hash, 'k', asPayer))).toBe(false)
@@ -271,8 +269,7 @@ contract('a refusal under an Idempotency-Key', (start) => {
 
 contract('calls with one Idempotency-Key at once', (start) => {
   it('have one effect and one answer', async () => {
-    const { call } = await start()
-    const { hash, asPayer, left } = await newShop(call)
+    const { call, hash, asPayer, left } = await newShop(start)
     const answers = await Promise.all(Array.from({ length: 8 }, () => pay(call, hash, 'k', asPayer)))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
     expect(answers.filter(isReplay)).toHaveLength(7)
@@ -281,8 +278,7 @@ contract('calls with one Idempotency-Key at once', (start) => {
   })
 
   it('and different bodies have the effect of one of them', async () => {
-    const { call } = await start()
-    const { hash, asPayer, left } = await newShop(call)
+    const { call, hash, asPayer, left } = await newShop(start)
     const bodies = [0, 1, 2, 3].map((x) => ({ x }))
     const answers = await Promise.all(bodies.map((body) => pay(call, hash, 'k', { ...asPayer, body })))
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 422, 422, 422])
@@ -294,7 +290,7 @@ describe('an Idempotency-Key during failures', () => {
   it('is free after a 500, which undid the call', async () => {
     const { storage, logged, ...running } = startFailing()
     const call = caller(running)
-    const { hash, asPayer, left } = await newShop(call)
+    const { hash, asPayer, left } = await shopOf(call)
     storage.failing = 'writes'
     expectProblem(await pay(call, hash, 'k', asPayer), 500, 'internal_error')
     expect(logged).toHaveLength(1)
@@ -313,7 +309,7 @@ describe('an Idempotency-Key during failures', () => {
       const service = createService({ storage, sandbox: true, encryptionKey: byte.repeat(32) })
       return caller({ url, fetch: service.fetch })
     }) as [Call, Call]
-    const { hash, hostname: shop, asPayer, left, seller } = await newShop(one)
+    const { hash, hostname: shop, asPayer, left, seller } = await shopOf(one)
     await pay(one, hash, 'k', asPayer)
     const refused = await pay(other, hash, 'k', asPayer)
     expectProblem(refused, 409, 'idempotency_unreadable')

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../support/api.js'
-import { contract, type Started } from '../../support/contract/contract.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared } from '../../support/contract/prepared.js'
 import { addItem, CLOSED_ENDPOINT, filledCart, newCart, newItem, readCart } from '../../support/scenes/carts.js'
 import { advance, expectProblem, stopClock } from '../../support/scenes/market.js'
 import { authorizeApp, exchangeCode, newAgent, newApp, refreshWith } from '../../support/scenes/oidc.js'
@@ -10,13 +11,14 @@ import { basic, newCommodity, newPayer, newSeller, newSession, type Seller } fro
 
 const POINTS = { name: 'Points', shortcode: 'PTS', decimals: 0 }
 
-async function newShop(start: () => Promise<Started>) {
-  const running = await start()
-  const seller = await newSeller(running.call)
-  const item = await newItem(running.call, seller, { external_endpoint: CLOSED_ENDPOINT })
-  const payer = await newPayer(running.call, seller)
-  return { ...running, seller, item, payer, user: { token: payer.token } as CallOptions }
-}
+const newShop = (start: Start) => opened(start, undefined)
+
+const opened = prepared(async (call) => {
+  const seller = await newSeller(call)
+  const item = await newItem(call, seller, { external_endpoint: CLOSED_ENDPOINT })
+  const payer = await newPayer(call, seller)
+  return { seller, item, payer, user: { token: payer.token } as CallOptions }
+})
 
 /** Every operation on a cart and its first line. */
 const operations = (

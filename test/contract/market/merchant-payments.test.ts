@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { memoryStorage } from '../../../adapters/storage/memory.js'
 import { createService } from '../../../src/index.js'
 import { type Answer, type Call, type CallOptions, caller } from '../../support/api.js'
-import { contract } from '../../support/contract/contract.js'
-import { startWith } from '../../support/contract/prepared.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared as preparedWith, startWith } from '../../support/contract/prepared.js'
 import { newItem } from '../../support/scenes/catalog.js'
 import { advance, expectProblem, expectSoundLedger, setClock, stopClock } from '../../support/scenes/market.js'
 import {
@@ -17,25 +17,27 @@ import {
 import { registerDevice } from '../../support/scenes/second-factor.js'
 import { balanceOf, defaultDq, newPayer, newSeller, newTwin, type Payer } from '../../support/scenes/world.js'
 
-type Start = Parameters<Parameters<typeof contract>[1]>[0]
 const PATH = '/v3/paywall/authorizations'
 
 /** A payer with 10, whose phone answers so, and their session. */
-async function prepared(start: Start, phone = 'approve') {
-  const running = await start()
-  const { call } = running
+const signedIn = preparedWith(async (call, phone: string) => {
   const at = await stopClock(call)
   const market = await newMarket(call)
   const { payer, shop } = market
   const session = await sessionOf(call, payer)
   await registerDevice(call, payer)
   await setPhone(call, payer, phone)
-  const dq = await defaultDq(call)
+  return { at, market, payer, shop, session, dq: await defaultDq(call) }
+})
+
+async function prepared(start: Start, phone = 'approve') {
+  const running = await signedIn(start, phone)
+  const { call, payer, shop, session, dq } = running
   const order = { paymentTypeHash: dq, amount: 2, destinationUrl: shop }
   const pay = (more: object = {}, caller: CallOptions = { session }) => payMerchant(call, caller, { ...order, ...more })
   /** How often the payer was asked. */
   const asked = async () => (await authorizations(call, payer)).length
-  return { ...running, at, market, payer, shop, session, dq, order, pay, asked }
+  return { ...running, order, pay, asked }
 }
 
 const sessionOf = async (call: Call, { token }: Payer): Promise<string> =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../support/api.js'
 import { contract } from '../../support/contract/contract.js'
-import { startWith } from '../../support/contract/prepared.js'
+import { prepared as preparedWith, startWith } from '../../support/contract/prepared.js'
 import {
   balancesOf,
   expectProblem,
@@ -40,13 +40,13 @@ const eventsOf = async (call: Call, token: string, type: string): Promise<any[]>
 
 const chargesOf = async (call: Call): Promise<any[]> => (await call('GET', '/_sandbox/outbox?kind=card')).body.messages
 
+const sellerAndPayer = preparedWith(async (call) => {
+  const seller = await newSeller(call)
+  return { seller, payer: await newPayer(call, seller) }
+})
+
 contract('createTopup', (start) => {
-  async function prepared(options?: Parameters<typeof start>[0]) {
-    const running = await start(options)
-    const seller = await newSeller(running.call)
-    const payer = await newPayer(running.call, seller)
-    return { ...running, seller, payer }
-  }
+  const prepared = (options?: Parameters<typeof start>[0]) => sellerAndPayer(start, undefined, options)
 
   test('POST /v4/twin/{hostname}/topup charges a card and issues the value', async () => {
     const { call, payer } = await prepared()

@@ -1,18 +1,14 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../support/api.js'
-import { contract } from '../../support/contract/contract.js'
-import { startWith } from '../../support/contract/prepared.js'
+import { contract, type Start } from '../../support/contract/contract.js'
+import { prepared, startWith } from '../../support/contract/prepared.js'
 import { advance, expectProblem, setClock, stopClock } from '../../support/scenes/market.js'
 import { answerFromDevice, ask, poll, registerDevice, secondFactorEvents } from '../../support/scenes/second-factor.js'
-import { newPayer, newSeller, newUser, type Payer } from '../../support/scenes/world.js'
+import { newUser, type Payer } from '../../support/scenes/world.js'
 
-type Start = Parameters<Parameters<typeof contract>[1]>[0]
+const world = (start: Start) => asker(start, undefined)
 
-async function world(start: Start) {
-  const { call } = await start()
-  const at = await stopClock(call)
-  return { call, at, payer: await newPayer(call, await newSeller(call)) }
-}
+const asker = prepared(async (call) => ({ at: await stopClock(call), payer: await newUser(call) }))
 
 const setPhone = (call: Call, { id }: Payer, mode: string, after_seconds?: number) =>
   call('POST', `/_sandbox/devices/${id}`, { body: { mode, ...(after_seconds !== undefined && { after_seconds }) } })

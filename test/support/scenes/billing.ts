@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Answer, Call } from '../api.js'
 import type { Start } from '../contract/contract.js'
+import { prepared } from '../contract/prepared.js'
 import { stopClock } from './market.js'
 import { again } from './transfers.js'
 import { newSeller, type Seller } from './world.js'
@@ -13,10 +14,14 @@ export const FAILING = 'pm_card_chargeCustomerFail'
 
 /** An account, with a stopped clock. */
 export async function newSubscriber(start: Start, options?: Parameters<Start>[0]) {
-  const running = await start(options)
-  const at = await stopClock(running.call, Date.UTC(2031, 0, 31, 12))
-  return { ...running, at, account: new Subscriber(running.call, await newSeller(running.call)) }
+  const { seller, ...running } = await subscriber(start, undefined, options)
+  return { ...running, account: new Subscriber(running.call, seller) }
 }
+
+const subscriber = prepared(async (call) => {
+  const at = await stopClock(call, Date.UTC(2031, 0, 31, 12))
+  return { at, seller: await newSeller(call) }
+})
 
 /** What an account asks for, by a token that is renewed when its hour is over. */
 export class Subscriber {

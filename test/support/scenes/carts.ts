@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from '../api.js'
 import type { Start, Started } from '../contract/contract.js'
+import { prepared } from '../contract/prepared.js'
 import { expectSoundLedger } from './market.js'
 import type { TestUpstream } from './upstream.js'
 import { balanceOf, newPayer, newSeller, type Payer, type Seller } from './world.js'
@@ -114,20 +115,21 @@ export interface Shop extends Started {
   left(): Promise<number>
 }
 
+const sellerAndPayer = prepared(async (call) => {
+  const seller = await newSeller(call)
+  return { seller, payer: await newPayer(call, seller, { balance: 10 }) }
+})
+
 /** A seller, and a payer whose twin holds 10. */
 export async function newCartShop(
   start: Start,
   upstream: TestUpstream,
   options: Parameters<Start>[0] = {},
 ): Promise<Shop> {
-  const running = await start(options)
-  const { call } = running
-  const seller = await newSeller(call)
-  const payer = await newPayer(call, seller, { balance: 10 })
+  const running = await sellerAndPayer(start, undefined, options)
+  const { call, seller, payer } = running
   return {
     ...running,
-    seller,
-    payer,
     user: { token: payer.token },
     sell: (path = 'ok', fields = {}) =>
       newItem(call, seller, { external_endpoint: `${upstream.url}/${path}`, ...fields }),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
 import type { Answer, Call, CallOptions } from '../api.js'
 import type { Start } from '../contract/contract.js'
+import { prepared } from '../contract/prepared.js'
 import { expectSoundLedger, stopClock } from './market.js'
 import { newGuest } from './sign-in.js'
 import type { TestUpstream } from './upstream.js'
@@ -172,18 +173,27 @@ export async function newLink(
   upstream: TestUpstream,
   { path = 'ok', price = 2, options = {} as Parameters<Start>[0], body = {} } = {},
 ) {
-  const running = await start(options)
-  const { call } = running
-  const shop = await newShop(call, `${upstream.url}/${path}`, { price })
-  return { ...running, ...shop, shop, link: await newCheckout(call, shop, body) }
+  const running = await soldLink(start, { endpoint: `${upstream.url}/${path}`, price, body }, options)
+  return { ...running, ...running.shop }
 }
+
+const soldLink = prepared(
+  async (call, { endpoint, price, body }: { endpoint: string; price: number; body: object }) => {
+    const shop = await newShop(call, endpoint, { price })
+    return { shop, link: await newCheckout(call, shop, body) }
+  },
+)
 
 /** The same with a stopped clock. */
 export async function newLinkAt(start: Start, upstream: TestUpstream) {
-  const running = await start({ limits: { upstreamMs: 1500 } })
-  const at = await stopClock(running.call)
-  const shop = await newShop(running.call, `${upstream.url}/ok`)
-  return { ...running, ...shop, shop, at, link: await newCheckout(running.call, shop) }
+  const running = await soldLinkAt(start, `${upstream.url}/ok`, { limits: { upstreamMs: 1500 } })
+  return { ...running, ...running.shop }
 }
+
+const soldLinkAt = prepared(async (call, endpoint: string) => {
+  const at = await stopClock(call)
+  const shop = await newShop(call, endpoint)
+  return { at, shop, link: await newCheckout(call, shop) }
+})
 
 export type Made = Awaited<ReturnType<typeof newLinkAt>>

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { CallOptions } from '../../../support/api.js'
 import { contract, type Start } from '../../../support/contract/contract.js'
+import { prepared as preparedWith } from '../../../support/contract/prepared.js'
 import {
   cardMessages,
   changeItem,
@@ -24,23 +25,23 @@ const upstream = useUpstream()
 const failing = 'status/503/x'
 
 /** A shop, a link to what it sells, and a guest, while the clock stands still. */
+const opened = preparedWith(async (call, { path, sold }: { path: string; sold?: Sold }) => {
+  const at = await stopClock(call)
+  const shop = await newShop(call, `${upstream.url}/${path}`, sold)
+  const link = await newCheckout(call, shop, { email: 'ada@example.test' })
+  return { at, shop, link, reader: await guest(call) }
+})
+
 async function prepared(
   start: Start,
   { path = 'ok', sold, options }: { path?: string; sold?: Sold; options?: Parameters<Start>[0] } = {},
 ) {
-  const running = await start(options)
-  const { call } = running
-  const at = await stopClock(call)
-  const shop = await newShop(call, `${upstream.url}/${path}`, sold)
-  const link = await newCheckout(call, shop, { email: 'ada@example.test' })
+  const running = await opened(start, { path, ...(sold && { sold }) }, options)
+  const { call, shop } = running
   upstream.requests.length = 0
   return {
     ...running,
-    at,
-    shop,
-    link,
     seller: shop.seller,
-    reader: await guest(call),
     deliverBy: (path: string) => changeItem(call, shop, { external_endpoint: `${upstream.url}/${path}` }),
   }
 }

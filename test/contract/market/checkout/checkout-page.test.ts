@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Answer, Call, CallOptions } from '../../../support/api.js'
 import { contract, type Start } from '../../../support/contract/contract.js'
+import { prepared as preparedWith } from '../../../support/contract/prepared.js'
 import {
   cardMessages,
   changeItem,
@@ -53,6 +54,13 @@ const press = (
 const post = (call: Call, { token }: Pick<Link, 'token'>, caller: CallOptions, body: object) =>
   call('POST', `/checkout/${token}`, { ...caller, body })
 
+const opened = preparedWith(async (call, { path, sold, body }: { path: string; sold?: Sold; body?: object }) => {
+  const at = await stopClock(call)
+  const shop = await newShop(call, `${upstream.url}/${path}`, sold)
+  const link = await newCheckout(call, shop, { success_url: DONE, cancel_url: BACK, ...body })
+  return { at, shop, link, session: await newSession(call, shop.payer.email) }
+})
+
 async function prepared(
   start: Start,
   {
@@ -62,17 +70,10 @@ async function prepared(
     body,
   }: { path?: string; sold?: Sold; options?: Parameters<Start>[0]; body?: object } = {},
 ) {
-  const running = await start(options)
-  const { call } = running
-  const at = await stopClock(call)
-  const shop = await newShop(call, `${upstream.url}/${path}`, sold)
-  const link = await newCheckout(call, shop, { success_url: DONE, cancel_url: BACK, ...body })
-  const session = await newSession(call, shop.payer.email)
+  const running = await opened(start, { path, ...(sold && { sold }), ...(body && { body }) }, options)
+  const { call, shop, session } = running
   return {
     ...running,
-    at,
-    shop,
-    link,
     payer: { session } as CallOptions,
     deliverBy: (path: string) => changeItem(call, shop, { external_endpoint: `${upstream.url}/${path}` }),
   }
