@@ -9,7 +9,7 @@ import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { defaultQuantity, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { createQuantity } from '../../money/twins/twin.js'
 import { allRows } from '../../storage/page.js'
-import type { Row, State, Writer } from '../../storage/storage.js'
+import { type Row, type State, StorageUnavailable, type Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { type SandboxParts, sandboxOf } from '../onion/context.js'
 import { rootUrl } from '../onion/fork-urls.js'
@@ -46,20 +46,28 @@ export async function begin(former: ServiceContext, alone = former.storage.exclu
   if (isKeyMissing) service.log.error(KEY_MISSING)
   sandbox?.clock.restore(clock ?? REAL_TIME)
   await storage.write(encryptClearRows)
-  if (!isNew) await follow(service)
   await storage.write((tx) => ensureSweep(tx, service.clock.now()))
   if (isNew) return
   const { endUnfinished } = await load(() => import('./unfinished.js'))
   await endUnfinished(service, alone)
+  await follow(service)
 }
 
-/** Items that the service fulfils itself are fulfilled where it is now. */
+/** Items that the service fulfils itself are fulfilled where it is now, at the next start if nothing can be stored. */
 async function follow(service: ServiceContext): Promise<void> {
   const { storage, sandbox, keys } = service
   const ownItems = sandbox ? await sandboxOf(service).ownItems(keys) : []
   if (ownItems.length === 0) return
   const { followBaseUrl } = await load(() => import('./base-url.js'))
-  await storage.write((tx) => followBaseUrl(tx, ownItems, rootUrl(service)))
+  try {
+    await storage.write((tx) => followBaseUrl(tx, ownItems, rootUrl(service)))
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error
+    service.log.error(
+      'The address at which this sandbox sells could not be stored. Its own items fail until the next start.',
+      error,
+    )
+  }
 }
 
 /** Putting a row encrypts it. */
