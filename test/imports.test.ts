@@ -61,7 +61,6 @@ const OF_EVERY_SERVICE = [
   'src/sandbox/faults/fault-shape.ts',
   'src/sandbox/onion/access.ts',
   'src/sandbox/onion/context.ts',
-  'src/sandbox/onion/fork-urls.ts',
   'src/sandbox/onion/principal-name.ts',
   'src/sandbox/settings/settings.ts',
   'src/sandbox/settings/take-key.ts',

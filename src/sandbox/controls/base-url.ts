@@ -1,17 +1,31 @@
+import type { ServiceContext } from '../../http/context.js'
 import { accountByPublicSecret } from '../../identity/accounts/account.js'
 import { catalogItems } from '../../market/catalog/item-row.js'
 import { moveEndpoints } from '../../market/catalog/moved-endpoints.js'
 import { allRows } from '../../storage/page.js'
-import type { Reader, Writer } from '../../storage/storage.js'
+import { type Reader, StorageUnavailable } from '../../storage/storage.js'
 import type { OwnItem } from '../onion/context.js'
+import { rootUrl } from '../onion/fork-urls.js'
 
 /**
- * Moves the endpoints at a service's former base URL to the one that it has now. Where the items of its seed are
- * fulfilled shows the former one: so it does in states of every release, and in snapshots.
+ * Moves the endpoints at a service's former base URL to the one that it has now: at the next start, if nothing can be
+ * stored. Where the items of its seed are fulfilled shows the former one: so it does in states of every release, and in
+ * snapshots.
  */
-export async function followBaseUrl(tx: Writer, ownItems: readonly OwnItem[], to: string): Promise<void> {
-  const from = await formerBaseUrl(tx, ownItems)
-  if (from !== undefined && from !== to) await moveEndpoints(tx, { from, to })
+export async function followBaseUrl(service: ServiceContext, ownItems: readonly OwnItem[]): Promise<void> {
+  const to = rootUrl(service)
+  try {
+    await service.storage.write(async (tx) => {
+      const from = await formerBaseUrl(tx, ownItems)
+      if (from !== undefined && from !== to) await moveEndpoints(tx, { from, to })
+    })
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error
+    service.log.error(
+      'The address at which this sandbox sells could not be stored. Its own items fail until the next start.',
+      error,
+    )
+  }
 }
 
 async function formerBaseUrl(tx: Reader, ownItems: readonly OwnItem[]): Promise<string | undefined> {

@@ -9,10 +9,9 @@ import { ensureSweep } from '../../jobs/retention/sweep-timer.js'
 import { defaultQuantity, digitalQuantities } from '../../money/digital-quantities/digital-quantity.js'
 import { createQuantity } from '../../money/twins/twin.js'
 import { allRows } from '../../storage/page.js'
-import { type Row, type State, StorageUnavailable, type Writer } from '../../storage/storage.js'
+import type { Row, State, Writer } from '../../storage/storage.js'
 import { Transaction } from '../../storage/transaction.js'
 import { type SandboxParts, sandboxOf } from '../onion/context.js'
-import { rootUrl } from '../onion/fork-urls.js'
 import {
   keepClock,
   keepKey,
@@ -53,21 +52,12 @@ export async function begin(former: ServiceContext, alone = former.storage.exclu
   await follow(service)
 }
 
-/** Items that the service fulfils itself are fulfilled where it is now, at the next start if nothing can be stored. */
+/** Items that the service fulfils itself are fulfilled where it is now. */
 async function follow(service: ServiceContext): Promise<void> {
-  const { storage, sandbox, keys } = service
-  const ownItems = sandbox ? await sandboxOf(service).ownItems(keys) : []
+  const ownItems = service.sandbox ? await sandboxOf(service).ownItems(service.keys) : []
   if (ownItems.length === 0) return
   const { followBaseUrl } = await load(() => import('./base-url.js'))
-  try {
-    await storage.write((tx) => followBaseUrl(tx, ownItems, rootUrl(service)))
-  } catch (error) {
-    if (!(error instanceof StorageUnavailable)) throw error
-    service.log.error(
-      'The address at which this sandbox sells could not be stored. Its own items fail until the next start.',
-      error,
-    )
-  }
+  await followBaseUrl(service, ownItems)
 }
 
 /** Putting a row encrypts it. */

@@ -95,7 +95,7 @@ async function unpacked(): Promise<string> {
   const { version } = JSON.parse(await readFile(join(modules, '@sparticuz', 'chromium', 'package.json'), 'utf8'))
   const caches = join(modules, '.cache')
   const folder = join(caches, `chromium-${version}`)
-  if (existsSync(folder)) return folder
+  if (existsSync(join(folder, 'chromium'))) return folder
   await mkdir(caches, { recursive: true })
   const fresh = await mkdtemp(`${folder}-`)
   // The package unpacks into TMPDIR, and its libraries only on machines that it knows.
@@ -110,6 +110,8 @@ async function unpacked(): Promise<string> {
     join(fresh, 'fonts.conf'),
     `<fontconfig>${fonts}<cachedir>${folder}/font-cache</cachedir></fontconfig>`,
   )
+  // A browser that ran while the packages were installed again leaves its cache of fonts there.
+  if (!existsSync(join(folder, 'chromium'))) await rm(folder, { recursive: true, force: true })
   // Another test process may have been faster: its folder serves as well.
   await rename(fresh, folder).catch(() => rm(fresh, { recursive: true }))
   return folder
