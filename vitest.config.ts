@@ -48,7 +48,7 @@ const alone = [
 ]
 /** These need tools of other languages, or packages that they install themselves. */
 const foreign = ['test/{clients/foreign,conformance,package}/**/*.test.ts']
-/** These repeat, at length, what a test of `npm test` holds too. */
+/** These repeat, at length, what a test of `npm test` holds too, or hold what only a release runs. */
 const atLength = ['test/**/*.all.test.ts']
 /** These kill processes under load for a while. */
 const faults = ['test/faults/**/*.test.ts']
