@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { article, restOfArticle } from '../../sandbox/shop/article.js'
@@ -37,13 +37,6 @@ const fileOf = (text: string, name = 'state.json') => ({
   mimeType: 'application/json',
   buffer: Buffer.from(text),
 })
-
-async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
-  const devtools = await context.newCDPSession(page)
-  await devtools.send('ServiceWorker.enable')
-  await devtools.send('ServiceWorker.stopAllWorkers')
-  await devtools.detach()
-}
 
 test('without network and server, a first visitor signs in, pays and reads on, also after a reload', async () => {
   const hosted = await offline.sandbox()
@@ -90,19 +83,6 @@ test('without network and server, a first visitor signs in, pays and reads on, a
   await page.reload()
   await shown.play.waitFor()
   expect((JSON.parse(await snapshotOf(page)).rows.payments as unknown[]).length).toBe(4)
-})
-
-test('the worker may stop at any time without a loss', async () => {
-  const { page, shown } = await freshDemo()
-  const context = page.context()
-  await stopWorkers(context, page)
-  await signInByPhone(shown, shown.article)
-  await stopWorkers(context, page)
-  await shown.article.pay.click()
-  await page.getByText(rest).waitFor()
-  await stopWorkers(context, page)
-  await shown.walletTab.click()
-  await shown.wallet.getByText('19.75 USD').waitFor()
 })
 
 test('reset asks first, and then resets every tab', async () => {
