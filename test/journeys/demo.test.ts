@@ -1,17 +1,32 @@
 import { readFile } from 'node:fs/promises'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import { article, restOfArticle } from '../../sandbox/shop/article.js'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
-import { buy, offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
+import { buy, type DemoParts, offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
 import { journey } from '../support/scenes/journey.js'
 
-const { page: newPage } = journey()
+const { page: newPage, lasting } = journey()
 const offline = offlineDemo()
 
 const rest = restOfArticle[0] as string
+
+/** Of every test that leaves its server up. */
+let sandbox: ReturnType<typeof offline.sandbox> | undefined
+let isVisited = false
+
+/** The demo as at a first visit, for tests that need no worker of their own. */
+async function freshDemo(): Promise<{ page: Page; shown: DemoParts }> {
+  const hosted = await (sandbox ??= offline.sandbox())
+  const page = await lasting()
+  if (isVisited) await page.evaluate(() => fetch('pay/_sandbox/reset', { method: 'POST' }).then(({ ok }) => ok))
+  isVisited = true
+  const shown = await visitDemo(page, hosted)
+  await shown.article.open.waitFor()
+  return { page, shown }
+}
 
 /** What the demo holds, as its service tells it. */
 const snapshotOf = (page: Page): Promise<string> =>
@@ -22,13 +37,6 @@ const fileOf = (text: string, name = 'state.json') => ({
   mimeType: 'application/json',
   buffer: Buffer.from(text),
 })
-
-async function stopWorkers(context: BrowserContext, page: Page): Promise<void> {
-  const devtools = await context.newCDPSession(page)
-  await devtools.send('ServiceWorker.enable')
-  await devtools.send('ServiceWorker.stopAllWorkers')
-  await devtools.detach()
-}
 
 test('without network and server, a first visitor signs in, pays and reads on, also after a reload', async () => {
   const hosted = await offline.sandbox()
@@ -77,29 +85,13 @@ test('without network and server, a first visitor signs in, pays and reads on, a
   expect((JSON.parse(await snapshotOf(page)).rows.payments as unknown[]).length).toBe(4)
 })
 
-test('the worker may stop at any time without a loss', async () => {
-  const page = await newPage()
-  const context = page.context()
-  const shown = await visitDemo(page, await offline.sandbox())
-  await stopWorkers(context, page)
-  await signInByPhone(shown, shown.article)
-  await stopWorkers(context, page)
-  await shown.article.pay.click()
-  await page.getByText(rest).waitFor()
-  await stopWorkers(context, page)
-  await shown.walletTab.click()
-  await shown.wallet.getByText('19.75 USD').waitFor()
-})
-
 test('reset asks first, and then resets every tab', async () => {
-  const page = await newPage()
-  const hosted = await offline.sandbox()
-  const shown = await visitDemo(page, hosted)
+  const { page, shown } = await freshDemo()
   await signInByPhone(shown, shown.article)
   await shown.article.pay.click()
   await page.getByText(rest).waitFor()
   const other = await page.context().newPage()
-  const there = await visitDemo(other, hosted)
+  const there = await visitDemo(other, { url: page.url() })
   await other.getByText(rest).waitFor()
   await page.bringToFront()
 
@@ -113,6 +105,7 @@ test('reset asks first, and then resets every tab', async () => {
   expect(await shown.mails.innerText()).toContain('No mail yet')
   await there.article.open.waitFor()
   expect(await other.content()).not.toContain(rest)
+  await other.close()
 
   await shown.article.open.click()
   await shown.article.email.waitFor()
@@ -122,8 +115,7 @@ test('reset asks first, and then resets every tab', async () => {
 })
 
 test('a saved state opens again, byte for byte, with its purchases', async () => {
-  const page = await newPage()
-  const shown = await visitDemo(page, await offline.sandbox())
+  const { page, shown } = await freshDemo()
   await signInByPhone(shown, shown.article)
   await shown.article.pay.click()
   await page.getByText(rest).waitFor()
@@ -155,8 +147,7 @@ test('a snapshot goes from a sandbox in Node into the demo and back, byte for by
   expect((await node('POST', `/v4/payment/${demo.commodities.song}`, { token })).status).toBe(202)
   const taken = (await node('GET', '/_sandbox/snapshot')).text
 
-  const page = await newPage()
-  const shown = await visitDemo(page, await offline.sandbox())
+  const { page, shown } = await freshDemo()
   await shown.open.setInputFiles(fileOf(taken))
   await shown.said.getByText('Opened state.json.').waitFor()
   const inside = await snapshotOf(page)
@@ -171,8 +162,7 @@ test('a snapshot goes from a sandbox in Node into the demo and back, byte for by
 })
 
 test('a wrong or invalid payment brings nothing, and the page says why', async () => {
-  const page = await newPage()
-  const shown = await visitDemo(page, await offline.sandbox())
+  const { page, shown } = await freshDemo()
   await page.evaluate((hash) => {
     const detail = { hash, hostname: 'wren.twin.localhost', nonce: 'made up', timestamp: 1 }
     document.dispatchEvent(new CustomEvent('payment', { detail }))
@@ -183,8 +173,7 @@ test('a wrong or invalid payment brings nothing, and the page says why', async (
 })
 
 test('an invalid file is refused and changes nothing; the page reports a state without the shop', async () => {
-  const page = await newPage()
-  const shown = await visitDemo(page, await offline.sandbox())
+  const { page, shown } = await freshDemo()
   const before = await snapshotOf(page)
   const refusals = [
     ['[1,', 'It is not JSON.'],

@@ -30,8 +30,12 @@ async function visited(shown?: Page): Promise<Page> {
 }
 
 let answered: Promise<Page> | undefined
-/** The same for tests that need no worker of their own. */
-const answering = () => (answered ??= lasting().then(visited))
+/** The same for tests that need no worker of their own. What earlier ones stored is gone. */
+async function answering(): Promise<Page> {
+  const shown = await (answered ??= lasting().then(visited))
+  expect(await ask(shown, 'pay/_sandbox/reset', { method: 'POST' })).toMatchObject({ status: 204 })
+  return shown
+}
 
 interface Got {
   status: number
@@ -63,7 +67,7 @@ const userOf = async (shown: Page, init?: RequestInit) => (await ask(shown, 'pay
 
 describe('register', () => {
   test('resolves once the worker answers the page, on the first and every later visit', async () => {
-    const first = await visited()
+    const first = await answering()
     expect((await ask(first, 'pay/v4/dq')).status).toBe(200)
     await first.reload()
     await visited(first)
@@ -71,7 +75,7 @@ describe('register', () => {
   })
 
   test('recovers a page that was reloaded past its worker', async () => {
-    const first = await visited()
+    const first = await answering()
     const session = await first.context().newCDPSession(first)
     const loaded = first.waitForEvent('load')
     await session.send('Page.reload', { ignoreCache: true })
@@ -190,7 +194,7 @@ describe('a worker', () => {
   })
 
   test('keeps sessions, tokens, nonces and the clock after it was stopped', async () => {
-    const shown = await visited()
+    const shown = await answering()
     await signedIn(shown)
     await send(shown, 'pay/_sandbox/clock', { mode: 'manual' })
     const { body: clock } = await send(shown, 'pay/_sandbox/clock', { advance: '10m' })
@@ -259,7 +263,7 @@ describe('the session cookie of a worker', () => {
 })
 
 test('a reader loads a payment element, signs in and pays, and the worker answers every request', async () => {
-  const shown = await visited()
+  const shown = await answering()
   await shown.addScriptTag({ url: 'pay/micropay.js', type: 'module' })
   await shown.evaluate(
     async ({ secret, hash }) => {
