@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { createService, type Service } from '../../src/index.js'
 import { storageOver } from '../../src/storage/service-storage.js'
+import { howMuch } from '../support/how-much.js'
 import { sampleIn } from '../support/open-metrics.js'
 import { stateOf, waitingMails } from '../support/scenes/waiting-mails.js'
 import { newWebhook, type Received, startWithReceivers, until, writeEvent } from '../support/scenes/webhooks.js'
@@ -57,10 +58,12 @@ async function deliversAtOnce(world: World, seller: Seller) {
   expect(world.good().at(-1)?.event.id).toBe(id)
 }
 
-for (const [what, urlOf] of [
-  ['at one host each', (n: number) => `https://hang-${n}.example.test/`],
-  ['all at one host', () => 'https://hang.example.test/'],
-] as const)
+const oneHostEach = ['at one host each', (n: number) => `https://hang-${n}.example.test/`] as const
+// The test of 26 accounts has a host that hangs for many webhooks too.
+for (const [what, urlOf] of howMuch(
+  [oneHostEach],
+  [oneHostEach, ['all at one host', () => 'https://hang.example.test/']],
+))
   test(`two accounts whose 20 webhooks hang ${what} hold up nobody else`, async () => {
     const world = start()
     const victim = await newSeller(world.call)

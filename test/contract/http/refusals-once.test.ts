@@ -17,6 +17,7 @@ import {
 } from '../../support/contract/refusals.js'
 import { samplesOf, wrongValuesOf } from '../../support/contract/samples.js'
 import { settledRows } from '../../support/contract/settled.js'
+import { howMuch, isWhole } from '../../support/how-much.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { startFailing } from '../../support/storage/failing-storage.js'
 
@@ -31,7 +32,7 @@ describe('every operation with a body', () => {
     for (const { route, absent } of withBody) {
       const body = route.body as NonNullable<Route['body']>
       for (const [field, schema] of Object.entries(body.shape))
-        for (const wrong of wrongValuesOf(schema)) {
+        for (const wrong of wrongValuesOf(schema).filter((_, n) => isWhole || n % 3 === 0)) {
           const sent = { ...samplesOf(body), [field]: wrong }
           const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: sent }))
           const named = (answer.body.field as string).split('.')[0]
@@ -41,16 +42,20 @@ describe('every operation with a body', () => {
     await service.close()
   })
 
-  it.each(otherTypes)('refuses the Content-Type "%s": 415 content_type_refused', async (type) => {
-    const service = createService({ sandbox: true })
-    const running = { url: service.baseUrl, fetch: service.fetch, state: () => service.sandbox.snapshot() }
-    const call = caller(running)
-    const callers = await newCallers(call)
-    await allRefuse({ call, state: running.state }, withBody, [415, 'content_type_refused'], ({ route }) =>
-      merged(acceptedBy(route, callers), bodyOfType(type)),
-    )
-    await service.close()
-  })
+  // The contract of refusals sends each type, to two operations.
+  it.each(howMuch(['text/plain', ''], otherTypes))(
+    'refuses the Content-Type "%s": 415 content_type_refused',
+    async (type) => {
+      const service = createService({ sandbox: true })
+      const running = { url: service.baseUrl, fetch: service.fetch, state: () => service.sandbox.snapshot() }
+      const call = caller(running)
+      const callers = await newCallers(call)
+      await allRefuse({ call, state: running.state }, withBody, [415, 'content_type_refused'], ({ route }) =>
+        merged(acceptedBy(route, callers), bodyOfType(type)),
+      )
+      await service.close()
+    },
+  )
 })
 
 describe('every operation of a sandbox that is served over HTTP', () => {

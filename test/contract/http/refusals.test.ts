@@ -68,7 +68,7 @@ contract('every operation with a body', (start) => {
   }, async () => {
     const started = await start()
     const callers = await newCallers(started.call)
-    // Each type is asked of two operations here, in each runtime, and of all in refusals-once.test.ts.
+    // Each type is asked of two operations here, in each runtime, and of all in refusals-once.test.ts in `npm run test:all`.
     const some = withBody.slice(0, 2 * otherTypes.length)
     await allRefuse(started, some, [415, 'content_type_refused'], (operation) => {
       const type = otherTypes[some.indexOf(operation) % otherTypes.length] as string
@@ -90,7 +90,7 @@ contract('every operation with a body', (start) => {
         expect([route.id, answer.status, answer.body.code, named]).toEqual([route.id, 400, 'field_invalid', field])
         expect(sentenceOf(answer)).toContain(`"${field}`)
       }
-      // One of the wrong values for each field here, and all of them once below.
+      // One of the wrong values for each field here, and more in refusals-once.test.ts.
       const attempts = Object.entries(body.shape).map(([field, schema], index) => {
         const wrong = wrongValuesOf(schema)
         return refuse(field, wrong[(withBody.length + index) % wrong.length])
