@@ -71,7 +71,8 @@ export default defineConfig({
     // Of the contract: see test/support/contract/contract.ts.
     tags: [
       { name: 'everywhere', description: 'Runs on every runtime in Node, not only in process.' },
-      { name: 'pages', description: 'Runs on every runtime in a browser too.' },
+      { name: 'pages', description: 'Runs in a page of a browser too.' },
+      { name: 'worker', description: 'Runs in a service worker too.' },
     ],
     projects: [
       // One after another in the same process: most of what a file needs is there from the one before, pages included.

@@ -74,9 +74,10 @@ const hasty = [
   /\bset(?:Default|DefaultNavigation)Timeout\((?:[1-5]?\d_?\d{3}|\d{1,4})\)/g,
 ]
 
-/** Each case that is declared with a tag runs on three runtimes, or with both on five, and each other one on one. */
-const tagged = /tags: (?:'everywhere'|\['everywhere', 'pages'\])/g
-const inPages = /\['everywhere', 'pages'\]/g
+/** Each case that is declared with a tag runs on three runtimes, with `pages` on four and with `worker` on five, and each other one on one. */
+const tagged = /tags: (?:'everywhere'|\['everywhere', 'pages'(?:, 'worker')?\])/g
+const inPages = /\['everywhere', 'pages'(?:, 'worker')?\]/g
+const inWorker = /\['everywhere', 'pages', 'worker'\]/g
 
 describe('the contract', () => {
   it('runs whole in process only', () => {
@@ -89,6 +90,7 @@ describe('the contract', () => {
     expect(declared).toBeGreaterThan(700)
     expect(places([tagged], contract).length / declared).toBeLessThan(0.25)
     expect(places([inPages], contract).length / declared).toBeLessThan(0.12)
+    expect(places([inWorker], contract).length / declared).toBeLessThan(0.06)
   })
 })
 

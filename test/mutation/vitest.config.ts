@@ -47,6 +47,6 @@ export default defineConfig({
     // On a busy machine. Stryker ends what hangs.
     testTimeout: 120_000,
     expect: { poll: { timeout: 5000 } },
-    tags: [{ name: 'everywhere' }, { name: 'pages' }],
+    tags: [{ name: 'everywhere' }, { name: 'pages' }, { name: 'worker' }],
   },
 })

@@ -9,12 +9,12 @@ import type { Asked, Commands, Done } from './browser/commands.js'
 import type { Runtime } from './runtime.js'
 
 /** A runtime inside of a page: services are started there, and a test's requests are fetched from there. */
-function inChromium(name: string, path: string): Runtime {
+function inChromium(name: string, path: string, holds: Runtime['holds']): Runtime {
   let opened: Promise<Commands> | undefined
   let started = 0
   return {
     name,
-    holds: 'pages',
+    holds,
     async start(options) {
       // One that failed is the failure of one test: the next has another.
       opened ??= openPage(path, () => (opened = undefined))
@@ -107,5 +107,5 @@ function commandsOver(socket: WebSocket, path: string): Commands {
   }
 }
 
-export const workerInChromium = inChromium('service worker, IndexedDB, in Chromium', '/worker/')
-export const mswInChromium = inChromium('MSW in Chromium', '/msw/')
+export const workerInChromium = inChromium('service worker, IndexedDB, in Chromium', '/worker/', 'worker')
+export const mswInChromium = inChromium('MSW in Chromium', '/msw/', 'pages')

@@ -20,7 +20,7 @@ export interface Running {
 export interface Runtime {
   readonly name: string
   /** Which cases of the contract it is held to, outside of `npm run test:all`: all of them, those with a tag, or none. */
-  readonly holds: 'whole' | 'everywhere' | 'pages' | 'nothing'
+  readonly holds: 'whole' | 'everywhere' | 'pages' | 'worker' | 'nothing'
   start(options: ContractOptions): Promise<Running>
   /** Starts a service whose storage holds a state already, where that saves calls. */
   readonly startOver?: (state: State, options: ContractOptions) => Promise<Running>

@@ -43,7 +43,7 @@ contract('The MCP servers', (start) => {
   })
 
   it('callAccountMcp streams changes of the list to listeners until they stop', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, url, fetch, made: seller } = await startWith(start, newSeller)
     const { accessToken } = await newAgent(call)
@@ -145,7 +145,7 @@ contract('The MCP servers', (start) => {
   })
 
   it('take calls only from their own pages, pages of this machine and pages of the app: 403 origin_refused', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, made: seller } = await startWith(start, newSeller)
     const { accessToken: token } = await newAgent(call)

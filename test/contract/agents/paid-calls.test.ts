@@ -28,7 +28,7 @@ const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 
 contract('callCatalogItemByGet', (start) => {
   it('GET /v4/catalog/items/{id}/call offers the call, and delivers it once it is paid', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const {
       call,

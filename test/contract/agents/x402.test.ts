@@ -107,7 +107,7 @@ contract('verifyX402Payment', (start) => {
 })
 
 contract('settleX402Payment', (start) => {
-  it('POST /x402/settle moves the signed amount, once', { tags: ['everywhere', 'pages'] }, async () => {
+  it('POST /x402/settle moves the signed amount, once', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call } = await start()
     const account = await newWallet(call, 1)
     const payment = await paymentOf(account)

@@ -294,7 +294,7 @@ contract('approveApproval', (start) => {
   })
 
   it('leaves the approval pending if the phone rejects or does not answer', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, agent, payer, item } = await newAgentShop(start, sold())
     const wish = { kind: 'purchase', catalog_item_id: item.id, ...OSLO }

@@ -31,7 +31,9 @@ contract('a body', (start) => {
       )
   })
 
-  it('may be a form, whose texts become the types of its fields', { tags: ['everywhere', 'pages'] }, async () => {
+  it('may be a form, whose texts become the types of its fields', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const {
       call,
       made: { token },
@@ -212,7 +214,7 @@ contract('a body', (start) => {
     expect((await rename(call, token, '\ufeff{"name":"N"}')).body.name).toBe('N')
   })
 
-  it('that is not UTF-8 is 400, and nothing of it is stored', { tags: ['everywhere', 'pages'] }, async () => {
+  it('that is not UTF-8 is 400, and nothing of it is stored', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const {
       call,
       state,
@@ -253,7 +255,7 @@ contract('a body as large as the limit', (start) => {
   const sized = (size: number) => `{"name":"N","x":"${'x'.repeat(size - '{"name":"N","x":""}'.length)}"}`
 
   it('is accepted (default: a mebibyte); one more byte is 413 and changes nothing', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const {
       call,
@@ -275,7 +277,7 @@ contract('a body as large as the limit', (start) => {
     expectProblem(await rename(call, token, sized(98).replace('x"}', '🧮"}')), 413, 'body_too_large')
   })
 
-  it('is counted as it arrives if it has no Content-Length', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is counted as it arrives if it has no Content-Length', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const started = await start({ limits: { bodyBytes: 1000 } })
     const { token } = await newSeller(started.call)
     const whole = await streamed(started, token, [sized(1000)])

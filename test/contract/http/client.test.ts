@@ -10,7 +10,9 @@ const credentials = ({ clientId, clientSecret }: Payer | Seller) => ({
 })
 
 contract('the typed client', (start) => {
-  it('gets tokens, pays once, lists, and tells refusals by their code', { tags: ['everywhere', 'pages'] }, async () => {
+  it('gets tokens, pays once, lists, and tells refusals by their code', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call, url, fetch, made: seller } = await startWith(start, newSeller)
     const payer = await newPayer(call, seller, { balance: 1 })
     const { hash } = await newCommodity(call, seller, { cost: 0.25 })

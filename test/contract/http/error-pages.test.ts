@@ -25,7 +25,7 @@ contract('readErrorCode', (start) => {
     expect(text).toContain('<code>POST /v4/account/oauth/token</code>')
   })
 
-  it('answers programs with JSON or Markdown', { tags: ['everywhere', 'pages'] }, async () => {
+  it('answers programs with JSON or Markdown', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call, url } = await start()
     const { body } = await call('GET', '/docs/errors/price_changed', inJson)
     expect(body).toMatchObject({ code: 'price_changed', status: 409, docs: `${url}/docs/errors/price_changed` })

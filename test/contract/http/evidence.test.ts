@@ -63,7 +63,7 @@ contract('evidence', (start) => {
   )
 
   it('is not required of pages, of their script and calls, nor of standard metadata', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call } = await start({ evidence: 'documented' })
     for (const found of [ofService.filter(isPage), ofService.filter(isMetadata)]) {
@@ -107,7 +107,7 @@ contract('evidence of fields', (start) => {
   }
 
   it('a weaker field of a request is 501 and named, and nothing happens', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, token, sale, state } = await strict('documented')
     const before = (await state()).rows
@@ -250,7 +250,7 @@ contract('evidence of fields', (start) => {
     }
   })
 
-  it('a failing disk is 500 in each runtime, as documented', { tags: ['everywhere', 'pages'] }, async () => {
+  it('a failing disk is 500 in each runtime, as documented', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const fault = { match: { port: 'storage' }, at: 'before', do: { error: 'ENOSPC' } }
     expect((await call('POST', '/_sandbox/faults', { body: fault })).status).toBe(201)

@@ -16,7 +16,9 @@ const kept = (headers: Headers) => [...headers].filter(([name]) => ![...ofTheCon
 const allowed = (headers: Headers) => headers.get('allow')?.split(', ').sort()
 
 contract('HEAD', (start) => {
-  it('answers with the status and headers of GET and without a body', { tags: ['everywhere', 'pages'] }, async () => {
+  it('answers with the status and headers of GET and without a body', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call, made: payer } = await startWith(start, newUser)
     const session = await newSession(call, 'ada@example.test')
     const asked: [string, CallOptions][] = [
@@ -48,7 +50,9 @@ contract('HEAD', (start) => {
 })
 
 contract('OPTIONS', (start) => {
-  it('answers the preflight of any origin with the requested headers', { tags: ['everywhere', 'pages'] }, async () => {
+  it('answers the preflight of any origin with the requested headers', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call } = await start()
     const asks = {
       origin: PAGE,
@@ -127,7 +131,9 @@ contract('a page of another origin', (start) => {
 })
 
 contract('a path', (start) => {
-  it('with an unsupported method is 405 and lists the supported ones', { tags: ['everywhere', 'pages'] }, async () => {
+  it('with an unsupported method is 405 and lists the supported ones', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call } = await start()
     for (const [method, path, allow] of [
       ['DELETE', '/v4/account', 'GET HEAD OPTIONS POST PUT'],

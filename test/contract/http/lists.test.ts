@@ -199,7 +199,9 @@ contract('lists that the interface or a client shows', (start) => {
     }
   })
 
-  it('are long answers in each runtime, also in a strict mode', { tags: ['everywhere', 'pages'] }, async () => {
+  it('are long answers in each runtime, also in a strict mode', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const { paths, token, ids, shown } = await shownWhole.listTwins(call)
     for (const path of paths) {

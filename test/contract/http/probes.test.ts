@@ -27,7 +27,7 @@ contract('readLiveness and readReadiness', (start) => {
 })
 
 contract('a queue without room', (start) => {
-  test('turns requests away, but not controls', { tags: ['everywhere', 'pages'] }, async () => {
+  test('turns requests away, but not controls', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call } = await start({ limits: { queue: 0 } })
     for (const path of ['/v4/dq', '/v4/account/nobody'])
       expect([(await call('GET', path)).status, path]).toEqual([path === '/v4/dq' ? 503 : 404, path])

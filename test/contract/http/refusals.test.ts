@@ -64,7 +64,7 @@ contract('every operation with a body', (start) => {
   })
 
   it('refuses a body of any other Content-Type: 415 content_type_refused', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const started = await start()
     const callers = await newCallers(started.call)

@@ -15,7 +15,7 @@ const cookie = (session: string) => ({ cookie: `session_id=${session}` })
 
 contract('a session', (start) => {
   it('is a header or a cookie, and every answer repeats it in X-Session-ID', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, made: session } = await startWith(start, newSession, EMAIL)
     const ways: CallOptions[] = [
@@ -130,7 +130,7 @@ contract('a session cookie', (start) => {
     expect(foreign.body.error).not.toContain('localhost')
   })
 
-  it('is not read for requests from another origin', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is not read for requests from another origin', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call, made: session } = await startWith(start, newSession, EMAIL)
     const headers = { ...cookie(session), origin: FOREIGN }
     const { body } = await call('GET', '/v4/session', { headers })

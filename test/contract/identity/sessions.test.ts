@@ -11,7 +11,7 @@ const MINUTE = 60_000
 
 contract('readSession', (start) => {
   it('GET /v4/session issues a session for 24 hours, with nobody signed in', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, url } = await start()
     const at = (await stopClock(call)) / 1000
@@ -342,7 +342,7 @@ contract('a signed-in session', (start) => {
   })
 
   it('DELETE /v4/session signs out this session everywhere, and no other', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call } = await start()
     const [session, other] = [await newSession(call, EMAIL), await newSession(call, EMAIL)]

@@ -85,7 +85,7 @@ contract('The event log', (start) => {
   })
 
   test('listEvents streams new events, from now on or after the last seen one', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { url, fetch, call, payer, commodity } = await used()
     const authorization = `Bearer ${payer.token}`

@@ -303,7 +303,9 @@ contract('payCart', (start) => {
     expect(upstream.requests).toEqual([])
   })
 
-  it('pays once with an Idempotency-Key, and repeats its answer', { tags: ['everywhere', 'pages'] }, async () => {
+  it('pays once with an Idempotency-Key, and repeats its answer', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call, user, sell, left } = await newShop(start)
     const gate = await startGate()
     const cart = await filledCart(call, user, [await sell('gate', { external_endpoint: gate.url }), await sell()])

@@ -288,7 +288,7 @@ contract('the scripts of embeds', (start) => {
 })
 
 contract('readElementScript', (start) => {
-  test('is a module for any page', { tags: ['everywhere', 'pages'] }, async () => {
+  test('is a module for any page', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call } = await start()
     const { headers, text } = await call('GET', '/micropay.js', { headers: { origin: 'https://shop.example.test' } })
     expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8')

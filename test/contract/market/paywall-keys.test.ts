@@ -38,7 +38,9 @@ contract('callPaywall under an Idempotency-Key', (start) => {
     expect(await settledBalances(call, market)).toEqual([6, 4])
   })
 
-  it('calls a failing endpoint once, and keeps the payment reversed', { tags: ['everywhere', 'pages'] }, async () => {
+  it('calls a failing endpoint once, and keeps the payment reversed', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call, made: market } = await startWith(start, newMarket)
     upstream.requests.length = 0
     const order = { amount: 1, destination: market.shop, serviceUrl: `${upstream.url}/truncated` }

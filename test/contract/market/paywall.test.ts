@@ -51,7 +51,7 @@ contract('callPaywall', (start) => {
     expect(await settledBalances(call, market)).toEqual([9.75, 0.25])
   })
 
-  it('relays the answer of the endpoint', { tags: ['everywhere', 'pages'] }, async () => {
+  it('relays the answer of the endpoint', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
     const { call, made: market } = await startWith(start, newMarket)
     let sold = 0
     for (const [path, status, type, text] of [

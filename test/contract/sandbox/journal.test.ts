@@ -17,7 +17,7 @@ async function newShop(call: Call) {
 
 contract('listRequests and readRequest', (start) => {
   test('an answer names its entry, which says who called and what that caused', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const {
       call,

@@ -47,7 +47,9 @@ contract('a snapshot', (start) => {
     await expectSoundLedger(second.call)
   })
 
-  test('is accepted at any size, and replaces the whole state', { tags: ['everywhere', 'pages'] }, async () => {
+  test('is accepted at any size, and replaces the whole state', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call } = await start({ limits: { bodyBytes: 2000 } })
     const empty = (await call('GET', '/_sandbox/snapshot')).body
     const seller = await newSeller(call)

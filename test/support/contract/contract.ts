@@ -10,9 +10,10 @@ declare module 'vitest' {
     /**
      * The rule: tag a case `it(title, { tags: 'everywhere' }, ...)` when a runtime can break it (headers, cookies, streams,
      * aborts, bodies, redirects, sizes), or when no tagged case answers its operation or its status yet. With
-     * `['everywhere', 'pages']` it runs in pages too, which take ten times as long: when a browser can break it.
+     * `['everywhere', 'pages']` it runs in a page too, which takes ten times as long: when a browser can break it. With
+     * `['everywhere', 'pages', 'worker']` also in a service worker: when its events or its database can break it.
      */
-    contract: 'everywhere' | 'pages'
+    contract: 'everywhere' | 'pages' | 'worker'
   }
 }
 

@@ -43,7 +43,7 @@ function complainByRuntime(byRuntime: Answered): string[] {
       ...routeList.filter((route) => !isInPage(runtime) && !hasSuccess(route)).map(({ id }) => `${id} success`),
       ...[...statuses].filter((status) => !answers.has(status)),
     ]
-    const tag = isInPage(runtime) ? "['everywhere', 'pages']" : "'everywhere'"
+    const tag = isInPage(runtime) ? "['everywhere', 'pages', 'worker']" : "'everywhere'"
     return lacking.map((each) => `  missing in ${runtime}: ${each}; tag a case that answers it with ${tag}`)
   })
 }

@@ -67,7 +67,7 @@ const called = ({ route, path, evidence }: Operation): string => `\`${route.meth
 function describeAnswers(contracts: readonly DeclaredTest[]): string {
   const errors = routeList.flatMap((route) => errorsOf(route).filter((code) => !sharedErrors.includes(code)))
   const wholly = runtimes.filter(({ holds }) => holds === 'whole').map(({ name }) => name)
-  const partly = runtimes.filter(({ holds }) => holds === 'everywhere' || holds === 'pages').map(({ name }) => name)
+  const partly = runtimes.filter(({ holds }) => holds !== 'whole' && holds !== 'nothing').map(({ name }) => name)
   return [
     `- The route table promises ${operations.length} successes and ${errors.length} refusals. A run of all tests fails if one was never answered.`,
     `- ${contracts.length} test cases of the contract run against ${list(wholly)}.`,

@@ -33,7 +33,9 @@ contract('authorizeOidc', (start) => {
     expect(answer.headers.get('set-cookie')).toBeNull()
   })
 
-  it('POST takes the same request in a form, and reads no cookie', { tags: ['everywhere', 'pages'] }, async () => {
+  it('POST takes the same request in a form, and reads no cookie', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const { call } = await start()
     const form = Object.fromEntries(new URLSearchParams(authorization(await newApp(call)).split('?')[1]))
     const headers = { origin: 'https://app.example.test', cookie: `session_id=${await newGuest(call)}` }

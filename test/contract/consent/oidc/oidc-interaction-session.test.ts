@@ -52,7 +52,7 @@ contract('an interaction belongs to a browser', (start) => {
   })
 
   it('a cookie counts only from a page of the service itself: 403 cross_site', {
-    tags: ['everywhere', 'pages'],
+    tags: ['everywhere', 'pages', 'worker'],
   }, async () => {
     const { call, url, made: app } = await startWith(start, newApp)
     const session = await newSession(call, EMAIL)

@@ -62,7 +62,9 @@ contract('endOidcSession', (start) => {
     expect(await isSignedIn(call, eve)).toBe(false)
   })
 
-  it('POST from any site redirects to GET without reading a cookie', { tags: ['everywhere', 'pages'] }, async () => {
+  it('POST from any site redirects to GET without reading a cookie', {
+    tags: ['everywhere', 'pages', 'worker'],
+  }, async () => {
     const {
       call,
       url,
