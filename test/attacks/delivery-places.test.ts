@@ -58,12 +58,12 @@ async function deliversAtOnce(world: World, seller: Seller) {
   expect(world.good().at(-1)?.event.id).toBe(id)
 }
 
-const oneHostEach = ['at one host each', (n: number) => `https://hang-${n}.example.test/`] as const
+const places: readonly (readonly [what: string, urlOf: (n: number) => string])[] = [
+  ['at one host each', (n) => `https://hang-${n}.example.test/`],
+  ['all at one host', () => 'https://hang.example.test/'],
+]
 // The test of 26 accounts has a host that hangs for many webhooks too.
-for (const [what, urlOf] of howMuch(
-  [oneHostEach],
-  [oneHostEach, ['all at one host', () => 'https://hang.example.test/']],
-))
+for (const [what, urlOf] of places.slice(0, howMuch(1, 2)))
   test(`two accounts whose 20 webhooks hang ${what} hold up nobody else`, async () => {
     const world = start()
     const victim = await newSeller(world.call)

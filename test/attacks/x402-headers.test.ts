@@ -70,7 +70,10 @@ const sold: Readonly<Record<string, (typeof sales)[string]>> = {
   },
 }
 
-test.each(Object.entries(sold))(`%s: ${runs} changed headers deliver only what was signed for it`, async (_, open) => {
+/** A call by POST reads these headers as one by GET does. */
+const tried = Object.entries(howMuch(sales, sold))
+
+test.each(tried)(`%s: ${runs} changed headers deliver only what was signed for it`, async (_, open) => {
   const { service, call, account } = await opened()
   const sale = await open(call, `${upstream.url}/ok`)
   const unpaid = await sale.ask()
