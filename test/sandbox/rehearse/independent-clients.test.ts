@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
-import { howMuch } from '../../support/how-much.js'
+import { howMuch, isWhole } from '../../support/how-much.js'
 import { useUpstream } from '../../support/scenes/upstream.js'
 import { type Client, openMarket } from './fixtures/clients.js'
 import { rightClients } from './fixtures/right-clients.js'
@@ -55,7 +55,7 @@ describe('names what is wrong with', () => {
 })
 
 describe('finds nothing wrong with', () => {
-  test.each(Object.entries(rightClients))('%s', async (name, buy) => {
+  test.each(Object.entries(rightClients).filter((_, at) => isWhole || at % 2 === 0))('%s', async (name, buy) => {
     expect(await rehearsed(name, buy)).toEqual([])
   })
 })

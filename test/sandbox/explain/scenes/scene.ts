@@ -1,8 +1,9 @@
 import { memoryStorage } from '../../../../adapters/storage/memory.js'
 import { systemAlarm } from '../../../../src/base/ports.js'
 import { testProcessor } from '../../../../src/money/cards/test-values.js'
-import type { Storage } from '../../../../src/storage/storage.js'
+import type { State, Storage } from '../../../../src/storage/storage.js'
 import type { Answer, Call, CallOptions } from '../../../support/api.js'
+import { settledState } from '../../../support/contract/settled.js'
 import { anotherAgent } from '../../../support/scenes/approvals.js'
 import { newItem } from '../../../support/scenes/catalog.js'
 import { explainedService, type MendOptions, type ServiceOptions } from '../../../support/scenes/explained.js'
@@ -39,12 +40,19 @@ export interface Scene {
 /** The scenes of some codes. */
 export type Scenes = Readonly<Record<string, Scene>>
 
+type People = Awaited<ReturnType<typeof newPeople>>
+
+/** What most scenes begin with, made once: later services begin with its rows. */
+let usual: { readonly people: People; readonly state: State; readonly secrets: readonly string[] } | undefined
+
 /** A seller with an article and an item, and a reader who holds 10. The clock stands still. */
 export async function newShop({ options = {}, isEmpty }: Pick<Scene, 'options' | 'isEmpty'> = {}) {
   const upstream = { fetch: async (): Promise<Response> => new Response('{"story":"The whole story."}') }
   const processor = testProcessor({ alarm: systemAlarm })
   const cards = { charge: processor.charge }
   const disk = newDisk()
+  const isUsual = !isEmpty && Object.keys(options).length === 0
+  if (isUsual && usual) await disk.storage.import(usual.state)
   const running = explainedService({
     storage: disk.storage,
     cards: { ...processor, charge: (order) => cards.charge(order) },
@@ -86,7 +94,11 @@ export async function newShop({ options = {}, isEmpty }: Pick<Scene, 'options' |
       sent: { ...(token && { token }), ...(session && { session }), ...(body !== undefined && { body }) },
     }
   }
-  const people = isEmpty ? ({} as Awaited<ReturnType<typeof newPeople>>) : await newPeople(call)
+  const made = isUsual ? usual : undefined
+  const people = isEmpty ? ({} as People) : made ? structuredClone(made.people) : await newPeople(call)
+  for (const secret of made?.secrets ?? []) running.secrets.add(secret)
+  if (isUsual)
+    usual ??= { people, state: await settledState(running.service.sandbox.snapshot), secrets: [...running.secrets] }
   if (!isEmpty) {
     know('account', people.seller)
     know('user', people.reader)
