@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => opened.service.close())
 
-/** A slow answer is late only for who waits no longer than for 200 ms. All faults of its calls come within 24 runs. */
-const WITH_DEADLINE = { slowMs: 300, runs: howMuch(20, 24) }
+/** A slow answer is late only for who waits no longer than for 500 ms. All faults of its calls come within 24 runs. */
+const WITH_DEADLINE = { slowMs: 700, runs: howMuch(20, 24) }
 const WITHOUT = { slowMs: 5, runs: howMuch(20, 40) }
 
 async function rehearsed(name: string, buy: Client) {
