@@ -4,6 +4,7 @@ import type { State } from '../../../src/index.js'
 import type { ContractOptions, Running } from '../../runtimes/runtime.js'
 import { runtimes } from '../../runtimes.js'
 import { type Call, caller } from '../api.js'
+import { startOf } from './start-of.js'
 
 declare module 'vitest' {
   interface TestTags {
@@ -39,18 +40,11 @@ export function contract(title: string, tests: (start: Start) => void): void {
       afterEach(async () => {
         for (const running of open.splice(0)) await running.close()
       })
-      const opened = (running: Running, { evidence }: ContractOptions): Started => {
-        open.push(running)
-        return { ...running, call: caller({ ...running, runtime: runtime.name, evidence }) }
-      }
-      const { startOver } = runtime
       tests(
-        Object.assign(
-          async (options: ContractOptions = {}) => opened(await runtime.start(options), options),
-          startOver && {
-            over: async (state: State, options: ContractOptions) => opened(await startOver(state, options), options),
-          },
-        ),
+        startOf(runtime, (running, { evidence }) => {
+          open.push(running)
+          return { ...running, call: caller({ ...running, runtime: runtime.name, evidence }) }
+        }),
       )
       if (runtime.holds !== 'whole' && process.env.FARTHING_TEST_ALL === undefined) keepTagged(title, runtime.holds)
     })

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach } from 'vitest'
-import type { State } from '../../../src/index.js'
 import { inProcess } from '../../runtimes/in-process.js'
-import type { ContractOptions, Running } from '../../runtimes/runtime.js'
+import type { Running } from '../../runtimes/runtime.js'
 import { type Call, caller } from '../api.js'
 import type { Start, Started } from '../contract/contract.js'
+import { startOf } from '../contract/start-of.js'
 
 /** Returns a function that starts a service in this process. Each service closes after the test that started it. */
 export function attacked(): Start {
@@ -11,12 +11,9 @@ export function attacked(): Start {
   afterEach(async () => {
     for (const running of open.splice(0)) await running.close()
   })
-  const opened = (running: Running): Started => {
+  return startOf(inProcess, (running) => {
     open.push(running)
     return { ...running, call: caller(running) }
-  }
-  return Object.assign(async (options: ContractOptions = {}) => opened(await inProcess.start(options)), {
-    over: async (state: State, options: ContractOptions) => opened(await inProcess.startOver(state, options)),
   })
 }
 
