@@ -81,10 +81,10 @@ export default defineConfig({
         exclude: [...alone, ...atLength, ...foreign, ...faults, ...onPostgres],
         isolate: false,
       }),
-      project('alone', { include: alone, exclude: isWhole ? [] : atLength }),
+      project('alone', { include: alone, exclude: atLength }),
       ...(isWhole
         ? [
-            project('at length', { include: atLength, exclude: alone }),
+            project('at length', { include: atLength }),
             project('foreign', { include: foreign }),
             project('postgres', { include: onPostgres, isolate: false }),
           ]
