@@ -1,6 +1,7 @@
 import { nameOf } from '../adapters/client/naming.js'
 import { clientOperations } from '../adapters/client/operations.js'
 import { type Evidence, evidenceGrades, isWeaker } from '../src/base/evidence.js'
+import { once } from '../src/base/memo.js'
 import { fieldsOfCode, problemCodes, problemSentence, problemStatus } from '../src/base/problem.js'
 import { problemFields } from '../src/base/problem-fields.js'
 import type { ClientOperation } from '../src/composition/client-operation.js'
@@ -77,7 +78,7 @@ function shapesOf(least: Evidence): Shapes {
   return { schemas, nameOf: (name) => (differing.has(name) ? capital(least) + name : name) }
 }
 
-const designed = (): Shapes => shapesOf('designed')
+const designed = once(() => shapesOf('designed'))
 
 type Components = Schemas['components']
 
