@@ -7,13 +7,20 @@ import { fileURLToPath } from 'node:url'
 import { withLock } from './lock.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-/** What `npm start` and the tests need built, and a file that exists after the build. */
-const parts = {
-  cli: {
-    options: ['cli', 'workbench', 'demo', 'demo-worker'].flatMap((name) => ['--filter', name]),
-    shownBy: join(root, 'dist', 'cli', 'farthing.js'),
+const ofStart = ['cli', 'workbench', 'demo', 'demo-worker']
+/**
+ * What `npm start` and the tests need built, and a file that exists after the build. `builds`: the parts of tsdown.config.ts
+ * that a process builds, and another beside it. Those with declarations are together, because they share their types.
+ */
+export const parts = {
+  cli: { builds: [ofStart], shownBy: join(root, 'dist', 'cli', 'farthing.js') },
+  all: {
+    builds: [
+      ['lib', 'testing', 'element'],
+      [...ofStart, 'client', 'reference', 'agent-texts'],
+    ],
+    shownBy: join(root, 'dist', 'lib', 'index.js'),
   },
-  all: { options: [], shownBy: join(root, 'dist', 'lib', 'index.js') },
 }
 const lockFile = 'package-lock.json'
 /** Everything that the package is built from. */
@@ -59,7 +66,7 @@ async function bringUpToDate(part, again) {
   if (again || installs || !existsSync(parts[part].shownBy) || built !== now.slice(now.indexOf('\n'))) {
     tell('building')
     rmSync(stampOf(part), { force: true })
-    await build(parts[part].options)
+    await build(parts[part].builds)
   }
   writeFileSync(stampOf(part), now)
   if (part === 'all') writeFileSync(stampOf('cli'), now)
@@ -126,12 +133,18 @@ async function install() {
   throw new Error(`npm ci failed (${npmCode}): ${reason}`)
 }
 
-/** @param {string[]} options */
-async function build(options) {
+/** @param {string[][]} builds */
+async function build(builds) {
   const tsdown = join(root, 'node_modules', 'tsdown', 'dist', 'run.mjs')
-  const { code, output } = await run([process.execPath], [tsdown, '--config-loader', 'unrun', ...options])
-  if (code === 0) return
-  process.stderr.write(output)
+  const results = await Promise.all(
+    builds.map((names) => {
+      const filters = names.flatMap((name) => ['--filter', name])
+      return run([process.execPath], [tsdown, '--config-loader', 'unrun', ...filters])
+    }),
+  )
+  const failed = results.filter(({ code }) => code !== 0)
+  if (failed.length === 0) return
+  for (const { output } of failed) process.stderr.write(output)
   throw new Error('the build failed, see above')
 }
 

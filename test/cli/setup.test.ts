@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
+import config from '../../tsdown.config.js'
 
 const scripts = fileURLToPath(new URL('../../scripts', import.meta.url))
 const lock = (zod: string) =>
@@ -22,14 +23,15 @@ copyFileSync('fake-tsdown.mjs', 'node_modules/tsdown/dist/run.mjs')`
 
 const fakeTsdown = `
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
-const lib = !process.argv.includes('--filter')
-appendFileSync('ran', lib ? 'build\\n' : 'build cli\\n')
-if (process.env.BUILD_FAILS) { console.error('src/index.ts: no such thing'); process.exit(1) }
+const lib = process.argv.includes('lib')
+const besideLib = process.argv.includes('client')
+if (!besideLib) appendFileSync('ran', lib ? 'build\\n' : 'build cli\\n')
+if (process.env.BUILD_FAILS && !besideLib) { console.error('src/index.ts: no such thing'); process.exit(1) }
 await new Promise((resolve) => setTimeout(resolve, 100))
 mkdirSync('dist/cli', { recursive: true })
 mkdirSync('dist/lib', { recursive: true })
 if (lib) writeFileSync('dist/lib/index.js', '')
-writeFileSync('dist/cli/farthing.js', 'console.log("farthing", ...process.argv.slice(2))')`
+else writeFileSync('dist/cli/farthing.js', 'console.log("farthing", ...process.argv.slice(2))')`
 
 let folder: string
 let project: string
@@ -207,4 +209,10 @@ test('a build by hand builds again, and is the build that the tests use', async 
   expect(await run('setup.mjs', { args: ['--again'] })).toMatchObject({ code: 0 })
   await setUp()
   expect(await steps()).toEqual(['npm ci', 'build', 'build'])
+})
+
+test('builds each part of tsdown.config.ts once', async () => {
+  const { parts } = await import(new URL('../../scripts/setup.mjs', import.meta.url).href)
+  const named = config.map(({ name }) => name)
+  expect(parts.all.builds.flat().sort()).toEqual(named.sort())
 })
