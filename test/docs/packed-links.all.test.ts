@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { posix } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { anchorsOf } from '../support/docs/anchors.js'
+import { deadLinks } from '../support/docs/dead-links.js'
 import { reference } from '../support/docs/reference.js'
 
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
@@ -26,20 +25,8 @@ async function packedPages(): Promise<{ readonly files: ReadonlySet<string>; rea
 test('every relative link of the packed pages leads to a packed file, and to a part that it has', async () => {
   const { files, pages } = await packedPages()
   expect([...files]).toEqual(expect.arrayContaining(['README.md', 'docs/quick-start.md', 'docs/reference/errors.md']))
-  const dead: string[] = []
-  for (const [path, text] of pages) {
-    if (path.startsWith('dist/')) continue
-    const prose = text.replace(/^ *```[\s\S]*?^ *```/gm, '').replace(/`[^`\n]*`/g, '')
-    for (const [, link = ''] of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^[a-z]+:/i.test(link)) continue
-      const [file = '', part] = link.split('#')
-      const to = file === '' ? path : posix.join(posix.dirname(path), file)
-      const page = pages.get(to)
-      const isThere = files.has(to) && (part === undefined || (page !== undefined && anchorsOf(page).has(part)))
-      if (!isThere) dead.push(`${path}: ${link}`)
-    }
-  }
-  expect(dead).toEqual([])
+  const written = new Map([...pages].filter(([path]) => !path.startsWith('dist/')))
+  expect(deadLinks(written, (path) => files.has(path))).toEqual([])
 })
 
 test('the reference is made before npm packs', () => {
