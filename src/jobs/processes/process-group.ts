@@ -231,12 +231,14 @@ export class ProcessGroup {
       return true
     }
     if (fence === this.#followed) return false
+    // Otherwise a control before this one ended unseen, and may have changed anything.
+    const isNext = fence === this.#followed + 1 || (runBy === undefined && fence === endOf(this.#followed + 1))
     // It is unknown how far an own control that others have ended had got.
-    const kind = (this.#fence === undefined && control?.kind) || 'state'
+    const kind = (isNext && this.#fence === undefined && control?.kind) || 'state'
     // Nothing needs to rest while faults are armed.
     if (kind !== 'faults') await this.#rest()
+    if (runBy === undefined || !isNext) await this.work.follow(kind)
     if (runBy === undefined) {
-      await this.work.follow(kind)
       this.#fence = undefined
       if (this.#isResting) this.work.resume()
       this.#isResting = false
