@@ -276,7 +276,7 @@ export const features = {
     'contract/jobs/webhooks',
     'contract/consent/second-factor',
   ],
-  'jobs/processes': ['processes/controls', 'processes/faults'],
+  'jobs/processes': ['jobs/process-group', 'processes/controls', 'processes/presence', 'processes/faults'],
   'jobs/rates': [
     'jobs/rates',
     'contract/identity/session-rules',
