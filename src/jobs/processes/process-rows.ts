@@ -39,11 +39,9 @@ export const processRow = ({ instance, random }: Pick<ServiceContext, 'instance'
   fence,
 })
 
-/** The rows of all processes. */
-export async function processRows(tx: Reader): Promise<ProcessRow[]> {
-  const rows = await tx.find(processes, { index: 'id', prefix: [], after: [PROCESS], limit: MOST_PROCESSES })
-  return rows.filter(({ id }) => id.startsWith(PROCESS))
-}
+/** The rows of all processes. The one of the control comes before them. */
+export const processRows = (tx: Reader): Promise<ProcessRow[]> =>
+  tx.find(processes, { index: 'id', prefix: [], after: [PROCESS], limit: MOST_PROCESSES })
 
 export const readProcessRow = (tx: Reader, instance: string): Promise<ProcessRow | undefined> =>
   tx.get(processes, PROCESS + instance)
