@@ -1,6 +1,7 @@
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { memoryStorage } from '../../adapters/storage/memory.js'
 import { routes } from '../../scripts/route-table.js'
+import { once } from '../../src/base/memo.js'
 import { createService, type Service } from '../../src/index.js'
 import { twins as twinRows } from '../../src/money/twins/twin.js'
 import { storageOver } from '../../src/storage/service-storage.js'
@@ -12,8 +13,13 @@ import { newWebhook } from '../support/scenes/webhooks.js'
 import { newCommodity, newPayer, newReader, newSeller } from '../support/scenes/world.js'
 
 const started: Service[] = []
+const afterwards: Service[] = []
 afterEach(async () => {
   await Promise.all(started.splice(0).map((service) => service.close()))
+})
+
+afterAll(async () => {
+  await Promise.all(afterwards.map((service) => service.close()))
 })
 
 /** How many rows of each collection there are. */
@@ -98,11 +104,14 @@ const hostile: Readonly<Record<string, readonly string[]>> = {
   status: ['pending', 'approved'],
 }
 
+/** Made once: it takes longer than what is read of it. */
+const theShop = once(newShop)
+
 async function newShop() {
   const { storage, counted } = countingRows(memoryStorage())
   const upstream = { fetch: async () => new Response('ok') }
   const service = createService({ sandbox: true, storage, upstream, limits: { closeMs: 20 }, log: { error() {} } })
-  started.push(service)
+  afterwards.push(service)
   const call = caller({ url: service.baseUrl, fetch: service.fetch })
   const seller = await newSeller(call)
   const reader = await newReader(call, seller, { balance: 10 })
@@ -166,7 +175,7 @@ test('every operation with a page is in this table', () => {
 })
 
 test('no parameter of a list makes a page read more rows than a page needs', async () => {
-  const shop = await newShop()
+  const shop = await theShop()
   const { call, counted } = shop
   const read: Record<string, number> = {}
   const shown: Record<string, number> = {}
@@ -198,7 +207,7 @@ test('no parameter of a list makes a page read more rows than a page needs', asy
 })
 
 test('a group of types that nothing matches is looked for page by page to the end', async () => {
-  const { call, seller } = await newShop()
+  const { call, seller } = await theShop()
   let pages = 0
   for (let after: number | null = 0; after !== null; pages++) {
     const cursor: string = pages === 0 ? '' : `&after=${after}`
@@ -210,7 +219,7 @@ test('a group of types that nothing matches is looked for page by page to the en
 })
 
 test('tools are found behind thousands of items that are none, page by page', async () => {
-  const { call, seller } = await newShop()
+  const { call, seller } = await theShop()
   const read = async (query: string) => (await call('GET', `/v4/mcp/tools${query}`, { token: seller.token })).body
   let pages = 0
   for (let query = '?limit=20', next: number | null = 0; next !== null; pages++) {

@@ -3,6 +3,7 @@ import { systemAlarm } from '../../src/base/ports.js'
 import { type Cards, createService } from '../../src/index.js'
 import { testProcessor } from '../../src/money/cards/test-values.js'
 import { type Answer, type Call, caller } from '../support/api.js'
+import { startWith } from '../support/contract/prepared.js'
 import { done, refused } from '../support/mcp/mcp.js'
 import { newMcpShop } from '../support/mcp/mcp-shop.js'
 import { heldBy, newAgentShop, requestApproval } from '../support/scenes/approvals.js'
@@ -23,8 +24,9 @@ const startService = attacked()
 const open = { service_schema: { type: 'object' } }
 
 async function start(fields: object = {}): Promise<Shop & { call: Call }> {
-  const { call } = await startService()
-  return { call, ...(await newShop(call, { ...open, external_endpoint: `${upstream.url}/ok`, ...fields })) }
+  const sold = { ...open, external_endpoint: `${upstream.url}/ok`, ...fields }
+  const { call, made } = await startWith(startService, newShop, sold)
+  return { call, ...made }
 }
 
 const ANOTHER_DQ = `41${'0'.repeat(64)}`

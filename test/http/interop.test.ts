@@ -7,6 +7,7 @@ import { callsWithoutFields, refusedCalls } from '../support/examples/refusals.j
 import { type Exchange, replayed, SessionRecorder } from '../support/examples/session.js'
 import { onTour, takeTour } from '../support/examples/tour.js'
 import { hasVectors, type VectorFile, vectorFiles } from '../support/examples/vectors.js'
+import { howMuch } from '../support/how-much.js'
 
 const folder = fileURLToPath(new URL('../../dist/interop', import.meta.url))
 
@@ -67,7 +68,8 @@ describe('The interop vectors', () => {
 
   it('get the same answers when the session is sent again', { timeout: RECORD_MS }, async () => {
     // Calls that wait are repeated, and the journal has an entry for each.
-    const wrong = (await replayed(tour)).filter(({ exchange }) => !exchange.request.path.includes('/_sandbox/requests'))
+    const sent = tour.slice(0, howMuch(120, undefined))
+    const wrong = (await replayed(sent)).filter(({ exchange }) => !exchange.request.path.includes('/_sandbox/requests'))
     expect(wrong.map(({ exchange, again }) => [exchange.request.path, exchange.answer, again])).toEqual([])
     expect(tour.length).toBeGreaterThan(250)
   })

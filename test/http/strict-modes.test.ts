@@ -4,7 +4,7 @@ import { type Evidence, evidenceGrades, isWeaker } from '../../src/base/evidence
 import type * as z from '../../src/http/fields/zod.js'
 import { isGraded, type Route } from '../../src/http/route.js'
 import { createService, type Service } from '../../src/index.js'
-import type { State } from '../../src/storage/storage.js'
+import type { Storage } from '../../src/storage/storage.js'
 import { isObject } from '../../src/storage/unknown.js'
 import { nodeServer } from '../runtimes/node-server.js'
 import { type Call, routeOf } from '../support/api.js'
@@ -30,7 +30,7 @@ interface Asked {
   readonly request: Request
   readonly route: Route
   /** All rows right before the call. */
-  readonly state: State
+  readonly rows: Storage
   readonly status: number
   readonly body: unknown
 }
@@ -61,6 +61,13 @@ const isStrong = (route: Route): boolean =>
   isGraded(route) &&
   operations.some((operation) => operation.route === route && knows('named', `${route.method} ${operation.path}`))
 
+/** The rows as they are, which share what neither changes. */
+async function forkOf(storage: Storage): Promise<Storage> {
+  const fork = await storage.fork?.()
+  if (!fork) throw new Error('This storage cannot be forked.')
+  return fork
+}
+
 async function record(tour: typeof takeTour): Promise<void> {
   const storage = memoryStorage()
   await tour(
@@ -69,16 +76,16 @@ async function record(tour: typeof takeTour): Promise<void> {
       const found = routeOf(request.method, path)
       if (turn.seed === undefined || !found || !isStrong(found.route)) return fetch(request)
       const kept = request.clone()
-      const state = await storage.export()
+      const rows = await forkOf(storage)
       const response = await fetch(request)
       const { route, version } = found
-      // Two calls with each success are enough, and of refusals one is.
+      // Of refusals one is enough.
       const outcome = `${route.id} ${version} ${response.status}`
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       if ((outcomes.get(outcome) ?? 0) > (response.ok ? 2 : howMuch(1, 2))) return response
       const isJson = response.headers.get('content-type') === 'application/json'
       const body = isJson ? await response.clone().json() : undefined
-      asked.push({ method: request.method, path, request: kept, route, state, status: response.status, body })
+      asked.push({ method: request.method, path, request: kept, route, rows, status: response.status, body })
       return response
     },
     { storage },
@@ -181,10 +188,11 @@ async function strengthened(mode: Evidence, { request, ...call }: Case): Promise
 }
 
 /** Every phone approves at once. */
-async function approveAll({ fetch }: Service, { rows }: State): Promise<void> {
+async function approveAll({ fetch, sandbox }: Service): Promise<void> {
   const body = JSON.stringify({ mode: 'approve', after_seconds: 0 })
   const headers = { 'content-type': 'application/json' }
-  for (const { id } of rows.users ?? []) await fetch(`/_sandbox/devices/${id}`, { method: 'POST', headers, body })
+  for (const { id } of (await sandbox.rows('users', { limit: 100 })).rows)
+    await fetch(`/_sandbox/devices/${id}`, { method: 'POST', headers, body })
 }
 
 /** Whether a mode must refuse what a request is, or what it holds. */
@@ -197,9 +205,8 @@ async function isRefused(mode: Evidence, { name, request, route, path }: Case): 
 }
 
 /** Sends a call again to a service of a mode, with the state that there was. */
-async function again(mode: Evidence, { name, request, state }: Case) {
-  const storage = memoryStorage()
-  await storage.import(state)
+async function again(mode: Evidence, { name, request, rows }: Case) {
+  const storage = await forkOf(rows)
   const upstream = { fetch: async () => Response.json({ forecast: 'Sun.' }) }
   const service = createService({
     storage,
@@ -211,7 +218,7 @@ async function again(mode: Evidence, { name, request, state }: Case) {
     limits: { closeMs: 0 },
   })
   try {
-    if (name === 'POST /v3/paywall') await approveAll(service, state)
+    if (name === 'POST /v3/paywall') await approveAll(service)
     const response = await service.fetch(request.clone())
     const text = await response.text()
     const isJson = response.headers.get('content-type') === 'application/json'

@@ -26,12 +26,16 @@ interface SweepProgress {
   readonly next?: number | undefined
 }
 
+/** Of each list of collections: they never change. */
+const partsOf = new WeakMap<readonly AnyCollection[], readonly SweepPart[]>()
+
 /**
  * The job that removes the rows whose time is over, by the rules of these collections. Each run is one transaction of
  * a few hundred rows. If rows are left, the next run follows at once.
  */
 export const sweepOver = (collections: readonly AnyCollection[]): TimerJob => {
-  const parts = sweepParts(collections)
+  const parts = partsOf.get(collections) ?? sweepParts(collections)
+  partsOf.set(collections, parts)
   return async (tx, subject, service) => {
     const at = service.clock.now()
     const begun: SweepProgress = subject === '' ? { due: at, since: at } : JSON.parse(subject)
@@ -80,9 +84,11 @@ export async function sweepPiece(
   let next = known
   let left = SWEEP_ROWS
   const begin = from ? parts.findIndex(({ place }) => isSamePart(place, from)) : 0
-  for (const { collection, rule, place } of parts.slice(Math.max(begin, 0))) {
-    const here = from && isSamePart(place, from) ? from : place
-    const seen = await sweepPart(tx, { collection, rule, place: here, left }, sweeping)
+  for (let at = Math.max(begin, 0); at < parts.length; at++) {
+    const part = parts[at] as SweepPart
+    const { collection, place } = part
+    const seen = await sweepPart(tx, part, { after: at === begin ? from?.after : undefined, left }, sweeping)
+    if (!seen) continue
     left -= seen.read
     if (seen.removed > 0) removed.set(collection.name, (removed.get(collection.name) ?? 0) + seen.removed)
     if (seen.next !== undefined) next = Math.min(next ?? seen.next, seen.next)
@@ -93,33 +99,37 @@ export async function sweepPiece(
 }
 
 /** A collection that is swept, or a part of it that its rule names. */
-type SweepPart = { readonly collection: AnyCollection; readonly rule: SweptRule<Row>; readonly place: SweepPlace }
+interface SweepPart {
+  readonly collection: AnyCollection
+  readonly rule: SweptRule<Row>
+  readonly prefix: readonly Key[]
+  readonly place: SweepPlace
+}
 
 const sweepParts = (collections: readonly AnyCollection[]): SweepPart[] =>
   collections.flatMap((collection) => {
     const rule = collection.retention
     if (!isSwept(rule)) return []
-    return prefixesOf(rule).map((_, part) => ({ collection, rule, place: { collection: collection.name, part } }))
+    const { prefixes = [[]] } = rule
+    return prefixes.map((prefix, part) => ({ collection, rule, prefix, place: { collection: collection.name, part } }))
   })
 
-const prefixesOf = ({ prefixes = [[]] }: SweptRule<Row>): readonly (readonly Key[])[] => prefixes
 const isSamePart = (a: SweepPlace, b: SweepPlace): boolean => a.collection === b.collection && a.part === b.part
 
 const placeAfter = (parts: readonly SweepPart[], place: SweepPlace): SweepPlace | undefined =>
   parts[parts.findIndex((part) => isSamePart(part.place, place)) + 1]?.place
 
+/** Undefined if it has no rows. Most have none, and a clock that moves by a month sweeps thirty times. */
 async function sweepPart(
   tx: Writer,
-  { collection, rule, place, left }: SweepPart & { readonly left: number },
+  { collection, rule, prefix }: SweepPart,
+  { after, left }: { readonly after: SweepPlace['after']; readonly left: number },
   sweeping: Sweeping,
 ) {
   const most = rule.belongings?.most ?? 0
   const limit = Math.max(1, Math.min(Math.floor(left / (1 + most)), rule.rowsAtOnce ?? left))
-  const prefix = prefixesOf(rule)[place.part] ?? []
-  const query = { index: rule.index, prefix, limit, ...(place.after && { after: place.after }) }
-  const rows = await tx.find(collection, query)
-  // Most collections have none, and a clock that moves by a month sweeps thirty times.
-  if (rows.length === 0) return { read: 0, removed: 0, next: undefined, after: undefined }
+  const rows = await tx.find(collection, { index: rule.index, prefix, limit, ...(after && { after }) })
+  if (rows.length === 0) return undefined
   const { over, next } = await judge(tx, { collection, rule, prefix }, rows, sweeping)
   for (const row of over) {
     await rule.belongings?.remove(tx, row)
@@ -136,7 +146,7 @@ async function sweepPart(
   }
 }
 
-type Judging = Omit<SweepPart, 'place'> & { readonly prefix: readonly Key[] }
+type Judging = Omit<SweepPart, 'place'>
 
 /** Returns the rows to remove, and when the first row goes that is still kept. The rows after that one go later. */
 async function judge(tx: Reader, { collection, rule, prefix }: Judging, rows: readonly Row[], sweeping: Sweeping) {

@@ -315,16 +315,17 @@ function refuseReader(cause: unknown): never {
 function assertPlain(tx: Transaction): void {
   for (const { collection, rows } of tx.changes())
     for (const row of rows.values())
-      if (JSON.stringify(JSON.parse(JSON.stringify(row))) !== JSON.stringify(row) || !isPlain(row))
-        throw new TypeError(`a row of ${collection.name} is not plain JSON: ${JSON.stringify(row)}`)
+      if (!isPlain(row)) throw new TypeError(`a row of ${collection.name} is not plain JSON: ${JSON.stringify(row)}`)
 }
 
 function isPlain(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object') return false
-  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false
-  return Object.values(value).every(isPlain)
+  if (Array.isArray(value)) return value.every(isPlain)
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false
+  for (const name in value) if (!isPlain((value as Record<string, unknown>)[name])) return false
+  return true
 }
 
 /** Returns a storage in memory with the state of any other. Copies the rows if the two cannot share them. */

@@ -5,6 +5,7 @@ import { encodeHeader } from '../../../src/agents/x402/payload.js'
 import { createService } from '../../../src/index.js'
 import { OutcomeUnknown } from '../../../src/storage/storage.js'
 import { type Answer, type Call, caller } from '../../support/api.js'
+import { isWhole } from '../../support/how-much.js'
 import { changeItem, newItem } from '../../support/scenes/catalog.js'
 import { expectProblem, expectSoundLedger, setClock, stopClock } from '../../support/scenes/market.js'
 import { callItem, newPaidShop, offerIn, payHeader, postCall, signFor } from '../../support/scenes/paid-calls.js'
@@ -54,8 +55,11 @@ interface Attacked {
   sign(signing?: Signing): Promise<Record<string, string>>
 }
 
-const each = Object.entries(sales).flatMap(([what, open]) =>
-  Object.entries(payings).map(([dialect, paying]) => [what, dialect, { open, paying }] as const),
+const each = Object.entries(sales).flatMap(([what, open], sale) =>
+  Object.entries(payings)
+    // A dialect is read the same way for both: each pays for one of them, and the newest for both.
+    .filter((_, dialect) => isWhole || dialect === 0 || dialect % 2 === 1 - sale)
+    .map(([dialect, paying]) => [what, dialect, { open, paying }] as const),
 )
 
 describe.each(each)('%s, paid by %s', (_what, _dialect, { open, paying }) => {

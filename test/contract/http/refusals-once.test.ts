@@ -17,7 +17,7 @@ import {
 } from '../../support/contract/refusals.js'
 import { samplesOf, wrongValuesOf } from '../../support/contract/samples.js'
 import { settledRows } from '../../support/contract/settled.js'
-import { howMuch, isWhole } from '../../support/how-much.js'
+import { howMuch } from '../../support/how-much.js'
 import { expectProblem } from '../../support/scenes/market.js'
 import { startFailing } from '../../support/storage/failing-storage.js'
 
@@ -32,7 +32,7 @@ describe('every operation with a body', () => {
     for (const { route, absent } of withBody) {
       const body = route.body as NonNullable<Route['body']>
       for (const [field, schema] of Object.entries(body.shape))
-        for (const wrong of wrongValuesOf(schema).filter((_, n) => isWhole || n % 3 === 0)) {
+        for (const wrong of wrongValuesOf(schema).slice(0, howMuch(1, undefined))) {
           const sent = { ...samplesOf(body), [field]: wrong }
           const answer = await call(route.method, absent, merged(acceptedBy(route, callers), { body: sent }))
           const named = (answer.body.field as string).split('.')[0]

@@ -22,9 +22,10 @@ const seen = new Set<string>()
 
 /** Writes down, for `unanswered.ts`, that an answer of the table was seen, and in which runtime of the contract. */
 export function recordAnswer(answer: string, runtime = NO_RUNTIME): void {
-  const folder = inject('answersFolder')
   const line = `${runtime}\t${answer}\n`
-  if (folder === undefined || seen.has(line)) return
+  if (seen.has(line)) return
+  const folder = inject('answersFolder')
+  if (folder === undefined) return
   seen.add(line)
   appendFileSync(join(folder, `${process.pid}.txt`), line)
 }
@@ -34,9 +35,10 @@ const calls = new Set<string>()
 /** Writes down, for the trust page, that the current test saw an answer of an operation. */
 export function recordCall(id: string): void {
   const file = process.env.FARTHING_TRUST_CALLS
-  const { testPath = '', currentTestName = '' } = file === undefined ? {} : expect.getState()
+  if (file === undefined) return
+  const { testPath = '', currentTestName = '' } = expect.getState()
   const line = `${id}\t${testPath}\t${currentTestName.replace(/\s+/g, ' ')}\n`
-  if (file === undefined || calls.has(line)) return
+  if (calls.has(line)) return
   calls.add(line)
   appendFileSync(file, line)
 }
