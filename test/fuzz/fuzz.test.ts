@@ -38,7 +38,7 @@ test('no hostile request fails, hangs, reads too much, breaks the ledger or show
       await checkState(world)
     }),
     {
-      numRuns: Number(runs ?? howMuch(60, 120)),
+      numRuns: Number(runs ?? howMuch(40, 120)),
       ...(seed !== undefined && { seed: Number(seed) }),
       ...(path !== undefined && { path }),
     },

@@ -154,7 +154,7 @@ test('whatever happens between the slices, the audit finds no fault', async () =
       })
       expect(found.broken).toBeNull()
     }),
-    { numRuns: howMuch(15, 40) },
+    { numRuns: howMuch(8, 40) },
   )
 })
 

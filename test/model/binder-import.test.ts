@@ -113,7 +113,7 @@ test('imports any history: the audit holds, and every balance is that of a plain
       if (opened === 0) expect(shown.map(normal)).toEqual(expected.split('\n').filter(Boolean).map(normal))
       await service.close()
     }),
-    { numRuns: howMuch(15, 40) },
+    { numRuns: howMuch(8, 40) },
   )
 })
 

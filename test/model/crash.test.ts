@@ -9,7 +9,7 @@ import { howMuch } from '../support/how-much.js'
 import { balanceOf, tokenFor } from '../support/scenes/world.js'
 
 /** How often the process is killed; `npm run test:all` takes longer over it. */
-const ROUNDS = howMuch(3, 100)
+const ROUNDS = howMuch(2, 100)
 const PAYERS = 4
 const COST = 0.25
 const HASH = '00000000-0000-4000-8000-00000000c4a5'

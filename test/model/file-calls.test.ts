@@ -89,8 +89,10 @@ const tellsMore = (call: FileCall, fault: Fault): boolean =>
 /** Calls of one kind do the same with files of the same purpose. */
 const kindOf = ({ name, path }: FileCall): string => `${name} ${path.replace(/[0-9a-f-]{8,}/g, '*')}`
 
-/** What a call is done to. When all calls fail from one on, the next one to the same file soon fails too. */
+/** What a call is done to. */
 const fileOf = (call: FileCall): string => kindOf(call).replace(call.name, '')
+
+const nameOf = ({ name }: FileCall): string => name
 
 /** The calls to try: all, or the last of each kind. */
 function chosen(calls: readonly FileCall[], kind = kindOf): readonly FileCall[] {
@@ -116,6 +118,12 @@ function checkMessages({ ordered, failures }: Life): void {
 
 const SAYS_WHAT_TO_DO = /Everything that was confirmed is stored|Nothing was changed|cannot write the backup: the disk/
 
+/** For a failure of one call: each file that a full disk refuses, each that a broken one does not read, and the other calls. */
+const failureOf = (fault: Fault) => (call: FileCall) => {
+  if (fault === 'ENOSPC') return fileOf(call)
+  return fault === 'short' || call.name === 'read' ? kindOf(call) : call.name
+}
+
 /** What is left if this process dies, and if the machine stops. Without `npm run test:all`, one of them. */
 async function checkEnd(disk: VirtualDisk, life: Life, fault: Fault): Promise<void> {
   expect(disk.openFiles, 'files that are still open').toBe(0)
@@ -133,7 +141,8 @@ describe('a run of the service on a file storage', { timeout: 900_000 }, () => {
     const { disk: whole } = await live(() => {})
     const wrong: string[] = []
     let tried = 0
-    for (const { number } of chosen(whole.calls.filter((call) => canFail(call, fault) && tellsMore(call, fault)))) {
+    const calls = whole.calls.filter((call) => canFail(call, fault) && tellsMore(call, fault))
+    for (const { number } of chosen(calls, failureOf(fault))) {
       let hit: FileCall | undefined
       const { disk, life } = await live((disk) => {
         disk.onCall = (call) => {
@@ -165,7 +174,7 @@ describe('a run of the service on a file storage', { timeout: 900_000 }, () => {
       const wrong: string[] = []
       let refused = 0
       const calls = whole.calls.filter((call) => canFailForAWhile(call, fault) && tellsMore(call, fault))
-      for (const { number, name, path } of chosen(calls, fileOf)) {
+      for (const { number, name, path } of chosen(calls, fault === 'EIO' ? fileOf : nameOf)) {
         const { disk, life } = await live((disk, { ordered, failures }) => {
           const answered = () => ordered.filter((order) => order.status !== undefined && !isDone(order)).length
           const works = () => disk.calls.length < number || failures.length > 0 || answered() > 1

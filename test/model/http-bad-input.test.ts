@@ -228,7 +228,7 @@ describe('For any request', () => {
           expect(allowed).toEqual(expect.arrayContaining(names))
           mayDiffer = names.length > 0 || JSON.stringify(rows.idempotency) !== JSON.stringify(state.rows.idempotency)
         }),
-        { numRuns: howMuch(6, 200) },
+        { numRuns: howMuch(4, 200) },
       )
     })
 })

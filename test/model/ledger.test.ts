@@ -227,7 +227,7 @@ test('the ledger agrees with a plain model, and its audit finds nothing, after a
       const storage = memoryStorage({ rerun: true })
       await fc.asyncModelRun(() => ({ model: new Model(), real: { storage, ids: [] } }), steps)
     }),
-    { numRuns: howMuch(80, 300) },
+    { numRuns: howMuch(50, 300) },
   )
 })
 

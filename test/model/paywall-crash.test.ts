@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Call, caller } from '../support/api.js'
 import { cli, type Sandbox } from '../support/cli.js'
+import { howMuch } from '../support/how-much.js'
 import { paywall } from '../support/scenes/paywall.js'
 import { useUpstream } from '../support/scenes/upstream.js'
 import { tokenFor } from '../support/scenes/world.js'
@@ -63,7 +64,7 @@ test('a process killed between hold and post holds nothing after its restart, an
 
 test('a process killed at random moments of its calls leaves each payment posted or reversed', async () => {
   let asked = 0
-  for (let round = 0; round < 8; round++) {
+  for (const ms of howMuch([0, 100, 250], [0, 60, 120, 180, 240, 300, 360, 420])) {
     const { sandbox, call, token } = await start()
     const calls = Array.from({ length: 6 }, () => {
       const order = {
@@ -74,7 +75,7 @@ test('a process killed at random moments of its calls leaves each payment posted
       return paywall(call, { token, headers: { 'idempotency-key': `key ${asked++}` } }, order)
     })
     const answers = Promise.allSettled(calls)
-    await sleep(round * 60)
+    await sleep(ms)
     await sandbox.stop('SIGKILL')
     await answers
   }

@@ -98,7 +98,10 @@ async function expectSettled(settled: Fault['settled']): Promise<void> {
   expect(rows.payments).toMatchObject([{ kind: 'paywall', status: settled }])
 }
 
-describe.each(Object.keys(storages))('on %s', (name) => {
+/** What is true when every write runs twice is true when it runs once. */
+const tried = Object.keys(storages).filter((name) => isWhole || name !== 'memory')
+
+describe.each(tried)('on %s', (name) => {
   test.each(triedOn(name))('%s: the payment settles once, and no value stays held', async (_, fault) => {
     await begin(await (storages[name] as () => Promise<Storage>)(), fault.options)
     const answer = await paywall(call, { token: market.payer.token }, order(fault.url()))

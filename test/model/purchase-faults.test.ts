@@ -119,7 +119,10 @@ async function expectSettled(status: Fault['status']) {
   return purchases[0]
 }
 
-describe.each(Object.keys(storages))('on %s', (name) => {
+/** What is true when every write runs twice is true when it runs once. */
+const tried = Object.keys(storages).filter((name) => isWhole || name !== 'memory')
+
+describe.each(tried)('on %s', (name) => {
   const open = storages[name] as () => Promise<Storage>
 
   test.each(triedOn(name))('%s: the purchase settles once, and no value stays held', async (_, fault) => {
@@ -146,7 +149,7 @@ describe.each(Object.keys(storages))('on %s', (name) => {
   )
 })
 
-test.each(Object.entries(faults))('%s: a service that charges on upstream errors still gets paid', async (_, fault) => {
+test.each(triedOn('memory'))('%s: a service that charges on upstream errors still gets paid', async (_, fault) => {
   await begin(memoryStorage(), fault.url(), { ...fault.options, chargeOnUpstreamError: true })
   const answer = await buy()
   expect([answer.status, answer.body.status, answer.body.response?.status ?? null]).toEqual([

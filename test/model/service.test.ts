@@ -5,7 +5,7 @@ import { Model } from './service/model.js'
 import { steps } from './service/steps.js'
 import { BEGIN, FUNDS, SHOP, USERS, World } from './service/world.js'
 
-const RUNS = Number(process.env.FARTHING_RUNS ?? howMuch(20, 1000))
+const RUNS = Number(process.env.FARTHING_RUNS ?? howMuch(10, 1000))
 const { FARTHING_SEED: seed, FARTHING_PATH: path, FARTHING_REPLAY: replayPath } = process.env
 
 /** How to run the one failing run again, and all that it asked of the service. */

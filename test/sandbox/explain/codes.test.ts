@@ -9,6 +9,7 @@ import { errorsOf } from '../../../src/http/routing/errors.js'
 import { explainAnswer } from '../../../src/sandbox/explain/explain.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
 import type { Entry } from '../../../src/sandbox/onion/entry.js'
+import { howMuch } from '../../support/how-much.js'
 
 const generic = new Set(
   problemCodes.map(errorText).flatMap(({ meaning, causes, fixes }) => [meaning, ...causes, ...fixes]),
@@ -60,7 +61,7 @@ describe('every error code', () => {
         }
     await storage.close()
     expect([...faults]).toEqual([])
-    expect(count).toBeGreaterThan(5000)
+    expect(count).toBeGreaterThan(howMuch(1000, 5000))
   })
 })
 
@@ -86,10 +87,10 @@ const requests = [
   [body, 'agent:1'],
 ] as const
 
-/** The routes that may refuse with a code, and none for codes of the service as a whole. */
+/** The routes that may refuse with a code, or some of them, and none for codes of the service as a whole. */
 function routesWith(code: ProblemCode): readonly (Route | undefined)[] {
   const declaring = routeList.filter((route) => errorsOf(route).includes(code))
-  return declaring.length === 0 ? [undefined] : declaring
+  return declaring.length === 0 ? [undefined] : declaring.slice(0, howMuch(6, declaring.length))
 }
 
 function faultsOf(code: ProblemCode, { sentences, facts, verdict, docs }: Explanation): string[] {

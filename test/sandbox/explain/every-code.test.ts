@@ -8,10 +8,28 @@ import {
 } from '../../../src/base/problem.js'
 import type { Explanation } from '../../../src/sandbox/explain/facts/explanation.js'
 import { KeptEntry } from '../../../src/sandbox/journal/kept-entry.js'
+import { isWhole } from '../../support/how-much.js'
 import { newShop } from './scenes/scene.js'
 import { excused, scenes } from './scenes/scenes.js'
 
 const codeOf = (name: string): string => name.split(' ')[0] ?? ''
+
+/** What only these scenes answer, of all that `npm test` must see answered. */
+const onlyHere = new Set([
+  ...[
+    'account_creation_failed',
+    'change_incomplete',
+    'content_type_refused',
+    'idempotency_unreadable',
+    'internal_error',
+  ],
+  ...['not_bundled', 'not_loaded', 'provisioning_failed', 'storage_full', 'storage_unavailable', 'too_many_streams'],
+])
+
+/** Every second, without other cases of a code, and those that only these scenes provoke. Each in `npm run test:all`. */
+const tried = Object.keys(scenes).filter(
+  (name, at) => isWhole || onlyHere.has(name) || (at % 2 === 0 && !name.includes('(')),
+)
 
 const OTHER_WORDS = { error: 'In other words.', error_description: 'In other words.' }
 
@@ -52,7 +70,7 @@ describe('every error code', () => {
     expect([...provoked].filter((code) => !isProblemCode(code))).toEqual([])
   })
 
-  it.each(Object.keys(scenes))('%s is explained by what was so at that moment, and its fix fixes it', async (name) => {
+  it.each(tried)('%s is explained by what was so at that moment, and its fix fixes it', async (name) => {
     const scene = scenes[name]
     const code = codeOf(name)
     if (!scene || !isProblemCode(code)) throw new Error(`no scene: ${name}`)

@@ -17,7 +17,7 @@ afterAll(() => opened.service.close())
 
 /** A slow answer is late only for who waits no longer than for 500 ms. All faults of its calls come within 24 runs. */
 const WITH_DEADLINE = { slowMs: 700, runs: howMuch(20, 24) }
-const WITHOUT = { slowMs: 5, runs: howMuch(20, 40) }
+const WITHOUT = { slowMs: 5, runs: howMuch(16, 40) }
 
 async function rehearsed(name: string, buy: Client) {
   const { service, market } = opened
@@ -48,14 +48,21 @@ const named: Readonly<Record<string, readonly string[]>> = {
   'a cart that takes a running payment for a paid one': ['left_pending never_polls: pending'],
 }
 
+/** Unless all are tried, those with habits that no application of `rehearse.test.ts` has, and one that it has. */
+const tried = [
+  'axios with an interceptor that repeats whatever failed',
+  'steps of a generator that delivers before it looks',
+  'a wrapper with a deadline and no second try',
+]
+
 describe('names what is wrong with', () => {
-  test.each(Object.keys(wrongClients))('%s', async (name) => {
+  test.each(Object.keys(wrongClients).filter((name) => isWhole || tried.includes(name)))('%s', async (name) => {
     expect(await rehearsed(name, wrongClients[name] as Client)).toEqual(named[name])
   })
 })
 
 describe('finds nothing wrong with', () => {
-  test.each(Object.entries(rightClients).filter((_, at) => isWhole || at % 2 === 0))('%s', async (name, buy) => {
+  test.each(Object.entries(rightClients).filter((_, at) => isWhole || at % 4 === 0))('%s', async (name, buy) => {
     expect(await rehearsed(name, buy)).toEqual([])
   })
 })

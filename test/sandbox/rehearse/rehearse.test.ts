@@ -2,7 +2,7 @@ import type { Service } from 'farthing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyOfPlan, pairPlans, singlePlans } from '../../../src/sandbox/rehearse/plan.js'
 import { type RehearseOptions, rehearse } from '../../../src/sandbox/rehearse/rehearse.js'
-import { howMuch } from '../../support/how-much.js'
+import { howMuch, isWhole } from '../../support/how-much.js'
 import { buggyShops, correctShops, type SettlingApplication, settlingShop } from './settling-shop.js'
 import {
   type Application,
@@ -26,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => Promise.all([news.service.close(), shop.service.close()]))
 
 /** The faults of each call come first, so that a bug is found early. */
-const BUGGY = { slowMs: SLOW_MS, runs: 30 }
-const CORRECT = { slowMs: SLOW_MS, runs: howMuch(24, 60) }
+const BUGGY = { slowMs: SLOW_MS, runs: howMuch(18, 30) }
+const CORRECT = { slowMs: SLOW_MS, runs: howMuch(22, 60) }
 
 const rehearsed = (application: Application, options: RehearseOptions = CORRECT) =>
   rehearse(news.service, application(news), options)
@@ -105,15 +105,26 @@ describe('has no false alarm for a shop that', () => {
   })
 })
 
+/** What these do, others do too. `npm run test:all` runs them. */
+const alike = [
+  'our typed client, which validates what it sold',
+  'one key for all tries',
+  'the same thing twice, on purpose',
+  'says what it delivered',
+]
+
 /** At once: most of a run is a wait for the next try. */
 describe.concurrent('has no false alarm for', () => {
-  test.each(Object.entries(correct))('%s', async (name, application) => {
-    const slowMs = name.includes('limit of time') ? 1.2 * LIMIT_MS : SLOW_MS
-    const { findings, isOk, runs } = await rehearsed(application, { ...CORRECT, slowMs })
-    expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
-    expect(isOk).toBe(true)
-    expect(runs).toBeGreaterThan(20)
-  })
+  test.each(Object.entries(correct).filter(([name]) => isWhole || !alike.includes(name)))(
+    '%s',
+    async (name, application) => {
+      const slowMs = name.includes('limit of time') ? 1.2 * LIMIT_MS : SLOW_MS
+      const { findings, isOk, runs } = await rehearsed(application, { ...CORRECT, slowMs })
+      expect(findings.map(({ name, habit, plan }) => [name, habit, plan])).toEqual([])
+      expect(isOk).toBe(true)
+      expect(runs).toBeGreaterThan(20)
+    },
+  )
 })
 
 describe('an application that is stopped after a payment and started again', () => {

@@ -63,7 +63,6 @@ const inFork: Act = {
       // Its own credentials, because a token of here may have expired there.
       const part = draws.below(4)
       await x402(there, tour)
-      await there('GET', '/v4/openapi.json')
       if (part === 0) await agents(there, tour).then(() => controls(there, tour))
       else if (part === 1) await controls(there, { ...tour, approve: async () => 'none' })
       else if (part === 2) await billing(there, tour)
@@ -76,6 +75,8 @@ const inFork: Act = {
 /** Replaces the whole state, again and again. */
 async function turnOver(call: Call): Promise<void> {
   const { body: state } = await call('GET', '/_sandbox/snapshot')
+  // It is made anew for each fork, which takes long.
+  await call('GET', '/v4/openapi.json')
   await call('POST', '/_sandbox/reset')
   await call('PUT', '/_sandbox/snapshot', { body: state })
   await call('POST', '/_sandbox/snapshots', { body: { name: 'kept' } })
