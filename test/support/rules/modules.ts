@@ -29,10 +29,12 @@ export interface Module {
 
 /** Reads modules from their texts by path, as TypeScript does. */
 export function readModules(texts: ReadonlyMap<string, string>): Module[] {
-  const program = programOf(texts)
+  // The checker takes seconds for the whole project: a module without such a name neither uses nor declares one.
+  const program = programOf(new Map([...texts].filter(([, text]) => namesGlobal.test(text))))
   const checker = program.getTypeChecker()
-  return [...texts.keys()].map((path) => {
-    const source = program.getSourceFile(path) as ts.SourceFile
+  return [...texts].map(([path, text]) => {
+    const checked = program.getSourceFile(path)
+    const source = checked ?? parsed(path, text)
     const nodes = nodesOf(source)
     const lineOf = (node: ts.Node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
     return {
@@ -42,12 +44,19 @@ export function readModules(texts: ReadonlyMap<string, string>): Module[] {
         return found ? [{ line: lineOf(node), ...found, ...target(path, found.specifier, texts) }] : []
       }),
       globals: nodes.flatMap((node) => {
-        const name = globalUseIn(node, checker)
+        const name = checked && globalUseIn(node, checker)
         return name ? [{ line: lineOf(node), name }] : []
       }),
     }
   })
 }
+
+/** Comments are not read. Parents of nodes come with the checker, and imports need none. */
+const parsed = (path: string, text: string): ts.SourceFile =>
+  ts.createSourceFile(path, text, {
+    languageVersion: ts.ScriptTarget.Latest,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  })
 
 /** No library and no resolution: a name that no module declares is a global. */
 function programOf(texts: ReadonlyMap<string, string>): ts.Program {
@@ -59,7 +68,7 @@ function programOf(texts: ReadonlyMap<string, string>): ts.Program {
     jsx: ts.JsxEmit.Preserve,
   }
   return ts.createProgram([...texts.keys()], options, {
-    getSourceFile: (path, version) => ts.createSourceFile(path, texts.get(path) ?? '', version, true),
+    getSourceFile: (path) => parsed(path, texts.get(path) ?? ''),
     getDefaultLibFileName: () => '',
     writeFile: () => {},
     getCurrentDirectory: () => '',
@@ -130,8 +139,8 @@ function globalUseIn(node: ts.Node, checker: ts.TypeChecker): GlobalUse['name'] 
   return readsNothing ? undefined : 'Date'
 }
 
-/** The checker takes seconds for every name of the project. */
 const GLOBALS: ReadonlySet<string> = new Set(['Date', 'Math', 'crypto', 'fetch', 'globalThis', 'performance'])
+const namesGlobal = new RegExp(`\\b(${[...GLOBALS].join('|')})\\b`)
 
 /** `Date` for `Date` and for `globalThis.Date`, unless the name is the module's own or a type. */
 function globalNamed(node: ts.Node, checker: ts.TypeChecker): string | undefined {

@@ -30,7 +30,8 @@ function programOf(file: string): ts.Program {
     types: [],
     jsx: ts.JsxEmit.Preserve,
   }
-  const host = ts.createCompilerHost(options, true)
+  const host = ts.createCompilerHost(options)
+  host.jsDocParsingMode = ts.JSDocParsingMode.ParseNone
   const read = host.getSourceFile
   host.getSourceFile = (path, ...how) => {
     const source = languageFiles.get(path) ?? read(path, ...how)
