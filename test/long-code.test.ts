@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import ts from 'typescript'
+import type TS from 'typescript'
 import { describe, expect, it } from 'vitest'
+import { ts } from '../scripts/typescript.js'
 
 /** A function fits a screen, and a file is read at once. */
 const MOST_IN_FUNCTION = 70
@@ -20,7 +21,7 @@ function longFunctions(text: string, path = 'code.ts'): string[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest)
   const lineAt = (place: number) => file.getLineAndCharacterOfPosition(place).line
   const found: string[] = []
-  const visit = (node: ts.Node): void => {
+  const visit = (node: TS.Node): void => {
     if (ts.isFunctionLike(node) && 'body' in node && node.body) {
       const lines = lineAt(node.end) - lineAt(node.getStart(file)) + 1
       if (lines > MOST_IN_FUNCTION) found.push(`${lineAt(node.getStart(file)) + 1}: ${lines}`)

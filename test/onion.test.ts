@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import ts from 'typescript'
 import { expect, it } from 'vitest'
+import { ts } from '../scripts/typescript.js'
 
 const root = new URL('../', import.meta.url)
 const sources = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })

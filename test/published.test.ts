@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import ts from 'typescript'
 import { expect, test } from 'vitest'
+import { ts } from '../scripts/typescript.js'
 
 /** What the built files import is there once npm has installed the package: a bundle names what it does not hold. */
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from '../typescript.js'
 import { code, prose, table } from './markdown.js'
 
 /** A member of an interface, with its docstring. */
@@ -15,14 +16,14 @@ export interface Member {
 export function membersOf(path: string, name: string, root = process.cwd()): Member[] {
   const source = ts.createSourceFile(path, readFileSync(join(root, path), 'utf8'), ts.ScriptTarget.Latest, true)
   const found = source.statements.find(
-    (statement): statement is ts.InterfaceDeclaration =>
+    (statement): statement is TS.InterfaceDeclaration =>
       ts.isInterfaceDeclaration(statement) && statement.name.text === name,
   )
   if (found === undefined) throw new Error(`${path} has no interface ${name}`)
   return found.members.flatMap((member) => memberOf(member, source))
 }
 
-function memberOf(member: ts.TypeElement, source: ts.SourceFile): Member[] {
+function memberOf(member: TS.TypeElement, source: TS.SourceFile): Member[] {
   if (!ts.isPropertySignature(member) && !ts.isMethodSignature(member)) return []
   const name = member.name.getText(source)
   const type = ts.isMethodSignature(member)

@@ -55,7 +55,7 @@ test('300 connections that send byte by byte, or nothing, are closed, and others
   const drip = setInterval(() => {
     for (const { socket, rest } of slow) if (socket.writable && rest !== '') socket.write(rest[sent] ?? '')
     sent++
-  })
+  }, 20)
   expect((await fetch(`${url}/v4/dq`)).status).toBe(200)
   const answers = await Promise.all(slow.map(({ answer }) => answer))
   clearInterval(drip)

@@ -7,15 +7,21 @@ import type { Reader, Storage } from '../../src/storage/storage.js'
 import { caller } from '../support/api.js'
 import { defaultDq, newSeller, newTwin } from '../support/scenes/world.js'
 
-/** Of 200 records: what a binder is read by. */
-const PIECES = 150
+/** A binder is read by 200 records. */
+const PIECE = 200
 
-let served: Served
+let served: Served | undefined
 let storage: Storage & { reads: number; failAfter: number }
 let binder: { url: string; headers: Record<string, string> }
 const complaints: string[] = []
 
-beforeEach(async () => {
+beforeEach(() => {
+  complaints.length = 0
+  vi.spyOn(console, 'error').mockImplementation((text) => void complaints.push(String(text)))
+})
+
+/** Serves a binder of so many pieces. */
+async function serveBinder(pieces: number): Promise<void> {
   const inner = memoryStorage()
   storage = {
     ...inner,
@@ -30,22 +36,22 @@ beforeEach(async () => {
   const { token } = await newSeller(call)
   const { id, hostname } = await newTwin(call, token)
   const dq = await defaultDq(call)
-  // More than the buffers of a connection take.
   await inner.write(async (tx) => {
     const parties = { payerTwinId: 1, payeeTwinId: id, payerIsIssuer: true }
-    for (let at = 0; at < 200 * PIECES; at++) await post(tx, { kind: 'issue', dq, amount: 1n, ...parties, at })
+    for (let at = 0; at < PIECE * pieces; at++) await post(tx, { kind: 'issue', dq, amount: 1n, ...parties, at })
   })
   binder = { url: `${served.url}/v4/twin/${hostname}/binder`, headers: { authorization: `Bearer ${token}` } }
-  complaints.length = 0
-  vi.spyOn(console, 'error').mockImplementation((text) => void complaints.push(String(text)))
-})
+}
 
 afterEach(async () => {
-  await served.close()
+  await served?.close()
+  served = undefined
   vi.restoreAllMocks()
 })
 
 test('an answer breaks off if its storage fails midway, instead of ending as if it were whole', async () => {
+  const pieces = 8
+  await serveBinder(pieces)
   storage.failAfter = storage.reads + 4
   const response = await fetch(binder.url, { headers: binder.headers })
   expect(response.status).toBe(200)
@@ -53,17 +59,20 @@ test('an answer breaks off if its storage fails midway, instead of ending as if 
   expect(complaints).toEqual([expect.stringContaining('the disk is gone')])
   storage.failAfter = Number.POSITIVE_INFINITY
   const whole = await (await fetch(binder.url, { headers: binder.headers })).text()
-  expect(whole.trimEnd().split('\n')).toHaveLength(1 + 200 * PIECES)
+  expect(whole.trimEnd().split('\n')).toHaveLength(1 + PIECE * pieces)
 })
 
 test('an answer stops when the caller no longer reads it', async () => {
+  // More than the buffers of a connection take.
+  const pieces = 150
+  await serveBinder(pieces)
   const before = storage.reads
   const response = await fetch(binder.url, { headers: binder.headers })
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   await reader.read()
   await reader.cancel()
-  await served.close()
-  expect(storage.reads - before).toBeLessThan(PIECES)
+  await served?.close()
+  expect(storage.reads - before).toBeLessThan(pieces)
   expect(complaints).toEqual([])
 })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { beforeAll, expect, inject, test } from 'vitest'
+import { howMuch, isWhole } from '../support/how-much.js'
 
 /** One run of Playwright in the project of someone who uses `farthing/playwright`, with the browser of these tests. */
 
@@ -28,6 +29,8 @@ beforeAll(async () => {
     WS_ENDPOINT: endpoint,
     REPORT: join(folder, 'report.json'),
     OUTPUT: join(folder, 'out'),
+    // Nothing that it loads is TypeScript.
+    PW_DISABLE_TS_ESM: '1',
   }
   const playwright = [join(root, 'node_modules/@playwright/test/cli.js'), 'test', '--config', config]
   // It ends with 1, because a test fails.
@@ -65,11 +68,15 @@ test('a test that fails has its journal and the explanation of its last refusal 
   expect(printed).toContain('0.15 USD is missing.')
 })
 
-test('nothing is attached to a test that passes, and the worker after a failure begins with the seed', () => {
+test('nothing is attached to a test that passes', () => {
   const passed = [...results.values()].filter(({ status }) => status === 'passed')
-  expect(passed.map(({ attachments }) => attachments)).toEqual([[], [], [], []])
-  expect(resultOf('begins anew')?.status).toBe('passed')
+  expect(passed.map(({ attachments }) => attachments)).toEqual(Array.from({ length: howMuch(3, 4) }, () => []))
 })
+
+if (isWhole)
+  test('the worker after a failure begins with the seed', () => {
+    expect(resultOf('begins anew')?.status).toBe('passed')
+  })
 
 test('a rehearsal gives each run a fork at the same address', () => {
   expect(resultOf('rehearses what calls')?.status, printed).toBe('passed')

@@ -13,6 +13,7 @@ import { commandsHere } from '../support/docs/commands-here.js'
 import { scratchFolder } from '../support/docs/folder.js'
 import { type Block, blocksOf, pages, quotesOf, readPage, root } from '../support/docs/markdown.js'
 import { runShell, writeStandIns } from '../support/docs/shell.js'
+import { howMuch } from '../support/how-much.js'
 import { setUp } from '../support/set-up.js'
 
 const run = promisify(execFile)
@@ -47,6 +48,18 @@ const isCopy = ({ title = '' }: Block): boolean => title.includes('/') && exists
 const isScript = ({ language }: Block): boolean => ['js', 'ts', 'mjs'].includes(language)
 const isTestFile = ({ text }: Block): boolean => /from 'vitest'$/m.test(text)
 const isShell = ({ language }: Block): boolean => language === 'sh'
+
+/** `npm test` runs the README and the quick start, and of the guides what costs little or is the only one of its kind. */
+const costly = [
+  'agents-in-tests',
+  'break-x402',
+  'payback-element',
+  'rehearse',
+  'test-an-agent-that-pays',
+  'test-an-mpp-shop',
+].map((name) => `docs/guides/${name}.md`)
+const withCommands = ['README.md', 'docs/quick-start.md', 'docs/guides/curl.md', 'docs/guides/your-own-seed.md']
+const withTests = ['docs/quick-start.md']
 
 const blocks = pages.flatMap((page) => blocksOf(page))
 const ours = blocks.filter((block) => !isCopy(block) && block.testedBy === undefined)
@@ -139,53 +152,56 @@ it('reads what a block says of itself', () => {
 })
 
 describe('Scripts of the documentation', () => {
-  it.each(scriptsIn(ours).map((script) => ({ script, place: script.map(placeOf).join(', ') })))(
-    '$place prints what it promises',
-    async ({ script, place }) => {
-      const [first] = script
-      const cwd = await folderOf(first?.page ?? '')
-      const text = await reached(script.map(textOf).join('\n'))
-      const file = join(cwd, `${place.replace(/\W+/g, '-')}.${first?.language}`)
-      await writeFile(file, text)
-      const promised = [...text.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
-      const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-      const home = process.cwd()
-      process.chdir(cwd)
-      try {
-        await import(/* @vite-ignore */ file)
-        const printed = log.mock.calls.map((given) => format(...given))
-        if (promised.length > 0) expect(printed).toEqual(promised)
-        for (const block of script) {
-          const shown = outputs.get(block)
-          if (shown) expectShown(printed.join('\n'), shown)
-        }
-      } finally {
-        process.chdir(home)
-        log.mockRestore()
+  it.each(
+    scriptsIn(ours.filter(({ page }) => !howMuch(costly, []).includes(page))).map((script) => ({
+      script,
+      place: script.map(placeOf).join(', '),
+    })),
+  )('$place prints what it promises', async ({ script, place }) => {
+    const [first] = script
+    const cwd = await folderOf(first?.page ?? '')
+    const text = await reached(script.map(textOf).join('\n'))
+    const file = join(cwd, `${place.replace(/\W+/g, '-')}.${first?.language}`)
+    await writeFile(file, text)
+    const promised = [...text.matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, line]) => line)
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
+    const home = process.cwd()
+    process.chdir(cwd)
+    try {
+      await import(/* @vite-ignore */ file)
+      const printed = log.mock.calls.map((given) => format(...given))
+      if (promised.length > 0) expect(printed).toEqual(promised)
+      for (const block of script) {
+        const shown = outputs.get(block)
+        if (shown) expectShown(printed.join('\n'), shown)
       }
-    },
-  )
+    } finally {
+      process.chdir(home)
+      log.mockRestore()
+    }
+  })
 })
 
 /** Their readers copy a block into a file of their own. */
 const copied = [
+  'docs/guides/retries.md',
   'docs/guides/webhooks.md',
   'docs/guides/signing-in.md',
   'docs/guides/funding.md',
-  'docs/guides/retries.md',
 ]
 
-describe.each(copied)('The scripts of %s', (page) => {
-  const scripts = blocks.filter((block) => block.page === page && isScript(block))
+const programsOf = (page: string) => blocks.filter((block) => block.page === page && isScript(block))
 
-  it('are whole programs: nothing runs before or after them that readers do not see', () => {
-    expect(scripts.length).toBeGreaterThan(0)
-    for (const block of scripts)
+describe('The scripts of a page whose readers copy them', () => {
+  it.each(copied)('are whole programs in %s: nothing runs before or after them that readers do not see', (page) => {
+    expect(programsOf(page).length).toBeGreaterThan(0)
+    for (const block of programsOf(page))
       expect([placeOf(block), block.isContinued, block.before, block.after]).toEqual([placeOf(block), false, '', ''])
   })
 
-  it('run by themselves, and end', async () => {
-    for (const [i, block] of scripts.filter(({ testedBy }) => testedBy === undefined).entries()) {
+  it.each(howMuch(copied.slice(0, 1), copied))('run by themselves in %s, and end', async (page) => {
+    const programs = programsOf(page).filter(({ testedBy }) => testedBy === undefined)
+    for (const [i, block] of programs.entries()) {
       const file = join(await folderOf(page), `program-${i}.mjs`)
       await writeFile(file, block.text)
       const { stdout } = await run(process.execPath, [file], { timeout: 30_000 })
@@ -196,10 +212,11 @@ describe.each(copied)('The scripts of %s', (page) => {
 })
 
 describe('Commands of the documentation', () => {
-  it.each([...new Set(ours.filter(isShell).map(({ page }) => page))])(
+  it.each(howMuch(withCommands, [...new Set(ours.filter(isShell).map(({ page }) => page))]))(
     '%s runs from top to bottom',
     async (page) => {
       const own = ours.filter((block) => block.page === page && isShell(block))
+      expect(own).not.toEqual([])
       const scripts: string[] = []
       for (const block of own) scripts.push(await reached(textOf(block)))
       const printed = await runShell(scripts, { cwd: await folderOf(page), bin, socket })
@@ -217,7 +234,9 @@ describe('Commands of the documentation', () => {
 describe('Blocks of the documentation', () => {
   it('pass, if they are tests', async () => {
     const folder = scratch()
-    const tests = ours.filter((block) => isScript(block) && isTestFile(block))
+    const all = ours.filter((block) => isScript(block) && isTestFile(block))
+    const tests = all.filter(({ page }) => howMuch(withTests, pages).includes(page))
+    expect(tests).not.toEqual([])
     for (const [i, block] of tests.entries()) {
       expect(block.language, placeOf(block)).toMatch(/^(js|ts)$/)
       await writeFile(join(folder, `block-${i}.test.${block.language}`), textOf(block))

@@ -18,8 +18,10 @@ const queries = [
   ['idempotency', 'retries'],
 ] as const
 
+/** The index is made once for each table of routes. */
+const routes = routeList.map((route) => ({ ...route }))
+
 test.each(queries)('the tool docs_search finds the guide for "%s" first', (query, guide) => {
-  const routes = routeList.map((route) => ({ ...route }))
   const [first] = searchDocs(query, { limit: 5, routes, service: { baseUrl: 'http://127.0.0.1:4242' } })
   expect(first).toMatchObject({ kind: 'guide', at: `docs/guides/${guide}.md` })
 })

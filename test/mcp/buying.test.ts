@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
 import { done, type Era, refused } from '../support/mcp/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
 import { answerApproval, approved, heldBy } from '../support/scenes/approvals.js'
@@ -11,7 +12,7 @@ afterEach(() => shop.service.close())
 
 const OSLO = { city: 'Oslo' }
 
-describe.each<Era>(['2025-11-25', '2026-07-28'])('an agent of %s', (era) => {
+describe.each(howMuch<Era[]>(['2026-07-28'], ['2025-11-25', '2026-07-28']))('an agent of %s', (era) => {
   test('sees tools with schemas and annotations about their effects', async () => {
     shop = await newMcpShop()
     const { tools } = await (await shop.client(era)).listTools()

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
+import { howMuch } from '../support/how-much.js'
 import { done, type Era, refused } from '../support/mcp/mcp.js'
 import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
 import { approved } from '../support/scenes/approvals.js'
@@ -11,7 +12,7 @@ afterEach(() => shop.service.close())
 const OSLO = { city: 'Oslo' }
 const HIDDEN = /[\u200B\u202E\u2028\u{E0041}]/u
 
-test.each<Era>(['2025-11-25', '2026-07-28'])(
+test.each(howMuch<Era[]>(['2026-07-28'], ['2025-11-25', '2026-07-28']))(
   "a seller's hidden text reaches no agent of %s, and deliveries arrive unchanged",
   async (era) => {
     shop = await newMcpShop()

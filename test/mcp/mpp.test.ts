@@ -1,52 +1,20 @@
 import { Credential } from 'mppx'
-import { evm } from 'mppx/evm/client'
-import { McpClient } from 'mppx/mcp/client'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type Era, messageIn, modern, send } from '../support/mcp/mcp.js'
-import { type McpShop, newMcpShop } from '../support/mcp/mcp-shop.js'
+import type { McpShop } from '../support/mcp/mcp-shop.js'
+import { newMppShop as newShop, OSLO, paying } from '../support/mcp/mpp-shop.js'
 import { answerApproval } from '../support/scenes/approvals.js'
-import { newItem } from '../support/scenes/catalog.js'
 import { expectSoundLedger, fund } from '../support/scenes/market.js'
-import { payChallenge } from '../support/scenes/mpp.js'
 import { newDelegate, newPersona } from '../support/scenes/personas.js'
 import { newPayer } from '../support/scenes/world.js'
-import { fundAddress, heldBy, newAccount, newWallet, USDC_DQ } from '../support/scenes/x402.js'
+import { heldBy, newAccount, newWallet, USDC_DQ } from '../support/scenes/x402.js'
 
 let shop: McpShop
 afterEach(() => shop.service.close())
 
-const OSLO = { city: 'Oslo' }
-const DECLARED = { experimental: { payment: { methods: { evm: { intents: ['charge'] } } } } }
-
-/** A shop that sells two tools for 0.01 USDC, and what calls them. */
 async function newMppShop() {
-  shop = await newMcpShop()
-  const { call, seller, agent, item } = shop
-  await fundAddress(call, newAccount().address, 1)
-  const endpoint = (await call('GET', `/v4/catalog/items/${item.id}`, { token: seller.token })).body.external_endpoint
-  const sold = { price: 0.01, dq: USDC_DQ, featured: true, external_endpoint: endpoint }
-  const paid = await newItem(call, seller, { name: 'Paid weather', ...sold })
-  await newItem(call, seller, { name: 'Other weather', ...sold })
-  const callTool = async (
-    meta: object = {},
-    args: object = OSLO,
-    name = 'paid_weather',
-    capabilities: object = DECLARED,
-  ) => {
-    const { message, headers } = modern('tools/call', { name, arguments: args }, capabilities)
-    const sent = { ...message, params: { ...message.params, _meta: { ...message.params._meta, ...meta } } }
-    return messageIn(await send(call, sent, { path: shop.own, token: agent.token, headers }))
-  }
-  return { callTool, paid }
-}
-
-type Account = Awaited<ReturnType<typeof newWallet>>
-
-async function paying(account: Account, { error }: any, change: (credential: any) => void = () => {}) {
-  const { authorization } = await payChallenge(account, error.data.challenges[0])
-  const credential: any = Credential.deserialize(authorization)
-  change(credential)
-  return { 'org.paymentauth/credential': credential }
+  const made = await newShop()
+  shop = made.shop
+  return made
 }
 
 describe('a tool call by MPP', () => {
@@ -138,17 +106,4 @@ describe('what a wallet may spend holds over MCP:', () => {
     expect((await callTool(await paying(account, await callTool()))).result.structuredContent.status).toBe('paid')
     expect((await callTool(await paying(account, await callTool()))).error.message).toContain('delegate_refused')
   })
-})
-
-test.each<Era>(['2025-11-25', '2026-07-28'])('the client of mppx pays in the era %s', async (era) => {
-  await newMppShop()
-  const account = await newWallet(shop.call, 1)
-  const client = await shop.client(era, { path: shop.own, capabilities: DECLARED })
-  const methods = evm({ account, authorization: { name: 'USDC', version: '2' } })
-  const paying = McpClient.wrap(client as any, { methods: [methods] } as any) as any
-  const paid = await paying.callTool({ name: 'paid_weather', arguments: OSLO })
-  expect(paid.structuredContent).toMatchObject({ status: 'paid' })
-  expect(paid.receipt).toMatchObject({ method: 'evm', status: 'success' })
-  expect(await heldBy(shop.call, account.address)).toBe(0.99)
-  await client.close()
 })

@@ -1,71 +1,14 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { createService, type ServiceOptions } from '../../src/index.js'
-import { caller } from '../support/api.js'
+import { runExported, exportingSandbox as sandbox } from '../support/exported-tests.js'
 import { balancesOf, pay } from '../support/scenes/market.js'
 import { basic, newCommodity, newPayer, newSeller, newSession } from '../support/scenes/world.js'
-import { setUp } from '../support/set-up.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const { article } = demo.commodities
 
 /** What a careless export would quote wrongly. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: a careless template would fill it in.
 const HARD = 'it\'s `id` $HOME ${y} "q" </script>\n!\\ \u2028 \u202e %s \\\' \\${z} \ud83d\ude00'
-
-/** Secrets in the text of an answer. */
-const SECRET = /"(?:access_token|refresh_token|client_secret|nonce|session_id|token|key)":"([^"]{12,})"/g
-
-const formats = ['vitest', 'curl', 'http', 'har'] as const
-
-/** A sandbox whose requests are exported. */
-function sandbox(options: ServiceOptions = {}, { hasStrays = false } = {}) {
-  const service = createService({ sandbox: true, seed: demo.seed, ...options })
-  const ids: string[] = []
-  const secrets = new Set<string>()
-  const range = (from: number) => ({ from: ids.at(from) ?? '', to: ids.at(-1) ?? '' })
-  const plain = caller({ url: service.baseUrl, fetch: (request) => service.fetch(request) })
-  const call: typeof plain = async (...given) => {
-    const answer = await plain(...given)
-    if (!hasStrays) expect(answer.body?.code).not.toBe('no_such_path')
-    ids.push(answer.headers.get('x-request-id') ?? '')
-    for (const [, secret = ''] of answer.text.matchAll(SECRET)) secrets.add(secret)
-    return answer
-  }
-  const token = async (principal: string) => {
-    const value = (await service.sandbox.actAs(principal)).headers.authorization?.slice(7) ?? ''
-    secrets.add(value)
-    return value
-  }
-  /** Writes the last request, or those from one of them on. No export has a secret of the sandbox. */
-  const exported = async (from = -1) => {
-    const [test = '', ...others] = await Promise.all(
-      formats.map((format) => service.sandbox.requests.export(range(from), format)),
-    )
-    const [key] = (await service.sandbox.snapshot()).rows.service_keys ?? []
-    if (key && 'value' in key) secrets.add(String(key.value))
-    expect(secrets.size).toBeGreaterThan(0)
-    for (const text of [test, ...others]) expect([...secrets].filter((secret) => text.includes(secret))).toEqual([])
-    await service.close()
-    return test
-  }
-  return {
-    ...{ service, call, ids },
-    ...{ token, exported },
-    /** Why the same cannot be a test. */
-    refusal: (from = -1) =>
-      service.sandbox.requests.export(range(from), 'vitest').then(
-        () => 'nothing',
-        ({ code, fields }) => [code, fields.field, ids.indexOf(fields.id) - ids.length],
-      ),
-  }
-}
 
 type Case = () => Promise<string>
 
@@ -257,74 +200,6 @@ const passing: Record<string, Case> = {
   },
 }
 
-type Control = readonly [method: string, path: string, body?: object]
-
-/** One request for each control whose answer may depend on what a sandbox keeps beside its state. `{fork}`: the id of a fork. */
-const controls: Readonly<Record<string, Control>> = {
-  listNamedStates: ['GET', '/_sandbox/snapshots'],
-  exportNamedState: ['GET', '/_sandbox/snapshots/one'],
-  compareNamedStates: ['GET', '/_sandbox/snapshots/one/compare/current'],
-  saveNamedState: ['POST', '/_sandbox/snapshots', { name: 'one' }],
-  removeNamedState: ['DELETE', '/_sandbox/snapshots/one'],
-  createFork: ['POST', '/_sandbox/forks'],
-  forkSandbox: ['POST', '/_sandbox/fork'],
-  listForks: ['GET', '/_sandbox/forks'],
-  removeFork: ['DELETE', '/_sandbox/forks/{fork}'],
-  armFault: ['POST', '/_sandbox/faults', { id: 'one', match: { path: '/x' }, at: 'before', do: { status: 500 } }],
-  listFaults: ['GET', '/_sandbox/faults'],
-  disarmFault: ['DELETE', '/_sandbox/faults/one'],
-  clearFaults: ['DELETE', '/_sandbox/faults'],
-  resetSandbox: ['POST', '/_sandbox/reset', {}],
-  rewindSandbox: ['POST', '/_sandbox/rewind', { to: 'one' }],
-  seedSandbox: ['POST', '/_sandbox/seed', { users: [{ email: 'new@example.test', balance: 2 }] }],
-  fundTwin: ['POST', '/_sandbox/fund', { hostname: demo.reader.hostname, amount: 3 }],
-  readSnapshot: ['GET', '/_sandbox/snapshot'],
-  readClock: ['GET', '/_sandbox/clock'],
-  readDueWork: ['GET', '/_sandbox/clock/next'],
-  updateClock: ['POST', '/_sandbox/clock', { advance: '1h' }],
-  readOutbox: ['GET', '/_sandbox/outbox'],
-  emptyOutbox: ['DELETE', '/_sandbox/outbox'],
-  readTestValues: ['GET', '/_sandbox/test-values'],
-  auditLedger: ['GET', '/_sandbox/ledger'],
-  readCoverage: ['GET', '/_sandbox/coverage'],
-  readCredentials: ['GET', '/_sandbox/credentials'],
-  actAsCaller: ['POST', '/_sandbox/act-as', { principal: 'user:1' }],
-  updateCommodity: ['PUT', `/_sandbox/commodities/${article}`, { cost: 0.5 }],
-  listCollections: ['GET', '/_sandbox/rows'],
-  listRows: ['GET', '/_sandbox/rows/twins'],
-  linkWallet: ['POST', '/_sandbox/wallets', { twin: demo.payer.hostname }],
-  listWallets: ['GET', '/_sandbox/wallets'],
-  listDiscoveryRefusals: ['GET', '/_sandbox/discovery'],
-  listDeadLetters: ['GET', '/_sandbox/dead-letters'],
-  forgetEncryptionKey: ['POST', '/_sandbox/encryption-key/forget'],
-  rotateOidcKeys: ['POST', '/_sandbox/keys/rotate'],
-  signInAsUser: ['POST', '/_sandbox/sign-in', { email: demo.reader.email }],
-  setPhone: ['POST', '/_sandbox/devices/1', { mode: 'approve' }],
-  readPhone: ['GET', '/_sandbox/devices/1'],
-  approveOnPhone: ['POST', '/_sandbox/devices/1/approve', {}],
-  rejectOnPhone: ['POST', '/_sandbox/devices/1/reject', {}],
-}
-
-/** The field that is named as the reason why a control cannot be repeated. */
-const refusedControls = new Map<string, string>()
-
-for (const [id, [method, path, body]] of Object.entries(controls))
-  passing[`the control ${id}, beside whose state other things are kept`] = async () => {
-    const { call, exported, service, ids, refusal } = sandbox()
-    await call('GET', '/v4/session')
-    await service.sandbox.snapshots.save('one')
-    const fork = (await call('POST', '/_sandbox/forks')).body.id
-    await service.sandbox.faults.arm({ id: 'one', match: { path: '/x' }, at: 'before', do: { status: 500 } })
-    await call(method, path.replace('{fork}', fork), { body })
-    const { requests } = await service.sandbox.requests.list({ operation_id: id, limit: 1 })
-    expect(requests[0]).toMatchObject({ id: ids.at(-1) })
-    const refused = await refusal()
-    if (refused === 'nothing') return exported()
-    refusedControls.set(id, String(refused[1]))
-    await service.close()
-    return "import { test } from 'vitest'\ntest('is refused', () => {})\n"
-  }
-
 const service503 = (call: ReturnType<typeof sandbox>['call'], token: string) =>
   call('POST', `/v4/payment/${article}`, { token }).catch(() => undefined)
 
@@ -338,57 +213,18 @@ const failing: Record<string, readonly [of: string, was: RegExp, is: string]> = 
   ],
 }
 
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string
-    readonly status: string
-    readonly message: string
-    readonly assertionResults: readonly { readonly status: string; readonly failureMessages: readonly string[] }[]
-  }[]
-}
-
-let folder = ''
 const exportedFiles: Record<string, string> = {}
-const outcomes = new Map<string, string>()
-const fileOf = (name: string) => `${name.replace(/\W+/g, '-')}.test.ts`
+let outcomes = new Map<string, string>()
 
 beforeAll(async () => {
-  await setUp()
-  folder = await mkdtemp(join(tmpdir(), 'farthing-exports-'))
   for (const [name, make] of Object.entries(passing)) exportedFiles[name] = await make()
   for (const [name, [of, was, is]] of Object.entries(failing))
     exportedFiles[name] = exportedFiles[of]?.replace(was, is) ?? ''
-  for (const [name, text] of Object.entries(exportedFiles)) await writeFile(join(folder, fileOf(name)), text)
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const config = join(root, 'test/support/exported-tests.config.ts')
-  const report = join(folder, 'report.json')
-  const args = ['run', '--config', config, '--root', folder, '--reporter=json', `--outputFile=${report}`]
-  const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...env } = process.env
-  // Some fail, so that it exits with 1.
-  await promisify(execFile)(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], { env }).catch(
-    () => {},
-  )
-  const { testResults }: Report = JSON.parse(await readFile(report, 'utf8'))
-  for (const { name, status, message, assertionResults } of testResults) {
-    const failures = assertionResults.flatMap(({ failureMessages }) => failureMessages)
-    outcomes.set(name.replace(/^.*[\\/]/, ''), [status, message, ...failures].filter(Boolean).join('\n'))
-  }
+  outcomes = await runExported(exportedFiles)
 })
-
-afterAll(() => rm(folder, { recursive: true }))
 
 test.each(Object.keys(passing))('an exported test passes: %s', (name) => {
-  expect(outcomes.get(fileOf(name))).toBe('passed')
-})
-
-test('a test is refused of what its own sandbox kept beside the state, and of nothing else', () => {
-  expect(new Set(refusedControls.values())).toEqual(new Set(['operation_id', 'state']))
-  expect([...refusedControls.keys()]).toEqual([
-    ...['listNamedStates', 'exportNamedState', 'compareNamedStates', 'saveNamedState', 'removeNamedState'],
-    ...['listForks', 'removeFork', 'armFault', 'listFaults', 'disarmFault', 'resetSandbox', 'rewindSandbox'],
-    'readCredentials',
-  ])
+  expect(outcomes.get(name)).toBe('passed')
 })
 
 test('what an earlier answer told is carried over by variable', () => {
@@ -418,7 +254,7 @@ test('what an earlier answer told is carried over by variable', () => {
 test.each(Object.keys(failing))('an exported test fails if the service answers otherwise: %s', (name) => {
   const [of = ''] = failing[name] ?? []
   expect(exportedFiles[name]).not.toBe(exportedFiles[of])
-  expect(outcomes.get(fileOf(name))).toMatch(/^failed\n(.|\n)*AssertionError/)
+  expect(outcomes.get(name)).toMatch(/^failed\n(.|\n)*AssertionError/)
 })
 
 test('what cannot be repeated is refused, and the part that is the reason is named', async () => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from './markdown.js'
@@ -10,16 +10,15 @@ const run = promisify(execFile)
 const others = ['docker', 'podman', 'code', 'open']
 
 /** Commands that a shell of the documentation finds first: see `stand-in.mjs`. */
-const standIns = ['farthing', 'npx', 'npm', ...others]
+const standIns = ['farthing', 'npx', 'npm']
 
 /** Writes the stand-ins into a folder, for the PATH of a shell. */
 export async function writeStandIns(folder: string): Promise<void> {
   await mkdir(folder)
   const script = join(root, 'test/support/docs/stand-in.mjs')
-  for (const name of standIns) {
-    await writeFile(join(folder, name), `#!/bin/sh\nexec '${process.execPath}' '${script}' ${name} "$@"\n`)
-    await chmod(join(folder, name), 0o755)
-  }
+  const write = (name: string, line: string) => writeFile(join(folder, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 })
+  for (const name of standIns) await write(name, `exec '${process.execPath}' '${script}' ${name} "$@"`)
+  for (const name of others) await write(name, 'exit 0')
   await symlink(process.execPath, join(folder, 'node'))
 }
 

@@ -76,18 +76,6 @@ test('the next reader has what the seed says, and no payment of the first', asyn
   expect((await sandbox.requests.list({ operation_id: 'createPayment' })).requests).toEqual([])
 })
 
-test('fails after a payment was refused', async ({ client, seeded }) => {
-  const { ok } = await client.as(seeded.users[1]).payments.create.try(hash)
-  expect(ok).toBe(true)
-})
-
-test('begins anew in the worker that follows a failure', async ({ sandbox, farthing, request }) => {
-  expect((await request.get(`${farthing.url}/v4/dq`)).ok()).toBe(true)
-  expect((await sandbox.requests.list()).requests).toMatchObject([
-    { operation_id: 'listDigitalQuantities', origin: 'http' },
-  ])
-})
-
 test('rehearses what calls the address of the worker', async ({ rehearse, farthing, seeded, sandbox }) => {
   const buy = (options) => async () => {
     const reader = client(farthing.url).as(seeded.users[0])
@@ -98,4 +86,16 @@ test('rehearses what calls the address of the worker', async ({ rehearse, farthi
   expect(runs).toBe(4)
   await expect(rehearse(buy({ retries: 0 }), { slowMs: 20, runs: 4 })).rejects.toThrow('paid and not delivered')
   expect((await sandbox.rows('payments')).rows).toEqual([])
+})
+
+test('fails after a payment was refused', async ({ client, seeded }) => {
+  const { ok } = await client.as(seeded.users[1]).payments.create.try(hash)
+  expect(ok).toBe(true)
+})
+
+test('begins anew in the worker that follows a failure', async ({ sandbox, farthing, request }) => {
+  expect((await request.get(`${farthing.url}/v4/dq`)).ok()).toBe(true)
+  expect((await sandbox.requests.list()).requests).toMatchObject([
+    { operation_id: 'listDigitalQuantities', origin: 'http' },
+  ])
 })

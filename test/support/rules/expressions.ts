@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from '../../../scripts/typescript.js'
 import { isWhole } from '../how-much.js'
 
 /** A regular expression of the sources, or a place that makes one while the service runs. */
@@ -24,7 +25,7 @@ export async function expressionsIn(file: string): Promise<Expression[]> {
   if (!isWhole && !MAY_HAVE_SOME.test(code)) return []
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest)
   const found: Expression[] = []
-  const visit = (node: ts.Node, isLate: boolean): void => {
+  const visit = (node: TS.Node, isLate: boolean): void => {
     const lineOf = () => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
     if (ts.isRegularExpressionLiteral(node)) {
       const { text } = node

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from '../../../scripts/typescript.js'
 
 /** One import, export from, `import()` or `require()`. */
 export interface Import {
@@ -29,12 +30,14 @@ export interface Module {
 
 /** Reads modules from their texts by path, as TypeScript does. */
 export function readModules(texts: ReadonlyMap<string, string>): Module[] {
-  const program = programOf(texts)
+  // The checker takes seconds for the whole project: a module without such a name neither uses nor declares one.
+  const program = programOf(new Map([...texts].filter(([, text]) => namesGlobal.test(text))))
   const checker = program.getTypeChecker()
-  return [...texts.keys()].map((path) => {
-    const source = program.getSourceFile(path) as ts.SourceFile
+  return [...texts].map(([path, text]) => {
+    const checked = program.getSourceFile(path)
+    const source = checked ?? parsed(path, text)
     const nodes = nodesOf(source)
-    const lineOf = (node: ts.Node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
+    const lineOf = (node: TS.Node) => source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1
     return {
       path,
       imports: nodes.flatMap((node) => {
@@ -42,16 +45,23 @@ export function readModules(texts: ReadonlyMap<string, string>): Module[] {
         return found ? [{ line: lineOf(node), ...found, ...target(path, found.specifier, texts) }] : []
       }),
       globals: nodes.flatMap((node) => {
-        const name = globalUseIn(node, checker)
+        const name = checked && globalUseIn(node, checker)
         return name ? [{ line: lineOf(node), name }] : []
       }),
     }
   })
 }
 
+/** Comments are not read. Parents of nodes come with the checker, and imports need none. */
+const parsed = (path: string, text: string): TS.SourceFile =>
+  ts.createSourceFile(path, text, {
+    languageVersion: ts.ScriptTarget.Latest,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  })
+
 /** No library and no resolution: a name that no module declares is a global. */
-function programOf(texts: ReadonlyMap<string, string>): ts.Program {
-  const options: ts.CompilerOptions = {
+function programOf(texts: ReadonlyMap<string, string>): TS.Program {
+  const options: TS.CompilerOptions = {
     noLib: true,
     noResolve: true,
     target: ts.ScriptTarget.Latest,
@@ -59,7 +69,7 @@ function programOf(texts: ReadonlyMap<string, string>): ts.Program {
     jsx: ts.JsxEmit.Preserve,
   }
   return ts.createProgram([...texts.keys()], options, {
-    getSourceFile: (path, version) => ts.createSourceFile(path, texts.get(path) ?? '', version, true),
+    getSourceFile: (path) => parsed(path, texts.get(path) ?? ''),
     getDefaultLibFileName: () => '',
     writeFile: () => {},
     getCurrentDirectory: () => '',
@@ -71,7 +81,7 @@ function programOf(texts: ReadonlyMap<string, string>): ts.Program {
   })
 }
 
-function nodesOf(root: ts.Node): ts.Node[] {
+function nodesOf(root: TS.Node): TS.Node[] {
   const nodes = [root]
   for (const node of nodes) ts.forEachChild(node, (child) => void nodes.push(child))
   return nodes
@@ -79,8 +89,8 @@ function nodesOf(root: ts.Node): ts.Node[] {
 
 type Written = Pick<Import, 'specifier' | 'typeOnly' | 'dynamic'>
 
-function importIn(node: ts.Node): Written | undefined {
-  const written = (specifier: ts.Node | undefined, typeOnly: boolean, dynamic = false): Written => ({
+function importIn(node: TS.Node): Written | undefined {
+  const written = (specifier: TS.Node | undefined, typeOnly: boolean, dynamic = false): Written => ({
     specifier: specifier && ts.isStringLiteralLike(specifier) ? specifier.text : undefined,
     typeOnly,
     dynamic,
@@ -114,7 +124,7 @@ const packageOf = (specifier: string): string =>
     .join('/')
 
 /** The global that this node uses, where the use is one that the architecture speaks of. */
-function globalUseIn(node: ts.Node, checker: ts.TypeChecker): GlobalUse['name'] | undefined {
+function globalUseIn(node: TS.Node, checker: TS.TypeChecker): GlobalUse['name'] | undefined {
   const name = globalNamed(node, checker)
   const { parent } = node
   const member = parent && ts.isPropertyAccessExpression(parent) && parent.expression === node ? parent.name.text : ''
@@ -130,11 +140,11 @@ function globalUseIn(node: ts.Node, checker: ts.TypeChecker): GlobalUse['name'] 
   return readsNothing ? undefined : 'Date'
 }
 
-/** The checker takes seconds for every name of the project. */
 const GLOBALS: ReadonlySet<string> = new Set(['Date', 'Math', 'crypto', 'fetch', 'globalThis', 'performance'])
+const namesGlobal = new RegExp(`\\b(${[...GLOBALS].join('|')})\\b`)
 
 /** `Date` for `Date` and for `globalThis.Date`, unless the name is the module's own or a type. */
-function globalNamed(node: ts.Node, checker: ts.TypeChecker): string | undefined {
+function globalNamed(node: TS.Node, checker: TS.TypeChecker): string | undefined {
   if (ts.isPropertyAccessExpression(node)) {
     return globalNamed(node.expression, checker) === 'globalThis' ? node.name.text : undefined
   }
@@ -147,7 +157,7 @@ function globalNamed(node: ts.Node, checker: ts.TypeChecker): string | undefined
 }
 
 /** The `fetch` of `service.fetch`, `{ fetch: … }`, `import { fetch as get }` and the like refers to no variable. */
-function isOnlyAName(node: ts.Identifier): boolean {
+function isOnlyAName(node: TS.Identifier): boolean {
   const { parent } = node
   if (ts.isShorthandPropertyAssignment(parent)) return false
   if (ts.isExportSpecifier(parent) || ts.isImportSpecifier(parent) || ts.isTypeQueryNode(parent)) return true

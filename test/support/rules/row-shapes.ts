@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from '../../../scripts/typescript.js'
 import type { AnyCollection } from '../../../src/storage/storage.js'
 
 /**
@@ -21,8 +22,8 @@ export function rowShapes(file: string, collections: readonly AnyCollection[]): 
 }
 
 /** Only the project's own modules and the language: rows are made of nothing else, and packages take seconds to read. */
-function programOf(file: string): ts.Program {
-  const options: ts.CompilerOptions = {
+function programOf(file: string): TS.Program {
+  const options: TS.CompilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
     target: ts.ScriptTarget.ES2022,
@@ -30,7 +31,8 @@ function programOf(file: string): ts.Program {
     types: [],
     jsx: ts.JsxEmit.Preserve,
   }
-  const host = ts.createCompilerHost(options, true)
+  const host = ts.createCompilerHost(options)
+  host.jsDocParsingMode = ts.JSDocParsingMode.ParseNone
   const read = host.getSourceFile
   host.getSourceFile = (path, ...how) => {
     const source = languageFiles.get(path) ?? read(path, ...how)
@@ -43,13 +45,13 @@ function programOf(file: string): ts.Program {
 }
 
 /** What describes the language is the same for each program. */
-const languageFiles = new Map<string, ts.SourceFile>()
+const languageFiles = new Map<string, TS.SourceFile>()
 
 /** What a feature loads at its first call declares no rows: a row whose type comes from there has the type any. */
-const declaresRows = ({ text, parent }: ts.StringLiteralLike): boolean =>
+const declaresRows = ({ text, parent }: TS.StringLiteralLike): boolean =>
   text.startsWith('.') && !ts.isCallExpression(parent)
 
-function resolved(specifier: string, from: string): ts.ResolvedModuleFull | undefined {
+function resolved(specifier: string, from: string): TS.ResolvedModuleFull | undefined {
   const path = posix.join(posix.dirname(from), specifier)
   for (const [extension, written] of [
     [ts.Extension.Ts, path.replace(/\.js$/, '.ts')],
@@ -60,9 +62,9 @@ function resolved(specifier: string, from: string): ts.ResolvedModuleFull | unde
 }
 
 /** What the features of the list name as their collections. */
-function listedIn(source: ts.SourceFile, checker: ts.TypeChecker): ts.Expression[] {
-  const found: ts.Expression[] = []
-  const visit = (node: ts.Node): void => {
+function listedIn(source: TS.SourceFile, checker: TS.TypeChecker): TS.Expression[] {
+  const found: TS.Expression[] = []
+  const visit = (node: TS.Node): void => {
     if (ts.isArrayLiteralExpression(node))
       for (const element of node.elements) found.push(...collectionsOf(element, checker))
     else ts.forEachChild(node, visit)
@@ -71,7 +73,7 @@ function listedIn(source: ts.SourceFile, checker: ts.TypeChecker): ts.Expression
   return found
 }
 
-function collectionsOf(feature: ts.Expression, checker: ts.TypeChecker): readonly ts.Expression[] {
+function collectionsOf(feature: TS.Expression, checker: TS.TypeChecker): readonly TS.Expression[] {
   const symbol = ts.isIdentifier(feature) ? checker.getSymbolAtLocation(feature) : undefined
   const isImported = symbol && symbol.flags & ts.SymbolFlags.Alias
   const declared = (isImported ? checker.getAliasedSymbol(symbol) : symbol)?.valueDeclaration
@@ -87,29 +89,29 @@ function collectionsOf(feature: ts.Expression, checker: ts.TypeChecker): readonl
 }
 
 /** The `R` of a `Collection<R, I>`. */
-function rowOf(expression: ts.Expression | undefined, checker: ts.TypeChecker): ts.Type {
+function rowOf(expression: TS.Expression | undefined, checker: TS.TypeChecker): TS.Type {
   const type = expression && checker.getTypeAtLocation(expression)
   const isReference = type?.symbol?.name === 'Collection'
-  const [row] = isReference ? checker.getTypeArguments(type as ts.TypeReference) : []
+  const [row] = isReference ? checker.getTypeArguments(type as TS.TypeReference) : []
   if (!row) throw new Error(`${expression?.getText()} is no Collection of rows`)
   return row
 }
 
 /** A type as one line: properties and members of unions in order, names of types resolved. */
-function textOf(type: ts.Type, checker: ts.TypeChecker, within: readonly ts.Type[] = []): string {
+function textOf(type: TS.Type, checker: TS.TypeChecker, within: readonly TS.Type[] = []): string {
   if (within.includes(type)) return `(again ${checker.typeToString(type)})`
-  const inner = (part: ts.Type) => textOf(part, checker, [...within, type])
+  const inner = (part: TS.Type) => textOf(part, checker, [...within, type])
   if (type.flags & ts.TypeFlags.Any)
     throw new Error(`a row has the type any: ${within.map((each) => checker.typeToString(each)).join(', ')}`)
   if (type.flags & ts.TypeFlags.Boolean) return 'boolean'
   if (type.isUnion()) return unionOf(type.types.map(inner))
   if (checker.isTupleType(type))
     return `[${checker
-      .getTypeArguments(type as ts.TypeReference)
+      .getTypeArguments(type as TS.TypeReference)
       .map(inner)
       .join(', ')}]`
   if (checker.isArrayType(type)) {
-    const [element] = checker.getTypeArguments(type as ts.TypeReference).map(inner)
+    const [element] = checker.getTypeArguments(type as TS.TypeReference).map(inner)
     return element?.includes(' | ') ? `(${element})[]` : `${element}[]`
   }
   if (!(type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection))) return checker.typeToString(type)

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import ts from 'typescript'
+import type TS from 'typescript'
+import { ts } from '../../../scripts/typescript.js'
 
 /** A test as its file declares it. A table of cases counts once. */
 export interface DeclaredTest {
@@ -18,7 +19,7 @@ export const declaredTests = (folder: string): DeclaredTest[] =>
 
 function testsIn(file: string): DeclaredTest[] {
   const found: DeclaredTest[] = []
-  const visit = (node: ts.Node): void => {
+  const visit = (node: TS.Node): void => {
     const title = ts.isCallExpression(node) ? titleOf(node) : undefined
     if (title !== undefined) found.push({ file, title })
     ts.forEachChild(node, visit)
@@ -27,20 +28,20 @@ function testsIn(file: string): DeclaredTest[] {
   return found
 }
 
-function titleOf({ expression, arguments: [first] }: ts.CallExpression): string | undefined {
+function titleOf({ expression, arguments: [first] }: TS.CallExpression): string | undefined {
   const called = nameOf(expression)
   return first && (called === 'it' || called === 'test') ? textOf(first) : undefined
 }
 
 /** `it` for `it(…)`, `it.each(…)(…)` and `it.each` with a table between back-ticks. */
-function nameOf(called: ts.Expression): string | undefined {
+function nameOf(called: TS.Expression): string | undefined {
   if (ts.isIdentifier(called)) return called.text
   if (ts.isPropertyAccessExpression(called) || ts.isCallExpression(called)) return nameOf(called.expression)
   return ts.isTaggedTemplateExpression(called) ? nameOf(called.tag) : undefined
 }
 
 /** What a string says, with `…` for what it is filled with. */
-function textOf(node: ts.Expression): string | undefined {
+function textOf(node: TS.Expression): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text
   if (!ts.isTemplateExpression(node)) return undefined
   return [node.head.text, ...node.templateSpans.map(({ literal }) => `…${literal.text}`)].join('')

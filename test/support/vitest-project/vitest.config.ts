@@ -49,7 +49,7 @@ export default defineConfig({
     include: ['*.cases.ts'],
     reporters: ['default', reporter],
     testTimeout: 15_000,
-    ...{ pool: 'threads', maxWorkers: 1 },
+    ...{ pool: 'threads', maxWorkers: 1, isolate: false },
     // As it is for a package in `node_modules`. Only what Vitest loads finds the release that `FARTHING_MSW` names.
     server: { deps: { external: process.env.FARTHING_MSW ? [] : [/\/dist\//] } },
   },
