@@ -16,12 +16,22 @@ interface Collection {
 const collections = signal<readonly Collection[]>([])
 const PAGE = '50'
 
+/** The table that an address without one opens. */
+const opening = signal<string | undefined>(undefined)
+
+/** A new sandbox has people and articles, and no payments yet: what it has comes first. */
+async function firstWithRows(): Promise<string> {
+  for (const each of Object.keys(tables)) if ((await readRows(each, { limit: '1' })).rows.length > 0) return each
+  return 'payments'
+}
+
 /** Tables of all rows as they are stored, everything linked. */
 export function Data() {
   useEffect(() => {
     call('GET', '_sandbox/rows').then(({ ok, body }) => ok && (collections.value = body.collections))
+    firstWithRows().then((found) => (opening.value = found))
   }, [])
-  const [, name = 'payments', id] = parts.value
+  const [, name = opening.value, id] = parts.value
   const known = collections.value.map((each) => each.name)
   const first = Object.keys(tables).filter((each) => known.includes(each))
   return (
@@ -41,7 +51,13 @@ export function Data() {
       </nav>
       <div>
         <DataActions />
-        {id === undefined ? <Rows key={name} name={name} /> : <Detail key={`${name} ${id}`} name={name} id={id} />}
+        {name === undefined ? (
+          <p class="muted">Reading…</p>
+        ) : id === undefined ? (
+          <Rows key={name} name={name} />
+        ) : (
+          <Detail key={`${name} ${id}`} name={name} id={id} />
+        )}
       </div>
     </div>
   )

@@ -57,6 +57,15 @@ test('a reader who is short of funds pays after one click on the explanation', a
   await page.getByText('balanced, 1.25 USD issued').waitFor()
 })
 
+test('the data of a new sandbox begins with the first table that has rows', async () => {
+  const service = await host(seed)
+  const page = await newPage()
+  await page.goto(`${service.url}/#/data`)
+  await page.getByRole('heading', { name: 'People' }).waitFor()
+  await page.getByRole('link', { name: 'Payments' }).click()
+  await page.getByText('No payments yet').waitFor()
+})
+
 test('clock, faults, forks and saved states are a click or a command away', async () => {
   const { service, page } = await workbench()
   const paid = page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).first()
