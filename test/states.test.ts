@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { deleteDB } from 'idb'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fileStorage } from '../adapters/storage/file.js'
 import { indexedDbStorage } from '../adapters/storage/indexeddb.js'
 import { memoryStorage } from '../adapters/storage/memory.js'
@@ -22,17 +22,6 @@ const read = async (name: string) => JSON.parse(await readFile(join(states, name
 let dir = ''
 let locks = lockManager()
 let memory: Storage | undefined
-let service: Service | undefined
-beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'farthing-state-'))
-  locks = lockManager()
-})
-afterEach(async () => {
-  await service?.close()
-  await rm(dir, { recursive: true })
-  for (const { name } of await indexedDB.databases()) if (name !== undefined) await deleteDB(name)
-  service = memory = undefined
-})
 
 /** Fills a storage that is empty with the state that a release left: its rows, and the key beside them. */
 async function filled(storage: Storage, name: string): Promise<Storage> {
@@ -76,23 +65,48 @@ const cases = names.flatMap((name) =>
 )
 
 describe.each(cases)('the state of schema $name in $storage', ({ name, open: openStorage }) => {
-  async function open(name: string): Promise<{ call: Call; facts: Facts }> {
-    const opened = createService({ storage: await openStorage(name), sandbox: true, limits: { closeMs: 50 } })
-    service = opened
-    return { call: caller({ url: opened.baseUrl, fetch: opened.fetch }), facts: await read(`${name}.facts.json`) }
+  let service: Service | undefined
+  let call: Call
+  let facts: Facts
+  let tokens: { readonly seller: string; readonly payer: string }
+
+  async function open(): Promise<void> {
+    service = createService({ storage: await openStorage(name), sandbox: true, limits: { closeMs: 50 } })
+    call = caller({ url: service.baseUrl, fetch: service.fetch })
   }
 
+  // The cases share one service, in their order.
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'farthing-state-'))
+    locks = lockManager()
+    facts = await read(`${name}.facts.json`)
+    await open()
+    tokens = await tokensOf(call, facts)
+  })
+  afterAll(async () => {
+    await service?.close()
+    await rm(dir, { recursive: true })
+    for (const { name } of await indexedDB.databases()) if (name !== undefined) await deleteDB(name)
+    service = memory = undefined
+  })
+
   it('opens with its balances and a correct ledger', async () => {
-    const { call, facts } = await open(name)
-    const tokens = await tokensOf(call, facts)
     // The service whose call was under way has ended, so the start gives that up.
     expect(await balanceOf(call, tokens.payer, facts.payer.hostname)).toBe(facts.payer.balance)
     expect((await call('GET', '/_sandbox/ledger')).body).toMatchObject({ ok: true, broken: null })
   })
 
+  it('stores its messages encrypted, and shows them', async () => {
+    const { messages } = (await call('GET', '/_sandbox/outbox')).body
+    expect(messages.length).toBeGreaterThan(3)
+    const stored = (await call('GET', '/_sandbox/snapshot')).body.rows.outbox
+    for (const { id, text } of messages) {
+      expect(text).not.toContain('sealed under another key')
+      expect(stored.find((row: { id: number }) => row.id === id)).not.toHaveProperty('text')
+    }
+  })
+
   it('still sells its commodities, and validates earlier payments', async () => {
-    const { call, facts } = await open(name)
-    const tokens = await tokensOf(call, facts)
     const paid = await call('POST', `/v4/payment/${facts.hash}`, { token: tokens.payer, body: {} })
     expect(paid.status).toBe(202)
     const { nonce, timestamp } = paid.body
@@ -105,8 +119,6 @@ describe.each(cases)('the state of schema $name in $storage', ({ name, open: ope
   })
 
   it('shows each kind of record to its owner', async () => {
-    const { call, facts } = await open(name)
-    const tokens = await tokensOf(call, facts)
     const bySeller = ['/v4/account', '/v4/twins', '/v4/commodities', '/v4/catalog/mine', '/v4/events', '/v2/users']
     const ofBilling = ['/v4/billing', '/v4/billing/invoices', '/v4/billing/profile']
     for (const path of [...bySeller, ...ofBilling, `/v4/catalog/items/${facts.item}/parameters`])
@@ -120,35 +132,20 @@ describe.each(cases)('the state of schema $name in $storage', ({ name, open: ope
   })
 
   it('signs in its users', async () => {
-    const { call, facts } = await open(name)
     const session = await newSession(call, facts.reader)
     expect((await call('GET', '/v4/session', { session })).body.user.email).toBe(facts.reader)
   })
 
-  it('stores its messages encrypted, and shows them', async () => {
-    const { call } = await open(name)
-    const { messages } = (await call('GET', '/_sandbox/outbox')).body
-    expect(messages.length).toBeGreaterThan(3)
-    const stored = (await call('GET', '/_sandbox/snapshot')).body.rows.outbox
-    for (const { id, text } of messages) {
-      expect(text).not.toContain('sealed under another key')
-      expect(stored.find((row: { id: number }) => row.id === id)).not.toHaveProperty('text')
-    }
-  })
-
   it('says its schema when it is exported', async () => {
-    const { call } = await open(name)
     expect((await call('GET', '/_sandbox/snapshot')).body.schema).toBe(SCHEMA)
   })
 
   it('opens again after new writes', async () => {
-    const first = await open(name)
-    const { payer } = await tokensOf(first.call, first.facts)
-    await first.call('POST', `/v4/payment/${first.facts.hash}`, { token: payer, body: {} })
-    const left = await balanceOf(first.call, payer, first.facts.payer.hostname)
+    await call('POST', `/v4/payment/${facts.hash}`, { token: tokens.payer, body: {} })
+    const left = await balanceOf(call, tokens.payer, facts.payer.hostname)
     await service?.close()
-    const { call, facts } = await open(name)
-    expect(await balanceOf(call, payer, facts.payer.hostname)).toBe(left)
+    await open()
+    expect(await balanceOf(call, tokens.payer, facts.payer.hostname)).toBe(left)
     expect((await call('GET', '/_sandbox/ledger')).body.ok).toBe(true)
   })
 })

@@ -8,9 +8,9 @@ import { cli } from '../support/cli.js'
 import { runHere } from '../support/run-here.js'
 import { type BinderLine, binderCsv, binderHash } from '../support/scenes/binders.js'
 import { newSeller, newTwin } from '../support/scenes/world.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
-const { start } = farthing
 const run = (args: readonly string[]) => runHere(args, farthing.directory)
 const inDirectory = (name: string) => join(farthing.directory, name)
 
@@ -20,11 +20,11 @@ const lines = Array.from({ length: 700 }, (_, n): BinderLine => {
 })
 
 test('import --binder gives a twin of a data file its history, or names the wrong line and changes nothing', async () => {
-  const sandbox = await start(['--data', 'data.json'])
+  const sandbox = await startHere({ data: inDirectory('data.json') })
   const call = caller({ url: sandbox.url, fetch })
   const { token } = await newSeller(call)
   const [text, json] = [await newTwin(call, token), await newTwin(call, token)]
-  await sandbox.stop()
+  await sandbox.close()
   await writeFile(inDirectory('binder.csv'), binderCsv(lines))
   await writeFile(inDirectory('wrong.csv'), binderCsv([...lines, 'yesterday,receive,,,,,']))
   const importing = (file: string, twin: string, ...more: string[]) =>

@@ -8,6 +8,7 @@ import { VERSION } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { cli, type Ended, type Sandbox } from '../support/cli.js'
 import { readWire, sendLines } from '../support/contract/wire.js'
+import { howMuch } from '../support/how-much.js'
 import { runHere } from '../support/run-here.js'
 import { balanceOf, newPayer, tokenFor } from '../support/scenes/world.js'
 import { startHere } from '../support/start-here.js'
@@ -85,15 +86,15 @@ async function withTakenPort(test: (port: number) => Promise<void>): Promise<voi
   }
 }
 
-describe('start', () => {
-  /** At its end a sandbox unlocks its data, which are whole. */
-  async function expectStopped({ code, signal }: Ended): Promise<void> {
-    expect({ code, signal }).toEqual({ code: 0, signal: null })
-    expect(existsSync(inDirectory(`${DATA}.lock`))).toBe(false)
-    const [, end] = (await readFile(inDirectory(DATA), 'utf8')).trimEnd().split(/\n(?=[^\n]*$)/)
-    expect(JSON.parse(String(end))).toMatchObject({ end: 'data' })
-  }
+/** At its end a sandbox unlocks its data, which are whole. */
+async function expectStopped({ code, signal }: Ended): Promise<void> {
+  expect({ code, signal }).toEqual({ code: 0, signal: null })
+  expect(existsSync(inDirectory(`${DATA}.lock`))).toBe(false)
+  const [, end] = (await readFile(inDirectory(DATA), 'utf8')).trimEnd().split(/\n(?=[^\n]*$)/)
+  expect(JSON.parse(String(end))).toMatchObject({ end: 'data' })
+}
 
+describe('start', () => {
   test('prints its address and working credentials as one line of JSON, and ends with 0 at a SIGTERM', async () => {
     const sandbox = await start()
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -109,10 +110,6 @@ describe('start', () => {
     expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: 2, stderr: '' })
   })
 
-  test.each(['SIGINT', 'SIGHUP'] as const)('ends with 0 at a %s too', async (signal) => {
-    await expectStopped(await (await start()).stop(signal))
-  })
-
   test('answers running requests before it ends, and writes nothing with --memory', async () => {
     const sandbox = await start(['--memory'])
     expect(sandbox.data).toBeNull()
@@ -124,10 +121,9 @@ describe('start', () => {
     expect(existsSync(inDirectory('.farthing'))).toBe(false)
   })
 
-  test.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('ends at once at a second signal: %s with %i', async (signal, code) => {
+  const codes = [['SIGINT', 130] as const, ['SIGTERM', 143] as const]
+
+  test.each(howMuch(codes.slice(0, 1), codes))('ends at once at a second signal: %s with %i', async (signal, code) => {
     const sandbox = await start(['--memory'])
     const slow = await underWay(sandbox, 'POST', '/v4/user')
     sandbox.child.kill(signal)
@@ -137,15 +133,15 @@ describe('start', () => {
     expect(await slow.finish({})).toBe('broken off')
   })
 
-  test('finishes what runs at a second SIGHUP', async () => {
-    const sandbox = await start(['--memory'])
+  test('ends with 0 at a SIGHUP too, and finishes what runs at a second one', async () => {
+    const sandbox = await start()
     const slow = await underWay(sandbox, 'POST', '/v4/user')
     sandbox.child.kill('SIGHUP')
     await refusesConnections(sandbox.url)
     await new Promise((resolve) => setTimeout(resolve, 150))
     sandbox.child.kill('SIGHUP')
     expect(await slow.finish({ email: 'hung-up@example.test' })).toBe(201)
-    expect(await sandbox.ended).toMatchObject({ code: 0, signal: null })
+    await expectStopped(await sandbox.ended)
   })
 
   test('has the same state, credentials and tokens after a restart, and after a kill', async () => {
@@ -179,7 +175,7 @@ describe('start', () => {
 
   /** What a sandbox prints for people while it answers three requests, of which the workbench sends one. */
   async function said(...flags: string[]): Promise<string> {
-    const { child, ended } = farthing.spawn(['--port', '0', '--memory', ...flags])
+    const { child, ended } = farthing.spawn(['--port', '0', ...flags])
     let said = ''
     child.stdout?.on('data', (text) => (said += text))
     await expect.poll(() => said).toContain('Press Ctrl+C')
@@ -188,14 +184,14 @@ describe('start', () => {
     expect((await ask()).status).toBe(401)
     await ask({ 'x-farthing-tool': 'workbench' })
     await fetch(`${url}/v4/dq`)
-    if (flags.length === 0) await expect.poll(() => said).toContain('listDigitalQuantities')
+    if (!flags.includes('--quiet')) await expect.poll(() => said).toContain('listDigitalQuantities')
     child.kill('SIGTERM')
     return (await ended).stdout
   }
   const requestsIn = (text: string) => text.split('\n').filter((line) => /^\d\d:\d\d:\d\d/.test(line))
 
   test('prints the same for people, without colours if there is no terminal, and a line for each request', async () => {
-    const stdout = await said()
+    const stdout = await said('--memory')
     expect(stdout.split('\n')[0]).toBe(`farthing ${VERSION} is listening`)
     expect(stdout).toMatch(/^ {2}address +http:\/\/127\.0\.0\.1:\d+$/m)
     expect(stdout).toMatch(/^ {2}workbench +http:\/\/127\.0\.0\.1:\d+\/$/m)
@@ -205,10 +201,6 @@ describe('start', () => {
     const [refused, ...others] = requestsIn(stdout)
     expect(refused).toMatch(/^\d\d:\d\d:\d\d {2}GET {2}readAccount {2}401 authorization_missing {2}[\d.]+ ms$/)
     expect(others.filter((line) => line.includes('readAccount'))).toEqual([])
-  })
-
-  test('prints no line for a request with --quiet', async () => {
-    expect(requestsIn(await said('--quiet'))).toEqual([])
   })
 
   test('begins with its seed again after farthing reset, and with --fresh', async () => {
@@ -225,15 +217,14 @@ describe('start', () => {
     expect(fresh.credentials.accounts.map(({ name }) => name)).toEqual(['The Daily Farthing'])
   })
 
-  test('prints no credentials that the data does not have', async () => {
+  test('prints no credentials that the data does not have, and no line for a request with --quiet', async () => {
     await (await startedHere({ seed: 'none' })).close()
     const sandbox = await startedHere({ seed: 'demo' })
     expect(sandbox.credentials).toMatchObject({ accounts: [], users: [] })
     await sandbox.close()
-    const { child, ended, firstLine } = farthing.spawn(['--port', '0'])
-    await firstLine()
-    child.kill('SIGTERM')
-    expect((await ended).stdout).toContain('The stored state began with another seed')
+    const stdout = await said('--quiet')
+    expect(stdout).toContain('The stored state began with another seed')
+    expect(requestsIn(stdout)).toEqual([])
   })
 
   test('keeps a manual clock over restarts, and stops time with --clock manual', async () => {
@@ -257,17 +248,7 @@ describe('start', () => {
     for (const name of names) expect((await stat(inDirectory(`.farthing/${name}`))).mode & 0o777).toBe(0o600)
   })
 
-  test('prints --base-url, and refuses by --evidence', async () => {
-    const { child, ended, firstLine } = farthing.spawn([
-      ...['--memory', '--port', '0', '--json', '--base-url', 'https://pay.example.test/', '--evidence', 'documented'],
-    ])
-    expect(JSON.parse(await firstLine())).toMatchObject({
-      url: 'https://pay.example.test',
-      dashboard: expect.stringMatching(/^https:\/\/pay\.example\.test\/\?control_token=[0-9a-f]{32}$/),
-    })
-    child.kill('SIGTERM')
-    expect(await ended).toMatchObject({ code: 0 })
-
+  test('refuses by --evidence', async () => {
     const strict = await startHere({ memory: true, evidence: 'documented' })
     const call = caller({ url: strict.url, fetch, evidence: 'documented' })
     const refused = await call('GET', '/v4/payments', { token: 'none' })
@@ -310,14 +291,18 @@ describe('start', () => {
     expect(other.controlToken).not.toBe(one.controlToken)
   })
 
-  test('opens the dashboard with --open', async () => {
+  test('prints --base-url, and opens the dashboard there with --open', async () => {
     await mkdir(inDirectory('bin'))
     for (const name of ['xdg-open', 'open']) {
       await write(`bin/${name}`, `#!/bin/sh\necho "$1" > "${inDirectory('opened')}"\n`)
       await chmod(inDirectory(`bin/${name}`), 0o755)
     }
     const env = { PATH: `${inDirectory('bin')}:${process.env.PATH}` }
-    const sandbox = await start(['--memory', '--open'], { env })
+    const sandbox = await start(['--memory', '--open', '--base-url', 'https://pay.example.test/'], { env })
+    expect(sandbox).toMatchObject({
+      url: 'https://pay.example.test',
+      dashboard: expect.stringMatching(/^https:\/\/pay\.example\.test\/\?control_token=[0-9a-f]{32}$/),
+    })
     await expect.poll(() => readFile(inDirectory('opened'), 'utf8').catch(() => '')).toBe(`${sandbox.dashboard}\n`)
   })
 })
@@ -392,13 +377,14 @@ describe('refuses invalid input in one line, with exit code 2', () => {
     await refused({ commodities: [{ account: 'B', descriptor: 'X', cost: 1 }] }, /cannot use the seed: .*"?B/)
   })
 
-  test('data that another process uses', async () => {
+  test('data that another process uses, which goes on until a SIGINT', async () => {
     const sandbox = await start()
     expectRefusal(await here(['--port', '0']), new RegExp(`in use by process ${sandbox.child.pid} `))
     expectRefusal(await here(['export', 'x.json']), /in use by process/)
     await write('state.json', { counters: {}, rows: {} })
     expectRefusal(await here(['import', 'state.json']), /in use by process/)
     expect((await calling(sandbox)('GET', '/_sandbox/ledger')).body.ok).toBe(true)
+    await expectStopped(await sandbox.stop('SIGINT'))
   })
 
   test('a damaged data file, which stays unchanged', async () => {

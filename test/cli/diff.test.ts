@@ -10,7 +10,12 @@ import { createService } from '../../src/index.js'
 import { cli } from '../support/cli.js'
 import { runHere } from '../support/run-here.js'
 
-const table = { routes: routeList, texts }
+/** The operations that these tests change or call: to describe all of them takes most of the time of a comparison. */
+const named = [
+  ...['createPayment', 'listTwins', 'listDigitalQuantities', 'createCommodity'],
+  ...['updateAccount', 'createTwin', 'createUser', 'createUserToken'],
+]
+const table = { routes: routeList.filter(({ id }) => named.includes(id)), texts }
 
 /** What farthing says of itself, which tests change. */
 const own = (evidence: 'designed' | 'observed' = 'designed'): any => structuredClone(ownOf(evidence))
@@ -31,7 +36,7 @@ describe('another OpenAPI document', () => {
       const source = { kind: 'openapi', name: 'own.json', document: own(evidence) } as const
       const { comparison } = compareSource(source, evidence, table)
       expect(comparison).toMatchObject({ missing: [], extra: [], different: [] })
-      expect(comparison.same).toBeGreaterThan(40)
+      expect(comparison.same).toBeGreaterThan(5)
     }
   })
 
@@ -236,8 +241,9 @@ describe('a source', () => {
   test('is a file or a URL, in JSON or YAML; the exit code says whether it differs', async () => {
     const yaml =
       'openapi: 3.0.3\npaths:\n  /v4/dq:\n    get:\n      operationId: theirs\n      responses:\n        "200": { description: All. }\n'
+    const whole = openapi({ routes: routeList, texts, baseUrl: 'http://127.0.0.1:4242', evidence: 'designed' })
     const server = createServer((req, res) => {
-      if (req.url === '/same.json') res.end(JSON.stringify(own()))
+      if (req.url === '/same.json') res.end(JSON.stringify(whole))
       else if (req.url === '/openapi.yaml') res.end(yaml)
       else if (req.url === '/page') res.end('<!doctype html><title>Docs</title>')
       else res.writeHead(404).end()
@@ -247,7 +253,7 @@ describe('a source', () => {
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const same = await run(['diff', `${base}/same.json`])
     expect([same.code, same.stderr]).toEqual([0, ''])
-    expect(same.stdout).toContain('Different: 0.')
+    expect(same.stdout).toMatch(/the same: \d{3}\. Different: 0\./)
     const other = await run(['diff', `${base}/openapi.yaml`, '--json'])
     expect(other.code).toBe(1)
     expect(JSON.parse(other.stdout)).toMatchObject({ kind: 'openapi', missing: [], evidence: 'designed' })

@@ -10,6 +10,7 @@ import { program, runProgram } from '../../sandbox/program.js'
 import { startSandbox } from '../../sandbox/sandbox.js'
 import { printLine } from '../../sandbox/terminal.js'
 import { caller } from '../support/api.js'
+import { howMuch, isWhole } from '../support/how-much.js'
 import { HOSTILE, hostileService, sendHostileText, UNSEEN, unseenIn } from '../support/scenes/foreign-text.js'
 
 /** What commands print is seen by a terminal: texts of others in it show every character. */
@@ -96,8 +97,14 @@ const har = JSON.stringify({
   },
 })
 
-/** What differs from ours in nothing. */
-const ownDocument = async ({ url }: Started): Promise<string> => (await fetch(`${url}/v4/openapi.json`)).text()
+/** What differs from ours in nothing, and in one type. */
+async function ownDocuments(given: Started): Promise<string[][]> {
+  const own = await (await fetch(`${given.url}/v4/openapi.json`)).text()
+  return [
+    ['diff', await written(given, 'own.json', own)],
+    ['diff', await written(given, 'changed.json', own.replace('"boolean"', '"string"'))],
+  ]
+}
 
 /** Pays once, and prints what others wrote. */
 const FACILITATED = `fetch(process.env.FACILITATOR_URL + '/x402/settle', { method: 'POST', body: ${JSON.stringify(json)} })
@@ -132,13 +139,12 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
     ['repair', given.file, `${given.file}.repaired`],
     ['repair', await written(given, 'torn.json', HOSTILE), `${given.file}.fixed`],
   ],
-  openapi: async () => [['openapi'], ['openapi', '--base-url', HOSTILE]],
+  openapi: async () => [...howMuch([], [['openapi']]), ['openapi', '--base-url', HOSTILE]],
   diff: async (given) => [
     ['diff', await written(given, 'api.json', openapi)],
     ['diff', await written(given, 'api.json', openapi), '--json'],
-    ['diff', await written(given, 'own.json', await ownDocument(given))],
-    ['diff', await written(given, 'changed.json', (await ownDocument(given)).replace('"boolean"', '"string"'))],
     ['diff', await written(given, 'session.har', har)],
+    ...(isWhole ? await ownDocuments(given) : []),
     ['diff', await written(given, 'other.yaml', `openapi: ${HOSTILE}`)],
     ['diff', await written(given, 'none.json', json)],
     ['diff', `${given.url}/v4/nowhere/${HOSTILE}`],
@@ -203,7 +209,15 @@ const lines: Readonly<Record<string, (given: Started) => Promise<readonly (reado
 /** How each of these lines ends. 0: done. 1: what was looked for is there. 2: refused, or files are damaged. */
 const exitCodes: Readonly<Record<keyof typeof lines, string>> = {
   ...{ export: '22', import: '222', migrate: '222', verify: '022', backup: '02', repair: '02' },
-  ...{ openapi: '02', diff: '11011222', init: '2', trigger: '2022', fund: '0222', x402: '222', reset: '2' },
+  ...{
+    openapi: howMuch('2', '02'),
+    diff: howMuch('111222', '11101222'),
+    init: '2',
+    trigger: '2022',
+    fund: '0222',
+    x402: '222',
+    reset: '2',
+  },
   ...{ requests: '000020000', explain: '002', replay: '00', rehearse: '222', proxy: '2222222', completion: '02' },
 }
 

@@ -3,14 +3,16 @@ import { expect, test } from 'vitest'
 import { fileStorage } from '../../adapters/storage/file.js'
 import { balances } from '../../src/money/ledger/movement.js'
 import { cli } from '../support/cli.js'
+import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
 
 test('a start says when the ledger of its state is broken, and answers all the same', async () => {
-  const sandbox = await farthing.start(['--data', 'data.json'])
-  const sound = await sandbox.stop()
-  expect(sound.stderr).toBe('')
-  const storage = await fileStorage({ file: join(farthing.directory, 'data.json') })
+  const file = join(farthing.directory, 'data.json')
+  const sound = await startHere({ data: file })
+  await sound.close()
+  expect(sound.warnings).toEqual([])
+  const storage = await fileStorage({ file })
   await storage.write(async (tx) => {
     const [balance] = await tx.find(balances, { index: 'id', prefix: [], limit: 1 })
     if (balance) tx.put(balances, { ...balance, amount: '1234567' })

@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { bodyKeyProfile, listening } from '../sandbox/rehearse/proxied.js'
 import { cli } from '../support/cli.js'
 import { runHere } from '../support/run-here.js'
+import { smallFetch } from '../support/small-fetch.js'
 import { startHere } from '../support/start-here.js'
 
 const farthing = cli()
@@ -30,7 +31,7 @@ async function startPayments(): Promise<string> {
 }
 
 /** Pays with one key for all tries. `key`: where it gets that from. */
-const paying = (key: string) => `
+const paying = (key: string) => `${smallFetch}
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 const file = new URL('key.txt', import.meta.url)

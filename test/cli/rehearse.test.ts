@@ -1,16 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { demo } from '../../sandbox/seed/demo.js'
 import { cli } from '../support/cli.js'
 import { howMuch } from '../support/how-much.js'
 import { runHere } from '../support/run-here.js'
 import { startHere } from '../support/start-here.js'
+import { buyingIn } from './buying.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const farthing = cli()
 const { run } = farthing
 /** In this process, where the test is not about one. */
@@ -18,40 +14,11 @@ const here = (args: readonly string[]) => runHere(args, farthing.directory)
 
 const inDirectory = (file: string) => join(farthing.directory, file)
 
-/** A script that buys an article, and tries again after a lost answer. */
-const buying = (headers: string) => `
-const { FARTHING_URL: url, FARTHING_USER_CLIENT_ID: id, FARTHING_USER_CLIENT_SECRET: secret } = process.env
-const retried = async (send) => {
-  for (let left = 4; left > 0; left--) {
-    const answer = await send().catch(() => undefined)
-    const isRunning = answer?.status === 409 && (await answer.clone().json()).code === 'idempotency_in_progress'
-    if (answer && answer.status !== 503 && answer.status !== 401 && !isRunning) return answer
-  }
-  throw new Error('it failed')
-}
-const basic = { authorization: 'Basic ' + btoa(id + ':' + secret) }
-const token = await retried(() => fetch(url + '/v4/user/oauth/token', { method: 'POST', headers: basic }))
-const { access_token } = await token.json()
-const { cost } = await (await retried(() => fetch(url + '/v4/commodity/${demo.commodities.article}'))).json()
-const answer = await retried(() =>
-  fetch(url + '/v4/payment/${demo.commodities.article}', {
-    method: 'POST',
-    headers: { authorization: 'Bearer ' + access_token, 'content-type': 'application/json', ${headers} },
-    body: JSON.stringify({ cost }),
-  }),
-)
-if (answer.status !== 202) throw new Error('refused ' + answer.status)
-console.log('bought')
-`
-
-async function script(headers: string, name = 'buy.mjs'): Promise<readonly string[]> {
-  await writeFile(inDirectory(name), buying(headers))
-  return ['--', process.execPath, inDirectory(name)]
-}
+const script = (headers: string) => buyingIn(farthing.directory, headers)
 
 describe('rehearse', () => {
   test('exits with 0 for a command that keeps one key', async () => {
-    const runs = howMuch(4, 16)
+    const runs = howMuch(2, 16)
     const options = ['--budget', String(runs), '--slow', '50']
     const { code, stdout } = await run(['rehearse', ...options, ...(await script(`'idempotency-key': 'a'`))])
     expect(stdout).toMatch(new RegExp(`^No fault of the client in ${runs} runs of \\d+ plans\\.\\n$`))
@@ -102,6 +69,7 @@ describe('rehearse', () => {
     expect(page).not.toContain('<script')
     const written = await here(['rehearse', ...options, '--as', 'vitest', ...command])
     expect(written.code).toBe(1)
+    expect(written.stdout).toContain(JSON.stringify(['--slow', '50', ...command]).slice(1))
     expect(written.stdout).toContain('expect(found).not.toContain("paid_twice sends_no_key createPayment")')
     const shown = await here(['rehearse', ...options, ...command])
     expect(shown.stdout).toContain(
@@ -117,29 +85,6 @@ describe('rehearse', () => {
     expect(Number(runs)).toBeLessThan(Number(plans))
     expect(stderr).toBe('')
     expect(code).toBe(0)
-  })
-
-  test('writes a test that fails until the command is fixed', async () => {
-    const two = ['--budget', '2', '--slow', '50']
-    const written = await here(['rehearse', ...two, '--as', 'vitest', ...(await script(''))])
-    await script(`'idempotency-key': 'a'`, 'fixed.mjs')
-    await mkdir(inDirectory('node_modules/.bin'), { recursive: true })
-    await symlink(join(root, 'dist/cli/farthing.js'), inDirectory('node_modules/.bin/farthing'))
-    await symlink(join(root, 'node_modules/vitest'), inDirectory('node_modules/vitest'))
-    await writeFile(inDirectory('pays-twice.test.mjs'), written.stdout)
-    await writeFile(inDirectory('pays-once.test.mjs'), written.stdout.replaceAll('buy.mjs', 'fixed.mjs'))
-    await writeFile(inDirectory('none.mjs'), 'export default {}')
-    // The inner run is no worker of this one.
-    const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...env } = process.env
-    const inThis = ['--root', farthing.directory, '--config', 'none.mjs', '--pool', 'threads', '--no-isolate']
-    const vitest = [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...inThis, '--maxWorkers', '1']
-    const options = { encoding: 'utf8', cwd: farthing.directory, env } as const
-    const { stdout, stderr, status } = spawnSync(process.execPath, vitest, options)
-    const printed = stripVTControlCharacters(stdout + stderr)
-    expect(printed).toContain('FAIL  pays-twice.test.mjs')
-    expect(printed).toContain('paid_twice sends_no_key createPayment')
-    expect(printed).toMatch(/Tests +1 failed \| 1 passed/)
-    expect(status).toBe(1)
   })
 
   test.each([

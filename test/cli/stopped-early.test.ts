@@ -25,19 +25,26 @@ async function silent() {
   return { port: String((server.address() as AddressInfo).port), isAsked }
 }
 
-const commands: [string, (port: string) => string[]][] = [
-  ['listen', (port) => ['listen', '--url', `http://127.0.0.1:${port}`]],
+const few: [string, (port: string) => string[]][] = [
   [
     'listen --forward-to',
     (port) => ['listen', '--url', `http://127.0.0.1:${port}`, '--forward-to', 'http://127.0.0.1:9'],
   ],
   ['requests --follow', (port) => ['requests', '--follow', '--url', `http://127.0.0.1:${port}`]],
   ['mcp --url', (port) => ['mcp', '--url', `http://127.0.0.1:${port}`]],
+]
+/** The same with other options. */
+const others: typeof few = [
+  ['listen', (port) => ['listen', '--url', `http://127.0.0.1:${port}`]],
   ['mcp --port', (port) => ['mcp', '--port', port]],
 ]
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-const cases = commands.map(([name, args], at) => ({ name, args, signal: signals[at % signals.length] ?? signals[0] }))
+const cases = howMuch(few, [...few, ...others]).map(([name, args], at) => ({
+  name,
+  args,
+  signal: signals[at % signals.length] ?? signals[0],
+}))
 
 test.each(cases)('$name ends at the first signal while nothing answers', async ({ args, signal: one }) => {
   for (const signal of howMuch<readonly NodeJS.Signals[]>([one], signals)) {

@@ -12,8 +12,8 @@ import { newSeller } from '../support/scenes/world.js'
 
 /** Without hints, a process must look again and again, which takes long in a test. */
 const ways = [
-  { hints: true, everyNth: howMuch(2, 1) },
-  { hints: false, everyNth: howMuch(10, 5) },
+  { hints: true, everyNth: howMuch(3, 1) },
+  { hints: false, everyNth: howMuch(15, 5) },
 ]
 
 describe.each(ways)('a process that hung in a control (hints: $hints)', ({ hints, everyNth }) => {

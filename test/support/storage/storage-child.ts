@@ -3,7 +3,7 @@ import { notes } from './storage-model.js'
 
 /**
  * A process that writes as fast as it can, and says each number once its commit is promised. Each commit moves one from
- * the row `left` to the row `right` and puts a note of its own, so that half of one shows.
+ * the row `left` to the row `right` and puts a note of its own, so that half of one shows. With `idle` it only opens.
  */
 const storage = await fileStorage({ file: process.argv[2] as string, journalLimit: 20_000 })
 process.stdout.write('open\n')
@@ -23,4 +23,5 @@ async function keepWriting(): Promise<never> {
   }
 }
 
-for (let writer = 0; writer < 32; writer++) void keepWriting()
+if (process.argv[3] === 'idle') setInterval(() => {}, 60_000)
+else for (let writer = 0; writer < 32; writer++) void keepWriting()
