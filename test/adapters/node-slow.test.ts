@@ -152,7 +152,8 @@ test('a stream that has nothing to say stays open', async () => {
           { headers: {} },
         ),
     },
-    30,
+    // So long may this process keep the stream waiting for its own reader.
+    500,
   )
   const response = await fetch(running.url)
   const other = open(running)

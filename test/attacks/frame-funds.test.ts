@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { attackedFrame, press, SETTLED_MS, slowly } from '../support/browser/hostile-page.js'
+import { attackedFrame, holdClock, moveClock, press, SETTLED_MS, stoppable } from '../support/browser/hostile-page.js'
 
 /** Pages that want their reader to add funds without seeing the button. */
 
@@ -39,10 +39,13 @@ describe('a page that wants its reader to get funds', () => {
   })
 
   it('cannot have the click that adds funds pay as well', async () => {
-    const visited = await short(slowly)
+    const visited = await short(stoppable)
     const box = await visited.shown.fund.boundingBox()
     if (!box) throw new Error('The button is not shown.')
     const at: [number, number] = [box.x + box.width / 2, box.y + box.height / 2]
+    await visited.page.mouse.move(...at)
+    await holdClock(visited)
+    await moveClock(visited, 600)
     await press(visited, at)
     await expect.poll(() => paidNow()).toBe(1)
     for (let clicks = 0; clicks < 3; clicks++) await press(visited, at)

@@ -8,7 +8,7 @@ import {
   moveClock,
   press,
   SETTLED_MS,
-  slowly,
+  stoppable,
 } from '../support/browser/hostile-page.js'
 
 /** Sellers who want their reader to pay another price than the one they saw. */
@@ -37,7 +37,7 @@ describe('a seller who changes the price after it was shown', () => {
 
   it('cannot have the second half of a double click agree to the new price', async () => {
     const item = await shop().sell()
-    const visited = await shop().visit(item, slowly)
+    const visited = await shop().visit(item, stoppable)
     await visited.shown.open.click()
     await shop().change(item, { price: 5 })
     await expectEnabled(visited)

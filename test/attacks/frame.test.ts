@@ -8,11 +8,12 @@ import {
   isEnabled,
   middleOf,
   moveClock,
+  moveUntilShown,
   press,
   releaseClock,
   SETTLED_MS,
   signInAs,
-  slowly,
+  stoppable,
   type Visited,
 } from '../support/browser/hostile-page.js'
 import { howMuch } from '../support/how-much.js'
@@ -68,14 +69,14 @@ describe('a page that hides the frame', () => {
   })
 
   it('cannot show it just before a click', async () => {
-    const slow = await opened(slowly)
-    await expectEnabled(slow)
-    const pay = await middleOf(slow)
-    await slow.act(`place.style.opacity = '0.01'`)
-    await expectEnabled(slow, false)
-    await holdClock(slow)
-    await slow.act(`place.style.opacity = ''`)
-    for (let clicks = 0; clicks < 3; clicks++) await press(slow, pay)
+    const visited = await opened(stoppable)
+    await expectEnabled(visited)
+    const pay = await middleOf(visited)
+    await visited.act(`place.style.opacity = '0.01'`)
+    await expectEnabled(visited, false)
+    await holdClock(visited)
+    await visited.act(`place.style.opacity = ''`)
+    for (let clicks = 0; clicks < 3; clicks++) await press(visited, pay)
     await wait(SETTLED_MS)
     expect(await paidNow()).toBe(0)
   })
@@ -109,11 +110,11 @@ describe('a page that hides the frame', () => {
 
 describe('a page that lets its reader press something else', () => {
   it('cannot pay with the click that opens the frame, however often it is repeated', async () => {
-    const visited = await shop().visit(await shop().sell(), slowly)
-    await visited.shown.open.click()
-    await visited.shown.pay.waitFor()
-    const pay = await middleOf(visited)
+    const visited = await shop().visit(await shop().sell(), stoppable)
     await holdClock(visited)
+    await visited.shown.open.click()
+    await moveUntilShown(visited)
+    const pay = await middleOf(visited)
     // Longer than the button would wait if nobody pressed it.
     for (let clicks = 0; clicks < 30; clicks++) {
       await press(visited, pay)
@@ -132,7 +133,7 @@ describe('a page that lets its reader press something else', () => {
       ],
     ),
   )('cannot move the frame under the pointer: %s', async (_, distance) => {
-    const visited = await opened({ ...slowly, box: 'position:fixed;left:250px;top:60px;width:400px;height:600px' })
+    const visited = await opened({ ...stoppable, box: 'position:fixed;left:250px;top:60px;width:400px;height:600px' })
     await expectEnabled(visited)
     const [x, y] = await middleOf(visited)
     await visited.page.mouse.move(x, y - distance)
@@ -149,7 +150,7 @@ describe('a page that lets its reader press something else', () => {
   })
 
   it('cannot put the frame under a moving pointer', async () => {
-    const visited = await opened({ ...slowly, box: 'position:fixed;left:480px;top:60px;width:400px;height:600px' })
+    const visited = await opened({ ...stoppable, box: 'position:fixed;left:480px;top:60px;width:400px;height:600px' })
     await visited.page.mouse.move(100, 100)
     await expectEnabled(visited)
     const [x, y] = await middleOf(visited)
@@ -191,16 +192,16 @@ describe('a page that lets its reader press something else', () => {
   })
 
   it('cannot remove the frame and put it back under the pointer', async () => {
-    const visited = await opened(slowly)
+    const visited = await opened(stoppable)
     await expectEnabled(visited)
     const pay = await middleOf(visited)
     await visited.act(
       `held = frame; held.remove(); held.style.cssText = 'position:fixed;inset:0;width:100%;height:100%'; place.append(held)`,
     )
     await visited.shown.open.waitFor()
-    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
-    await visited.shown.pay.waitFor()
     await holdClock(visited)
+    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*')`)
+    await moveUntilShown(visited)
     for (let clicks = 0; clicks < 8; clicks++) {
       await press(visited, pay)
       await moveClock(visited, 100)
@@ -210,12 +211,12 @@ describe('a page that lets its reader press something else', () => {
   })
 
   it('cannot move the focus of a typing reader into the frame', async () => {
-    const visited = await shop().visit(await shop().sell(), slowly)
+    const visited = await shop().visit(await shop().sell(), stoppable)
     const { page, shown } = visited
     await page.getByLabel('Chat').focus()
-    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*'); frame.focus()`)
-    await shown.pay.waitFor()
     await holdClock(visited)
+    await visited.act(`frame.contentWindow.postMessage('_TQMToggle', '*'); frame.focus()`)
+    await moveUntilShown(visited)
     for (const key of ['Hello', ' ', 'you', 'Enter', ' ', 'x', 'Enter', 'y', ' ', 'Enter']) {
       if (key.length > 1 && key !== 'Enter') await page.keyboard.type(key, { delay: 60 })
       else await page.keyboard.press(key)

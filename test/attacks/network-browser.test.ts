@@ -1,21 +1,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
 import type { Call } from '../support/api.js'
-import { launchBrowser } from '../support/browser/browser.js'
+import { keptBrowser } from '../support/browser/browser.js'
 import { parts, signIn } from '../support/scenes/journey.js'
 import { startProxy, startTarget } from '../support/scenes/strangers.js'
 
 /** What a website can do to a sandbox, in a browser that takes names of someone else's for this machine. */
 
 const TOKEN = 'a-token-of-twenty-four-1'
-let browser: Browser
-beforeAll(async () => {
-  browser = await launchBrowser(['--host-resolver-rules=MAP *.example.test 127.0.0.1'])
-})
-afterAll(() => browser?.close())
 
 async function startSite(html = '<!doctype html><title>A page</title><link rel="icon" href="data:,"><p>Hello') {
   const server = createServer((_, res) => res.writeHead(200, { 'content-type': 'text/html' }).end(html))
@@ -30,7 +25,7 @@ async function startSite(html = '<!doctype html><title>A page</title><link rel="
 }
 
 async function newPage(): Promise<Page> {
-  const page = await (await browser.newContext()).newPage()
+  const page = await (await (await keptBrowser()).newContext()).newPage()
   page.setDefaultTimeout(60_000)
   return page
 }

@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import { cli } from '../support/cli.js'
@@ -53,8 +55,9 @@ test.each([
 })
 
 test('a sandbox that npm started ends when the shell between them is killed', async () => {
-  const { isUp } = await startedBy(`${serving} & sleep 2; kill -KILL $$`, npm)
+  const { isUp } = await startedBy(`${serving} & until [ -e now ]; do sleep 0.1; done; kill -KILL $$`, npm)
   expect(await isUp()).toBe(true)
+  await writeFile(join(tested.directory, 'now'), '')
   await vi.waitUntil(async () => !(await isUp()))
 })
 

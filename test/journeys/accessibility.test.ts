@@ -1,20 +1,17 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
-import { Subscriber, VISA } from '../support/scenes/billing.js'
+import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import {
   codeFor,
   elementHtml,
   journey,
   newPayback,
-  newPersona,
   openSignedIn,
   openWithSession,
   parts,
   shopHtml,
   visit,
 } from '../support/scenes/journey.js'
-import { newSeller } from '../support/scenes/world.js'
 
 const { host, site, page: newPage } = journey()
 
@@ -28,11 +25,11 @@ test('axe finds nothing serious in any step of a payment', { timeout: EVERY_STAT
   await expectAccessible(page, 'email')
   await shown.continue.click()
   await shown.alert.waitFor()
-  await expectAccessible(page, 'alert')
+  await expectAccessibleToo(page, 'alert')
   await shown.email.fill('newcomer@example.test')
   await shown.continue.click()
   await shown.code.fill(await codeFor(service.call, shown, 'newcomer@example.test'))
-  await expectAccessible(page, 'code')
+  await expectAccessibleToo(page, 'code')
   await shown.verify.click()
   await shown.balance.waitFor()
   await shown.pay.click()
@@ -54,27 +51,9 @@ test('axe finds nothing serious in any step of a payback', { timeout: EVERY_STAT
   await expectAccessible(page, 'consent')
   await shown.allow.click()
   await shown.alert.waitFor()
-  await expectAccessible(page, 'refused')
+  await expectAccessibleToo(page, 'refused')
   await page.goto(`${service.url}/v4/payback/embed/${demo.commodities.article}`)
-  await expectAccessible(page, 'what pays nobody')
-})
-
-test('axe finds nothing serious in any step of a verification', { timeout: EVERY_STATE_MS }, async () => {
-  const service = await host()
-  const page = await newPage()
-  const { hash } = await newPersona(service.call, { name: 'Press pass', description: 'Given to reporters.' })
-  const shop = await site(elementHtml(service, { type: 'verify', options: { hash } }))
-  const frame = await visit(page, shop.url)
-  const shown = parts(frame, /^Verify Press/)
-  await expectAccessible(page, 'closed')
-  await openWithSession(service, shown, demo.payer.email)
-  await shown.verify.click()
-  await shown.alert.waitFor()
-  await expectAccessible(page, 'held by none')
-  await shown.cancel.click()
-  await shown.open.click()
-  await shown.verify.waitFor()
-  await expectAccessible(page, 'signed in')
+  await expectAccessibleToo(page, 'what pays nobody')
 })
 
 test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_STATE_MS }, async () => {
@@ -86,42 +65,13 @@ test('axe finds nothing serious in the pages of the sandbox', { timeout: EVERY_S
   await expectAccessible(page, 'shop, paying')
   await shown.pay.click()
   await page.getByText('Paid and validated').waitFor()
-  await expectAccessible(page, 'shop, unlocked')
+  await expectAccessibleToo(page, 'shop, unlocked')
   await page.goto(`${service.url}/shop`)
   // The reader has paid, so the rest of the article comes back.
   await page.locator('#rest p').first().waitFor()
-  await expectAccessible(page, '/shop')
+  await expectAccessibleToo(page, '/shop')
   await page.goto(`${service.url}/v4/embed/unknown`)
   await expectAccessible(page, '/v4/embed/unknown')
-})
-
-test('axe finds nothing serious in an invoice on screen and in print', { timeout: EVERY_STATE_MS }, async () => {
-  const { call, url } = await host()
-  const account = new Subscriber(call, await newSeller(call))
-  await account.chosen('scale', VISA)
-  const [{ id }] = await account.invoices()
-  const page = await newPage()
-  await page.setExtraHTTPHeaders({ authorization: `Bearer ${account.seller.token}` })
-  await page.goto(`${url}/v4/billing/invoices/${id}.html`)
-  await page.getByRole('rowheader', { name: 'Total' }).waitFor()
-  await expectAccessible(page, 'invoice')
-  await page.emulateMedia({ media: 'print' })
-  const paper = 'getComputedStyle(document.querySelector("main")).backgroundColor'
-  expect(await page.evaluate(paper)).toBe('rgb(255, 255, 255)')
-  await expectAccessible(page, 'printed invoice')
-})
-
-test('axe finds nothing serious in the pages that explain errors', { timeout: EVERY_STATE_MS }, async () => {
-  const { url } = await host()
-  const page = await newPage()
-  await page.goto(`${url}/docs/errors/token_invalid`)
-  await page.getByText(/\d+ operations/).click()
-  await expectAccessible(page, 'an error')
-  await page.getByRole('link', { name: 'All errors' }).click()
-  await page.getByRole('heading', { name: '400 Bad Request' }).waitFor()
-  await expectAccessible(page, 'all errors')
-  await page.goto(`${url}/docs/errors/unknown`)
-  await expectAccessible(page, 'no such error')
 })
 
 test('nothing moves for readers who prefer reduced motion', async () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import { tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { changeItem, newCheckout, newShop, type Sold, settled, statusOf, withCard } from '../support/scenes/checkout.js'
 import { journey } from '../support/scenes/journey.js'
@@ -190,11 +190,12 @@ test(
     const page = await newPage()
     const shown = parts(page)
     const look = (state: string) => expectAccessible(page, state)
+    const lookToo = (state: string) => expectAccessibleToo(page, state)
     await page.goto(link.url)
     await look('offer')
     await shown.button('Continue').click()
     await shown.alert.waitFor()
-    await look('refused')
+    await lookToo('refused')
     await page.goto(`${link.url}?step=card`)
     await look('card')
     await shown.card('pm_card_chargeDeclined').check()
@@ -205,7 +206,7 @@ test(
     await shown.card('pm_card_visa').check()
     await shown.button('Pay').click()
     await page.getByText('Your card was already charged 2.00 USD').waitFor()
-    await look('charged before')
+    await lookToo('charged before')
     await page.goto(`${link.url}?step=email`)
     await shown.email.fill(shop.payer.email)
     await shown.button('Continue').click()
@@ -214,13 +215,13 @@ test(
     await shown.code.fill(await mailedCode(call, shop.payer.email))
     await shown.button('Verify').click()
     await page.getByText('Your card was already charged 2.00 USD').waitFor()
-    await look('charged before they signed in')
+    await lookToo('charged before they signed in')
     await page.goto((await newCheckout(call, shop)).url)
     await shown.balance.waitFor()
     await look('wallet')
     await shown.button('Pay').click()
     await shown.alert.waitFor()
-    await look('not delivered')
+    await lookToo('not delivered')
     await deliverBy('ok')
     await shown.button('Pay').click()
     await shown.paid.waitFor()
@@ -236,6 +237,7 @@ test(
     const [changed, lapsed] = [await newCheckout(call, shop, { cancel_url: url }), await newCheckout(call, shop)]
     const page = await newPage()
     const look = (state: string) => expectAccessible(page, state)
+    const lookToo = (state: string) => expectAccessibleToo(page, state)
     const paying = withCard(call, link, {}, 'pm_processor_slow')
     await expect.poll(() => statusOf(call, link)).toBe('paying')
     await page.goto(link.url)
@@ -248,12 +250,12 @@ test(
     await changeItem(call, shop, { price: 3 })
     await page.goto(changed.url)
     await parts(page).button('Cancel').waitFor()
-    await look('price changed')
+    await lookToo('price changed')
     await page.goto(`${url}/checkout/none`)
-    await look('unknown')
+    await lookToo('unknown')
     await advance(call, '24h')
     await page.goto(lapsed.url)
-    await look('expired')
+    await lookToo('expired')
   },
   EVERY_STATE_MS,
 )

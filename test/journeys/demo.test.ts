@@ -6,6 +6,7 @@ import { article, restOfArticle } from '../../sandbox/shop/article.js'
 import { createService } from '../../src/index.js'
 import { caller } from '../support/api.js'
 import { buy, type DemoParts, offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
+import { howMuch } from '../support/how-much.js'
 import { journey } from '../support/scenes/journey.js'
 
 const { page: newPage, lasting } = journey()
@@ -180,7 +181,7 @@ test('an invalid file is refused and changes nothing; the page reports a state w
     ['{"counters":{}}', 'rows'],
     ['{"counters":{},"rows":{"users":[{"id":1},{"id":1}]}}', 'Row 1 of users: another row has this id'],
   ] as const
-  for (const [text, why] of refusals) {
+  for (const [text, why] of howMuch<readonly (readonly [string, string])[]>(refusals.slice(2), refusals)) {
     await shown.open.setInputFiles(fileOf(text, 'holiday.json'))
     await expect.poll(() => shown.refused.textContent()).toContain(why)
     expect(await shown.refused.textContent()).toContain('Could not open holiday.json. Nothing changed.')

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, describe, expect, test } from 'vitest'
-import { launchBrowser } from '../support/browser/browser.js'
+import { keptBrowser } from '../support/browser/browser.js'
 import { bundle } from '../support/browser/bundle.js'
 import { howMuch } from '../support/how-much.js'
 import type { IndexedDbPage, Spent } from '../support/storage/indexeddb-page.js'
@@ -17,10 +17,13 @@ const server = createServer(({ url }, response) =>
 )
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const browser = await launchBrowser()
+const browser = await keptBrowser()
+
+/** Of the tests that need no database of their own. */
+const shared = await browser.newContext()
 
 afterAll(async () => {
-  await browser.close()
+  await shared.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -43,7 +46,7 @@ const call = <N extends keyof IndexedDbPage>(
   ] as const) as never
 
 describe('in Chromium,', async () => {
-  const page = await open(await browser.newContext())
+  const page = await open(shared)
   const titles = await page.evaluate<string[]>('page.titles')
   for (const [at, title] of titles.entries()) test(title, () => call(page, 'runCase', at))
 })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Call } from '../support/api.js'
-import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import { newConnection, tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { journey } from '../support/scenes/journey.js'
 import { exchangeCode } from '../support/scenes/oidc.js'
@@ -194,15 +194,16 @@ test('axe finds nothing serious on any page', { timeout: EVERY_STATE_MS }, async
   const page = await newPage()
   const shown = parts(page)
   const look = (state: string) => expectAccessible(page, state)
+  const lookToo = (state: string) => expectAccessibleToo(page, state)
   await page.goto(address)
   await look('email')
   await shown.button('Continue').click()
   await shown.alert.waitFor()
-  await look('refused')
+  await lookToo('refused')
   await shown.email.fill(EMAIL)
   await shown.button('Continue').click()
   await shown.code.waitFor()
-  await look('code')
+  await lookToo('code')
   await shown.code.fill(await newestCode(call))
   await shown.button('Verify').click()
   await shown.button('Allow').waitFor()
@@ -210,7 +211,7 @@ test('axe finds nothing serious on any page', { timeout: EVERY_STATE_MS }, async
   await page.goto(`${url}/v4/oidc/session/end`)
   await look('signing-out')
   await page.goto(`${url}/v4/oidc/interaction/none`)
-  await look('expired')
+  await lookToo('expired')
   await page.goto(`${url}/v4/oidc/auth?client_id=none`)
-  await look('no-client')
+  await lookToo('no-client')
 })

@@ -10,6 +10,7 @@ import {
   sellerToken,
   shopHtml,
   signIn,
+  signInBefore,
   visit,
 } from '../support/scenes/journey.js'
 
@@ -40,6 +41,8 @@ test('a newcomer on another site signs up, has too little, gets funds, pays, and
   await shown.pay.click()
   expect(await shown.alert.textContent()).toContain('Your balance does not cover 0.25 USD')
 
+  // This page has no card to top up with.
+  expect(await shown.topUp.isVisible()).toBe(false)
   await shown.fund.click()
   await expect.poll(() => shown.balance.textContent()).toBe('BALANCE 2.00 USD')
   expect(await shown.fund.isVisible()).toBe(false)
@@ -203,9 +206,7 @@ test('the second half of a double click on the closed button does not press Pay'
   const page = await newPage({ reducedMotion: 'no-preference' })
   await page.clock.install()
   const shown = parts(await visit(page, shop.url))
-  await openSignedIn(service, shown, demo.payer.email)
-  await shown.cancel.click()
-  await shown.open.waitFor()
+  await signInBefore(service, shown, demo.payer.email)
   await page.clock.pauseAt(Date.now() + 60_000)
   const answered = page.waitForResponse('**/v4/session')
   await shown.open.click()

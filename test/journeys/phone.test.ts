@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import { newConnection, tabTo, untilFocused } from '../support/browser/oidc-pages.js'
 import { type Host, journey } from '../support/scenes/journey.js'
 import { advance } from '../support/scenes/market.js'
@@ -137,15 +137,15 @@ test('axe finds nothing serious on the phone', { timeout: EVERY_STATE_MS }, asyn
   const phone = await newPage()
   await phone.goto(`${url}/phone`)
   await onPhone(phone).button('Connect this phone').waitFor()
-  await expectAccessible(phone, 'not connected', { narrow: 360 })
+  await expectAccessibleToo(phone, 'not connected', { narrow: 360 })
   await onPhone(phone).button('Connect this phone').click()
   await onPhone(phone).quiet.waitFor()
-  await expectAccessible(phone, 'quiet', { narrow: 360 })
+  await expectAccessibleToo(phone, 'quiet', { narrow: 360 })
   const session = await newSession(call, email)
   await ask(call, { session })
   await onPhone(phone).button('Approve').waitFor()
   await expectAccessible(phone, 'asked', { narrow: 360 })
   await phone.route('**/_sandbox/**', (route) => route.abort())
   await phone.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor()
-  await expectAccessible(phone, 'no answer', { narrow: 360 })
+  await expectAccessibleToo(phone, 'no answer', { narrow: 360 })
 })

@@ -1,64 +1,18 @@
-import type { Page, Route } from 'playwright-core'
+import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import {
-  codeFor,
-  type Host,
-  heardBy,
-  journey,
-  openSignedIn,
-  type Parts,
-  parts,
-  shopHtml,
-  signIn,
-  visit,
-} from '../support/scenes/journey.js'
+import { howMuch } from '../support/how-much.js'
+import { codeFor, heardBy, signIn } from '../support/scenes/journey.js'
 import { advance } from '../support/scenes/market.js'
+import { payment, reader, refusals } from '../support/scenes/refusals.js'
 import { wrongCode } from '../support/scenes/sign-in.js'
 
-const { host, site, page: newPage } = journey()
-
-const reader = 'reader@example.test'
-
-/** A shop's page whose embed is open. */
-async function opened(): Promise<{ service: Host; page: Page; shown: Parts }> {
-  const service = await host()
-  const shop = await site(shopHtml(service))
-  const page = await newPage()
-  const shown = parts(await visit(page, shop.url))
-  return { service, page, shown }
-}
-
-/** As `opened`, ready to pay. */
-async function signedIn() {
-  const all = await opened()
-  await openSignedIn(all.service, all.shown, demo.payer.email)
-  return all
-}
-
-async function askedForCode(email = reader) {
-  const all = await opened()
-  await all.shown.open.click()
-  await all.shown.email.fill(email)
-  await all.shown.continue.click()
-  return { ...all, code: await codeFor(all.service.call, all.shown, email) }
-}
-
-const payment = '**/v4/payment/*'
-
-/** Movements that the seed makes: one for each of its readers. */
-const funded = (demo.seed.users?.length ?? 0) + (demo.seed.wallets ?? []).filter(({ balance }) => balance).length
-
-/** How often, and how much, was paid. */
-async function paid({ call }: Host): Promise<{ movements: number; ok: boolean }> {
-  const { body } = await call('GET', '/_sandbox/ledger')
-  return { movements: body.movements - funded, ok: body.ok }
-}
+const { opened, signedIn, askedForCode, paid } = refusals()
 
 test('shows an error for an invalid email address, and keeps it for correction', async () => {
   const { shown } = await opened()
   await shown.open.click()
-  for (const typed of ['', 'nobody', 'a@b']) {
+  for (const typed of howMuch(['a@b'], ['', 'nobody', 'a@b'])) {
     await shown.email.fill(typed)
     await shown.continue.click()
     expect(await shown.alert.textContent()).toBe('This is not an email address. Correct it and try again.')
@@ -94,37 +48,6 @@ test('shows an error for an expired code, and sends a new one', async () => {
   await shown.balance.waitFor()
 })
 
-test('shows an error after too many wrong codes, and sends a new one', async () => {
-  const { service, page, shown, code } = await askedForCode()
-  for (let tries = 0; tries < 6; tries++) {
-    await shown.code.fill(wrongCode(code))
-    await shown.verify.click()
-    await expect.poll(() => shown.verify.isEnabled()).toBe(true)
-  }
-  expect(await shown.alert.textContent()).toBe('You entered too many wrong codes. Send a new code.')
-  await page.frameLocator('#pay iframe').getByRole('button', { name: 'Send a new code' }).click()
-  await expect.poll(() => shown.code.inputValue()).toBe('')
-  await shown.code.fill(await codeFor(service.call, shown, reader))
-  await shown.verify.click()
-  await shown.balance.waitFor()
-})
-
-test('shows the waiting time after too many codes, and accepts a different address', async () => {
-  const { page, shown } = await askedForCode()
-  const frame = page.frameLocator('#pay iframe')
-  for (let codes = 1; codes < 6; codes++) {
-    await frame.getByRole('button', { name: 'Send a new code' }).click()
-    await expect.poll(() => shown.verify.isEnabled()).toBe(true)
-  }
-  expect(await shown.alert.textContent()).toMatch(
-    /^Too many codes were sent to this email\. Try again in 1[45] minutes, or use another email\.$/,
-  )
-  await frame.getByRole('button', { name: 'Use another email' }).click()
-  await shown.email.fill('another@example.test')
-  await shown.continue.click()
-  await shown.code.waitFor()
-})
-
 test('shows an unreachable service at every step, and keeps what was typed', async () => {
   const { service, page, shown } = await opened()
   const down = (route: Route) => route.abort()
@@ -148,20 +71,6 @@ test('shows an unreachable service at every step, and keeps what was typed', asy
     await act.waitFor({ state: 'hidden' })
   }
   await shown.balance.waitFor()
-})
-
-test('repeats a payment that did not reach the service', async () => {
-  const { service, page, shown } = await signedIn()
-  await page.route(payment, (route) => route.abort())
-  await shown.pay.click()
-  expect(await shown.alert.textContent()).toBe(
-    'Cannot reach the payment service. Check your connection and try again. If you try again, you do not pay twice.',
-  )
-  await page.unroute(payment)
-  await shown.pay.click()
-  await shown.open.waitFor()
-  expect(await heardBy(page)).toHaveLength(6)
-  expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
 test('does not pay twice after a lost answer, not even after a reload', async () => {
@@ -202,14 +111,6 @@ test('shows a failing service, and retries with the same key', async () => {
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
 })
 
-test("shows the service's own sentence for an unknown error", async () => {
-  const { page, shown } = await signedIn()
-  const refusal = { error: 'Payments rest on Sundays.', status: 403, code: 'sunday' }
-  await page.route(payment, (route) => route.fulfill({ status: 403, json: refusal }))
-  await shown.pay.click()
-  expect(await shown.alert.textContent()).toBe('Payments rest on Sundays. Nothing was charged.')
-})
-
 test('returns to the sign-in after it ended, with the email filled in, and then pays', async () => {
   const { service, shown } = await opened()
   await signIn(service, shown, demo.payer.email)
@@ -223,21 +124,6 @@ test('returns to the sign-in after it ended, with the email filled in, and then 
   await shown.pay.click()
   await shown.open.waitFor()
   expect(await paid(service)).toEqual({ movements: 1, ok: true })
-})
-
-test('says that the item is no longer for sale', async () => {
-  const service = await host({})
-  await service.call('POST', '/_sandbox/seed', { body: demo.seed })
-  const page = await newPage()
-  const shown = parts(await visit(page, (await site(shopHtml(service))).url))
-  await signIn(service, shown, demo.payer.email)
-  await service.call('POST', '/_sandbox/reset')
-  await shown.pay.click()
-  await shown.continue.click()
-  await shown.code.fill(demo.payer.code)
-  await shown.verify.click()
-  await shown.pay.click()
-  expect(await shown.alert.textContent()).toBe('This is no longer for sale. Nothing was charged.')
 })
 
 test('Cancel aborts a hanging call, and the payment can be opened again', async () => {

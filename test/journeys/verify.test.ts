@@ -1,39 +1,10 @@
 import { expect, test } from 'vitest'
 import { demo } from '../../sandbox/seed/demo.js'
-import {
-  codeFor,
-  elementHtml,
-  heardBy,
-  journey,
-  newPersona,
-  openWithSession,
-  parts,
-  sellerToken,
-  signInByCode,
-  visit,
-} from '../support/scenes/journey.js'
+import { codeFor, heardBy, openWithSession, sellerToken, signInByCode } from '../support/scenes/journey.js'
+import { pressPasses } from '../support/scenes/press-passes.js'
 
-const { host, site, page: newPage } = journey()
-
-const events = ['verify', 'verified', 'unverified', 'payment']
+const { opened } = pressPasses()
 const none = `${demo.payer.email} has no Press pass that this page accepts.`
-
-/** A page of another origin that asks for a press pass, of which the demo's payer holds the first and the second. */
-async function opened(options: object = {}) {
-  const service = await host()
-  const { call } = service
-  const persona = await newPersona(call, { name: 'Press pass', description: 'Given to reporters.' })
-  const delegates = []
-  for (const name of ['Payer', 'Payer again']) delegates.push(await persona.delegate(demo.payer.hostname, name))
-  await persona.delegate(demo.reader.hostname, 'Reader')
-  const { hash } = persona
-  const shop = await site(elementHtml(service, { type: 'verify', options: { hash, ...options }, events }))
-  const page = await newPage()
-  const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url().replace(service.url, '')))
-  const frame = await visit(page, shop.url)
-  return { service, call, hash, delegates, page, frame, asked, shown: parts(frame, /Press pass/) }
-}
 
 test("a reader with a delegate is verified, and the page's server checks their identity", async () => {
   const { service, call, hash, delegates, page, asked, shown } = await opened({ issueMin: 1, issueMax: 2 })
@@ -114,49 +85,6 @@ test('a page never learns of a delegate that lets it spend', async () => {
   expect((await heardBy(page))[0]?.detail).toMatchObject({ instances: delegates })
 })
 
-test('a newcomer has no delegate, and Cancel without a try sends no event', async () => {
-  const { service, page, shown } = await opened()
-  await shown.open.click()
-  await shown.cancel.click()
-  await shown.open.waitFor()
-  expect(await heardBy(page)).toEqual([])
-  await signInByCode(service, shown, 'newcomer@example.test')
-  await expect.poll(() => shown.alert.textContent()).toBe('newcomer@example.test has no Press pass.')
-  expect(await heardBy(page)).toHaveLength(3)
-  await page.keyboard.press('Escape')
-  await shown.open.waitFor()
-  expect(await heardBy(page)).toHaveLength(3)
-})
-
-test('a reader verifies without a mouse', async () => {
-  const { page, shown } = await opened({ issueMin: 3 })
-  const focused = () => page.frames()[1]?.evaluate('document.activeElement.textContent || document.activeElement.id')
-  await page.getByText('Before').focus()
-  await page.keyboard.press('Tab')
-  expect(await focused()).toBe('Verify Press pass')
-  await page.keyboard.press('Enter')
-  await shown.email.waitFor()
-  await page.keyboard.type(demo.payer.email)
-  await page.keyboard.press('Enter')
-  await shown.code.waitFor()
-  await page.keyboard.type(demo.payer.code)
-  await page.keyboard.press('Enter')
-  await shown.alert.waitFor()
-  expect(await focused()).toBe('Cancel')
-  await page.keyboard.press('Tab')
-  expect(await focused()).toBe('Use another email')
-  await page.keyboard.press('Tab')
-  expect(await focused()).toBe('Cancel')
-  await page.keyboard.press('Shift+Tab')
-  await page.keyboard.press('Enter')
-  await shown.email.waitFor()
-  await expect.poll(focused).toBe('email')
-  await page.keyboard.press('Escape')
-  await shown.open.waitFor()
-  expect(await focused()).toBe('Verify Press pass')
-  expect(await heardBy(page)).toHaveLength(3)
-})
-
 test('verification checks every twin of the reader', async () => {
   const { service, call, page, hash, shown } = await opened({ issueMin: 4 })
   const { session_id } = (await call('GET', '/v4/session')).body
@@ -173,19 +101,4 @@ test('verification checks every twin of the reader', async () => {
   await shown.verify.click()
   await shown.open.waitFor()
   expect((await heardBy(page))[0]?.detail.hostname).toBe(twins[1].hostname)
-})
-
-test('the page reports an unreachable service, and Verify asks it again', async () => {
-  const { service, page, shown } = await opened()
-  await page.route('**/v2/twin/nonce', (route) => route.abort())
-  await openWithSession(service, shown, demo.payer.email)
-  await shown.verify.click()
-  await expect
-    .poll(() => shown.alert.textContent())
-    .toBe('Cannot reach the payment service. Check your connection and try again.')
-  expect(await heardBy(page)).toEqual([])
-  await page.unroute('**/v2/twin/nonce')
-  await shown.verify.click()
-  await shown.open.waitFor()
-  expect(await heardBy(page)).toHaveLength(6)
 })

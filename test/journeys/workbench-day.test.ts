@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
+import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import { type Host, journey, parts, signInByCode } from '../support/scenes/journey.js'
 
 const { host, page: newPage } = journey()
@@ -32,7 +32,7 @@ test('a day: pay, fix a refusal, move the clock, break it, replay, compare, rewi
   const page = await newPage()
   await page.goto(`${service.url}/`)
   await page.getByText('Nothing has happened yet').waitFor()
-  await expectAccessible(page, 'the first steps')
+  await expectAccessibleToo(page, 'the first steps')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await said(page, /^Saved as state-/)
   const [{ name: morning }] = (await service.call('GET', '/_sandbox/snapshots')).body.snapshots

@@ -10,7 +10,7 @@ import { newSeller } from '../../support/scenes/world.js'
 const metadataOf = (headers: Headers) => /resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '')?.[1]
 
 contract('The MCP servers', (start) => {
-  it('callMcp serves a command-line agent, message by message', { tags: ['everywhere', 'pages'] }, async () => {
+  it('callMcp serves a command-line agent, message by message', { tags: 'everywhere' }, async () => {
     const {
       call,
       url,

@@ -20,7 +20,7 @@ const at = (path: string) => ({ external_endpoint: `${upstream.url}/${path}` })
 
 contract('callCatalogItemByGet', (start) => {
   it('sells a call by MPP, with a challenge, a credential and a receipt', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const {
       call,

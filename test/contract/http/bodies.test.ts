@@ -14,7 +14,7 @@ const rename = (call: Call, token: string, raw: string, headers: Record<string, 
   call('PUT', '/v4/account', { token, raw, headers })
 
 contract('a body', (start) => {
-  it('is read as JSON with each Content-Type of JSON', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is read as JSON with each Content-Type of JSON', { tags: 'everywhere' }, async () => {
     const {
       call,
       made: { token },
@@ -270,7 +270,7 @@ contract('a body as large as the limit', (start) => {
     expect((await state()).rows).toEqual(before)
   })
 
-  it('is counted in bytes, not in characters', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is counted in bytes, not in characters', { tags: 'everywhere' }, async () => {
     const { call } = await start({ limits: { bodyBytes: 100 } })
     const { token } = await newSeller(call)
     expect((await rename(call, token, sized(97).replace('x"}', '🧮"}'))).status).toBe(200)

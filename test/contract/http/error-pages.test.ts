@@ -6,7 +6,7 @@ import { contract } from '../../support/contract/contract.js'
 const inJson = { headers: { accept: 'application/json' } }
 
 contract('readErrorCode', (start) => {
-  it('explains an error at the address in its body', { tags: ['everywhere', 'pages'] }, async () => {
+  it('explains an error at the address in its body', { tags: 'everywhere' }, async () => {
     const { call, url } = await start()
     const { body } = await call('GET', '/v4/twins')
     expect(body).toEqual({
@@ -25,7 +25,7 @@ contract('readErrorCode', (start) => {
     expect(text).toContain('<code>POST /v4/account/oauth/token</code>')
   })
 
-  it('answers programs with JSON or Markdown', { tags: ['everywhere', 'pages', 'worker'] }, async () => {
+  it('answers programs with JSON or Markdown', { tags: ['everywhere', 'pages'] }, async () => {
     const { call, url } = await start()
     const { body } = await call('GET', '/docs/errors/price_changed', inJson)
     expect(body).toMatchObject({ code: 'price_changed', status: 409, docs: `${url}/docs/errors/price_changed` })

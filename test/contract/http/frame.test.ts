@@ -42,7 +42,7 @@ contract('HEAD', (start) => {
     }
   })
 
-  it('is 405 for a path without GET', { tags: ['everywhere', 'pages'] }, async () => {
+  it('is 405 for a path without GET', { tags: 'everywhere' }, async () => {
     const { call } = await start()
     const { status, headers, text } = await call('HEAD', '/v4/account/register')
     expect([status, allowed(headers), text]).toEqual([405, ['OPTIONS', 'POST'], ''])

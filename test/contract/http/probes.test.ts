@@ -4,7 +4,7 @@ import { expectProblem } from '../../support/scenes/market.js'
 
 contract('readLiveness and readReadiness', (start) => {
   test('answer anybody, in a strict mode too, and leave no entry in the journal', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start({ evidence: 'documented' })
     const first = await call('POST', '/_sandbox/reset')

@@ -172,7 +172,7 @@ contract('sendSessionCode', (start) => {
 })
 
 contract('verifySessionCode', (start) => {
-  it('POST /v4/session/verify signs in the reader of the email', { tags: ['everywhere', 'pages'] }, async () => {
+  it('POST /v4/session/verify signs in the reader of the email', { tags: 'everywhere' }, async () => {
     const { call, made: payer } = await startWith(start, newUser, { email: EMAIL })
     const session = await newGuest(call)
     await askCode(call, session, EMAIL)

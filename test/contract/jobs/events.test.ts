@@ -122,7 +122,7 @@ contract('The event log', (start) => {
   })
 
   test("createEvent records a client's own event, which only the client sees", {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, payer, seller } = await used()
     const body = { type: 'client.basket.opened', data: { items: [1, { a: null }] } }
@@ -179,7 +179,7 @@ function messagesOf(body: ReadableStream<Uint8Array>) {
 
 contract('the event of a mail', (start) => {
   test('to an address without a user waits for whoever proves the address', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, made: session } = await startWith(start, newGuest)
     const email = 'new@example.test'

@@ -51,7 +51,7 @@ contract('embedVerify', (start) => {
   })
 
   test('asks for what a page may be told: no delegate by which a publishable secret spends', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const {
       call,

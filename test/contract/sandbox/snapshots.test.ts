@@ -23,7 +23,7 @@ contract('a snapshot', (start) => {
   const take = async ({ call }: Awaited<ReturnType<typeof start>>) => (await call('GET', '/_sandbox/snapshot')).text
 
   test('is the whole state, with credentials, sessions, secrets and time, and another service can continue from it', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const first = await used()
     const snapshot = await take(first)

@@ -43,7 +43,7 @@ contract('callSandboxMcp', (start) => {
   })
 
   test('shows the last refusal, and finds entries, but not its own calls', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call } = await start()
     expect(await done(call, 'last_error', { operation_id: 'createPayment' })).toEqual({ entry: null })

@@ -109,18 +109,23 @@ describe('a service that gives no answer', () => {
     const ended = new Promise<void>((resolve) => {
       left = resolve
     })
+    let arrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve
+    })
     const to = await listening(
       createTcpServer(
         (socket) =>
           void socket
             .on('error', () => {})
+            .once('data', () => arrive())
             .resume()
             .once('close', left),
       ),
     )
     const { port, proxy } = await startProxy(`http://127.0.0.1:${to}`)
     const paid = pay(port).catch(() => 'left')
-    await new Promise((next) => setTimeout(next, 50))
+    await arrived
     const { calls } = await proxy.end({ ended: { isOk: true, result: undefined }, output: '' }, { withinMs: 20 })
     expect(calls).toMatchObject([{ status: null }])
     await proxy.close()

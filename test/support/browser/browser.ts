@@ -23,13 +23,16 @@ export const launchBrowser = (args: readonly string[] = []): Promise<Browser> =>
 
 let kept: Promise<Browser> | undefined
 
-/** The same, kept for all files that run in this process: it ends with the process. Close contexts, not the browser. */
+/**
+ * The same, kept for all files that run in this process: it ends with the process. Close contexts, not the browser. It takes
+ * the names of `example.test` for this machine.
+ */
 export async function keptBrowser(): Promise<Browser> {
   const isOpen = await kept?.then(
     (browser) => browser.isConnected(),
     () => false,
   )
-  if (!isOpen) kept = launchBrowser()
+  if (!isOpen) kept = launchBrowser(['--host-resolver-rules=MAP *.example.test 127.0.0.1'])
   return kept as Promise<Browser> // It was just launched, if it was not there.
 }
 

@@ -180,19 +180,19 @@ export async function press({ page }: Pick<Visited, 'page'>, [x, y]: [number, nu
 }
 
 /**
- * Makes the frame's half second last two seconds, and lets a test stop the frame's clock with `holdClock`: however long a busy
- * machine takes for what comes next, it all happens at one moment.
+ * Lets a test stop the frame's clock with `holdClock`: however long a busy machine takes for what comes next, it all happens at
+ * one moment.
  */
-export const slowly = {
+export const stoppable = {
   init: `{
     const now = performance.now.bind(performance), later = setTimeout, cancel = clearTimeout, waiting = new Map()
     const { get: stamp } = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')
-    let skipped = 0, held = Infinity
-    const shown = (time) => Math.min(time / 4 - skipped, held)
+    let skipped = 0, held = Infinity, last = 0
+    const shown = (time) => Math.min(time - skipped, held)
     performance.now = () => shown(now())
     Object.defineProperty(Event.prototype, 'timeStamp', { get() { return shown(stamp.call(this)) } })
     window.setTimeout = (then, ms = 0, ...rest) => {
-      const due = performance.now() + ms, id = waiting.size + 1
+      const due = performance.now() + ms, id = ++last
       const look = () => performance.now() < due ? waiting.set(id, later(look, 20)) : then(...rest)
       waiting.set(id, later(look, ms))
       return id
@@ -200,11 +200,11 @@ export const slowly = {
     window.clearTimeout = (id) => cancel(waiting.get(id))
     window.holdClock = () => { held = performance.now() }
     window.moveClock = (ms) => { held += ms }
-    window.releaseClock = () => { skipped = now() / 4 - held; held = Infinity }
+    window.releaseClock = () => { skipped = now() - held; held = Infinity }
   }`,
 }
 
-/** The clock of a frame that was opened `slowly`. */
+/** The clock of a frame that is `stoppable`. */
 async function clockOf({ page }: Pick<Visited, 'page'>, script: string): Promise<void> {
   const [frame] = page.mainFrame().childFrames()
   if (!frame) throw new Error('The page has no frame.')
@@ -216,6 +216,15 @@ export const holdClock = (visited: Pick<Visited, 'page'>) => clockOf(visited, 'h
 
 /** Moves the clock that stands still. */
 export const moveClock = (visited: Pick<Visited, 'page'>, ms: number) => clockOf(visited, `moveClock(${ms})`)
+
+/** Moves the clock that stands still past what an opened dialog waits for, up to when its pay button is shown. */
+export async function moveUntilShown(visited: Visited): Promise<void> {
+  await visited.shown.open.waitFor({ state: 'hidden' })
+  await moveClock(visited, 250)
+  await visited.shown.dialog.waitFor()
+  await moveClock(visited, 400)
+  await visited.shown.pay.waitFor()
+}
 
 /** Lets the clock run on from the time that it shows. */
 export const releaseClock = (visited: Pick<Visited, 'page'>) => clockOf(visited, 'releaseClock()')

@@ -44,23 +44,37 @@ export interface Journey {
   page(options?: BrowserContextOptions): Promise<Page>
   /** One more page, which stays as it is from each test of the file to the next. */
   lasting(): Promise<Page>
+  /** A shop that stays open likewise, in that page. Who mounts a further element in it destroys it. */
+  lastingShop(): Promise<{ readonly service: Host; readonly page: Page }>
 }
 
 /** What a journey needs: created on demand and closed after each test. */
 export function journey(): Journey {
   const open: { close(): Promise<void> }[] = []
   const faults: string[] = []
+  const stays: { close(): Promise<void> }[] = []
   let lasting: Promise<Page> | undefined
+  let lastingShop: ReturnType<Journey['lastingShop']> | undefined
   afterEach(async () => {
     for (const each of open.splice(0).reverse()) await each.close()
     expect(faults.splice(0), 'errors of the pages').toEqual([])
   })
   afterAll(async () => {
     await (await lasting)?.context().close()
+    for (const each of stays) await each.close()
   })
   const kept = <T extends { close(): Promise<void> }>(made: T): T => {
     open.push(made)
     return made
+  }
+  async function openShop() {
+    const service = await startHost()
+    stays.push(service)
+    const shop = await startSite(shopHtml(service))
+    stays.push(shop)
+    const page = await (lasting ??= openPage(faults))
+    await visit(page, shop.url)
+    return { service, page }
   }
   return {
     host: async (...options) => kept(await startHost(...options)),
@@ -71,6 +85,7 @@ export function journey(): Journey {
       return page
     },
     lasting: () => (lasting ??= openPage(faults)),
+    lastingShop: () => (lastingShop ??= openShop()),
   }
 }
 
@@ -230,10 +245,15 @@ export async function openSignedIn(host: Host, shown: Parts, email: string): Pro
 }
 
 /** Opens any element as a reader who signed in there before. */
-export async function openWithSession({ call }: Host, shown: Parts, email: string): Promise<void> {
+export async function openWithSession(host: Host, shown: Parts, email: string): Promise<void> {
+  await signInBefore(host, shown, email)
+  await shown.open.click()
+}
+
+/** The frame keeps the session of a reader, whom it asks for nothing then. */
+export async function signInBefore({ call }: Host, shown: Parts, email: string): Promise<void> {
   const { session_id } = (await call('POST', '/_sandbox/sign-in', { body: { email } })).body
   await shown.open.evaluate((_, session) => localStorage.setItem('farthing.session', session), session_id)
-  await shown.open.click()
 }
 
 /** From the closed button on, by the code in the outbox. */

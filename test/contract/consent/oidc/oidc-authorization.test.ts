@@ -157,7 +157,7 @@ contract('authorizeOidc', (start) => {
   })
 
   it('keeps the query of a redirect URI, and adds no state to a request without one', {
-    tags: ['everywhere', 'pages'],
+    tags: 'everywhere',
   }, async () => {
     const { call, url } = await start()
     const uri = 'https://app.example.test/callback?tenant=a+b'
