@@ -6,9 +6,20 @@ const oidc = ['interaction', 'authorization', 'token', 'clients', 'session', 'co
 /** The folder of a feature or group. @param {string} name @returns {string} */
 export const folderOf = (name) => (/^adapters(\/|$)/.test(name) ? name : `src/${name}`)
 
-/** Where the sources of a feature are. @param {string} feature @returns {string[]} */
-export const filesOf = (feature) =>
-  feature === 'storage/rows' ? ['src/storage/*.ts'] : [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
+/** The sources of features that are no whole folder. @type {Readonly<Record<string, readonly string[]>>} */
+const parts = {
+  'storage/rows': ['src/storage/*.ts'],
+  'adapters/storage/file/disk': [
+    'adapters/storage/file.ts',
+    'adapters/storage/file/{backup,disk,file-log,journal,journal-part,lock}.ts',
+  ],
+  'adapters/storage/file/lines': [
+    'adapters/storage/file/{block,commit,data-file,errors,key-file,line,packing,row-line,stored}.ts',
+  ],
+}
+
+/** Where the sources of a feature are. @param {string} feature @returns {readonly string[]} */
+export const filesOf = (feature) => parts[feature] ?? [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
 
 /**
  * The features whose rules are mutated, by their folders in `src/`, each with the tests that run against its mutants (in `test/`).
@@ -385,16 +396,26 @@ export const features = {
     'adapters/client-evidence',
   ],
   'adapters/node': ['adapters/node-request', 'adapters/node-closing', 'adapters/node-stream', 'adapters/node-slow'],
-  'adapters/storage/file': [
-    'storage/data-file',
+  'adapters/storage/file/disk': [
     'storage/file-journal',
+    'storage/first-format',
     'storage/file-parts',
     'storage/file-faults',
-    'storage/first-format',
+    'storage/data-file',
     'storage/long-fields',
-    'storage/storage',
+    'storage/file-watch',
     'model/file-calls',
     'model/file-crash',
+  ],
+  'adapters/storage/file/lines': [
+    'storage/packing',
+    'storage/file-journal',
+    'storage/first-format',
+    'storage/long-fields',
+    'storage/unread-rows',
+    'storage/data-file',
+    'storage/file-parts',
+    'storage/file-faults',
   ],
   'adapters/storage/indexeddb': [
     'storage/indexeddb-storage',
