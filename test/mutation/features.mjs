@@ -408,6 +408,7 @@ export const features = {
     'model/file-crash',
   ],
   'adapters/storage/file/lines': [
+    'storage/file-lines',
     'storage/packing',
     'storage/file-journal',
     'storage/first-format',
