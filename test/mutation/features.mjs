@@ -409,6 +409,7 @@ export const features = {
   ],
   'adapters/storage/file/lines': [
     'storage/file-lines',
+    'storage/stored-files',
     'storage/packing',
     'storage/file-journal',
     'storage/first-format',
