@@ -426,6 +426,6 @@ export const features = {
     'storage/indexeddb-versions',
     'storage/storage',
   ],
-  'adapters/service-worker': ['adapters/worker-install'],
+  'adapters/service-worker': ['adapters/worker-install', 'adapters/worker-register'],
   'adapters/stripe': ['adapters/stripe', 'adapters/stripe-charges', 'adapters/stripe-service'],
 }
