@@ -183,8 +183,8 @@ test('each visit shows one version of all files: the newest that was stored whol
 })
 
 test('a folder and its index.html are one page, and no other names are alike', async () => {
-  for (const name of ['sub/index.html', 'x', 'a', 'open/']) files.set(SCOPE + name, [name, 'text/html'])
-  worker(['sub/index.html', 'x', 'a', 'open/'])
+  for (const name of ['first', 'sub/index.html', 'x', 'a', 'open/']) files.set(SCOPE + name, [name, 'text/html'])
+  worker(['first', 'sub/index.html', 'x', 'a', 'open/'])
   isOffline = true
   expect([await visit('x'), await file('x'), [...stored.keys()]]).toEqual([
     ...['no network', 'no network', ['farthing versions']],
@@ -197,8 +197,7 @@ test('a folder and its index.html are one page, and no other names are alike', a
   for (const path of pages) shown.push(await visit(path))
   expect(shown).toEqual(['sub/index.html', 'sub/index.html', 'open/', 'open/', 'x', 'a'])
   // Without a network, another page is the first one, and another file is none.
-  for (const path of ['index.htmlx', 'aindex.html', 'sub', 'open'])
-    expect(await visit(path), path).toBe('sub/index.html')
+  for (const path of ['index.htmlx', 'aindex.html', 'sub', 'open']) expect(await visit(path), path).toBe('first')
   for (const path of ['sub/', 'open/index.html', 'x?a']) expect(await file(path), path).toBe('no network')
 })
 

@@ -9,7 +9,7 @@ afterEach(() => vi.unstubAllGlobals())
 /** The parts of a browser that registering uses: its one worker is in a phase, and goes on when the test says so. */
 function browser({
   phase = 'active' as Phase | null,
-  page = SCOPE,
+  page = `${SCOPE}buy?item=1`,
   controlled = false,
   refusal = undefined as unknown,
 }) {
