@@ -395,7 +395,15 @@ export const features = {
     'adapters/client-names',
     'adapters/client-evidence',
   ],
-  'adapters/node': ['adapters/node-request', 'adapters/node-closing', 'adapters/node-stream', 'adapters/node-slow'],
+  'adapters/node': [
+    'adapters/node-parts',
+    'adapters/node-request',
+    'adapters/node-upstream',
+    'adapters/node-closing',
+    'adapters/node-load',
+    'adapters/node-stream',
+    'adapters/node-slow',
+  ],
   'adapters/storage/file/disk': [
     'storage/file-journal',
     'storage/first-format',

@@ -21,7 +21,7 @@ import { withMounted } from '../support/storage/virtual/mount.js'
 
 /** What the lines of the file storage say, against plain models. */
 
-const numRuns = howMuch(60, 600)
+const numRuns = howMuch(30, 600)
 const json = fc.jsonValue({ maxDepth: 2 })
 const texts = fc.constantFrom('', 'a', 'é', '"', '\\', '\\"', ',', '[{', '}]', '\n', '\ud800')
 const values = fc.oneof(texts, fc.constantFrom(0, -1.5, true, null), json, fc.array(texts), fc.dictionary(texts, texts))
