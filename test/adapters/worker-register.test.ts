@@ -90,7 +90,9 @@ test('a page without its active worker asks for it, and one with it asks for not
   expect([await stateOf(register('sw.js')), controlled.said]).toEqual([controlled.registration, []])
 
   const quick = browser({})
-  quick.worker.postMessage = () => (quick.workers.controller = quick.worker)
+  quick.worker.postMessage = () => {
+    quick.workers.controller = quick.worker
+  }
   expect(await stateOf(register('sw.js'))).toBe(quick.registration)
 })
 
