@@ -100,8 +100,10 @@ test.each([
 
 test('a row may have a field with the name of the digests', async () => {
   const storage = await open()
-  const row = { id: 1, long_fields: { body: '../../secret' } }
-  await storage.import({ counters: {}, rows: { notes: [row] } })
+  const digest = 'a'.repeat(64)
+  const paths = ['../../secret', `../${digest}`, `${digest}/..`, digest.toUpperCase(), '', 7]
+  const rows = paths.map((body, id) => ({ id, long_fields: { body } }))
+  await storage.import({ counters: {}, rows: { notes: rows } })
   await storage.close()
-  expect((await (await open()).export()).rows.notes).toEqual([row])
+  expect((await (await open()).export()).rows.notes).toEqual(rows)
 })

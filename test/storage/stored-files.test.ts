@@ -131,6 +131,18 @@ describe('the data file', () => {
     return ids.map((id, at) => kinds[kindAt(at)]?.(id) as Row)
   }
 
+  /** The same snapshot after somebody asked for a row of one chunk of each collection. */
+  const withOneRead = ({ rows, unread = {}, ...rest }: Snapshot, at: number): Snapshot => ({
+    ...rest,
+    rows: Object.fromEntries(
+      Object.entries(rows).map(([name, list]) => {
+        const chunk = unread[name]?.[at]?.read() ?? []
+        return [name, [...list, ...chunk].sort((a, b) => compareParts(a.id, b.id))]
+      }),
+    ),
+    unread: Object.fromEntries(Object.entries(unread).map(([name, list]) => [name, list.toSpliced(at, 1)])),
+  })
+
   /** Every row of a snapshot, read or not, in the order of the ids. */
   const allRows = ({ rows, unread = {} }: Snapshot) =>
     Object.fromEntries(
@@ -169,13 +181,43 @@ describe('the data file', () => {
               if (partly && count >= 64 && odd.length === 0) expect(unread[name] ?? []).not.toEqual([])
               if (!partly || count < 63) expect(unread[name] ?? []).toEqual([])
             }
-            snapshot = { ...read, journals: [] }
+            snapshot = { ...withOneRead(read, parts), journals: [] }
             expect(JSON.stringify(allRows(read))).toBe(JSON.stringify(given))
           }
         }),
         { numRuns: howMuch(12, 120) },
       ),
     ),
+  )
+
+  test(
+    'is read right, or refused, if its list of blocks says something else about them',
+    onDisk(async () => {
+      const notes = Array.from({ length: 700 }, (_, at) => kinds[0]?.(at) as Row)
+      const file = new DataFile(FILE)
+      await file.write({ schema: 1, store: 's', commit: 0, counters: {}, rows: { notes }, journals: [] })
+      await file.replace([])
+      const lines = (await fs.readFile(FILE, 'utf8')).trimEnd().split('\n')
+      const { checksum: _, blocks, ...end } = JSON.parse(lines.pop() ?? '')
+      const lies: [at: number, by: number][] = [2, 3].flatMap((at) =>
+        [-512, -1, 1, 512].map((by): [number, number] => [at, by]),
+      )
+      let refused = 0
+      for (const place of [0, 1])
+        for (const [at, by] of lies) {
+          const lying = structuredClone(blocks) as number[][]
+          const [block] = lying.filter(({ length }) => length === 4).slice(place)
+          if (block) block[at] = (block[at] ?? 0) + by
+          await write(FILE, `${lines.join('\n')}\n${objectLine({ ...end, blocks: lying })}`)
+          const read = await new DataFile(FILE).readPartly()
+          const found = await Promise.resolve(read)
+            .then((each) => each && allRows(each))
+            .catch(failing)
+          if (typeof found === 'string') refused++
+          expect([{ notes }, 'its rows are not what its end says'], `${place}: ${at} ${by}`).toContainEqual(found)
+        }
+      expect(refused).toBeGreaterThan(0)
+    }),
   )
 
   test(
@@ -292,6 +334,7 @@ describe('a commit in the journal', () => {
           const counters = { notes: at }
           for (const [id, row] of changed) row ? rows.set(id, row) : rows.delete(id)
           const line = journaled(at + 1, { changes: [{ collection: notes, rows: changed }], counters }, long)
+          for (const lists of [line.rows, line.removed]) expect(Object.values(lists ?? {})).not.toContainEqual([])
           replay(JSON.parse(JSON.stringify(line)), tables, { strings, long })
           expect(tables.counters()).toEqual(counters)
           expect(tables.rowsIn('notes')).toEqual([...rows.values()].sort((a, b) => compareParts(a.id, b.id)))
