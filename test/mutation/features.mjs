@@ -398,6 +398,7 @@ export const features = {
   'adapters/node': [
     'adapters/node-parts',
     'adapters/node-request',
+    'attacks/request-targets',
     'adapters/node-upstream',
     'adapters/node-closing',
     'adapters/node-load',
