@@ -397,6 +397,7 @@ export const features = {
   ],
   'adapters/node': [
     'adapters/node-parts',
+    'adapters/node-answers',
     'adapters/node-request',
     'attacks/request-targets',
     'adapters/node-upstream',
