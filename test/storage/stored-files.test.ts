@@ -181,6 +181,11 @@ describe('the data file', () => {
               if (partly && count >= 64 && odd.length === 0) expect(unread[name] ?? []).not.toEqual([])
               if (!partly || count < 63) expect(unread[name] ?? []).toEqual([])
             }
+            // The chunks are in their order.
+            for (const list of Object.values(read.rows)) {
+              const ids = list.map(({ id }) => Number(id)).filter((id) => Number.isSafeInteger(id) && id >= 0)
+              expect(ids).toEqual(ids.toSorted((one, other) => one - other))
+            }
             snapshot = { ...withOneRead(read, parts), journals: [] }
             expect(JSON.stringify(allRows(read))).toBe(JSON.stringify(given))
           }
