@@ -189,7 +189,7 @@ function namedFiles(html: string, url: string): string[] {
   return [...text.matchAll(/<(script|link|img)\b([^>]*)>/gi)].flatMap(([, tag = '', given]) => {
     const attributes = attributesOf(given)
     const named = attributes[loaded[tag.toLowerCase()] ?? '']
-    const isLoaded = tag.toLowerCase() !== 'link' || attributes.rel?.split(/\s+/).some((rel) => LOADED_LINK.test(rel))
+    const isLoaded = tag.toLowerCase() !== 'link' || attributes.rel?.split(/\s/).some((rel) => LOADED_LINK.test(rel))
     if (!named || !isLoaded || !URL.canParse(named, base.href)) return []
     const file = new URL(named, base)
     file.hash = ''

@@ -21,7 +21,10 @@ function cacheNamed(name: string) {
   const content = stored.get(name) ?? new Map<string, Response>()
   stored.set(name, content)
   return {
-    match: async (url: string) => content.get(url)?.clone(),
+    async match(url: string, { ignoreVary = false } = {}) {
+      const found = content.get(url)?.clone()
+      return ignoreVary || !found?.headers.has('vary') ? found : undefined
+    },
     async put(url: string, response: Response) {
       await later()
       content.set(url, response)
@@ -31,10 +34,12 @@ function cacheNamed(name: string) {
 }
 
 let isOffline = false
+/** What the browser fetched before, which it answers from its own cache unless it is told not to. */
+const fetchedBefore = new Map<string, readonly string[]>()
 
 beforeEach(() => {
   isOffline = false
-  for (const seen of [done, listeners, stored]) Array.isArray(seen) ? seen.splice(0) : seen.clear()
+  for (const seen of [done, listeners, stored, fetchedBefore]) Array.isArray(seen) ? seen.splice(0) : seen.clear()
   vi.stubGlobal('registration', { scope: SCOPE })
   vi.stubGlobal('clients', { claim: async () => void done.push('claims') })
   vi.stubGlobal('skipWaiting', async () => void done.push('takes over'))
@@ -49,13 +54,16 @@ beforeEach(() => {
     delete: async (name: string) => stored.delete(name),
   })
   vi.stubGlobal('location', new URL(SCOPE))
-  vi.stubGlobal('fetch', async (asked: string | { readonly url: string }) => {
+  vi.stubGlobal('fetch', async (asked: string | { readonly url: string }, { cache = 'default' } = {}) => {
     await later()
     if (isOffline) throw new TypeError('no network')
     const url = typeof asked === 'string' ? asked : asked.url
-    const [text, type] = files.get(url) ?? []
+    const known = cache === 'no-cache' ? undefined : fetchedBefore.get(url)
+    const [text, type] = known ?? files.get(url) ?? []
+    if (text !== undefined && type !== undefined) fetchedBefore.set(url, [text, type])
     done.push(`fetches ${url}`)
-    const answer = new Response(text ?? null, { status: type ? 200 : 404, headers: { 'content-type': type ?? '' } })
+    const headers = { 'content-type': type ?? '', vary: 'cookie' }
+    const answer = new Response(text ?? null, { status: type ? 200 : 404, headers })
     return Object.defineProperty(answer, 'url', { value: url })
   })
 })
@@ -99,6 +107,9 @@ const fetched = () => done.flatMap((step) => (step.startsWith('fetches ') ? step
 test.each([
   ['<link rel="stylesheet" href="a.css">', ['/a.css']],
   ['<link rel=canonical href="a.css">', []],
+  ['<link href="a.css"><link rel="my-icon" href="b.css"><script>', []],
+  ['<link rel="  next\nmanifest" href="?v=1">', ['/?v=1']],
+  [`<img src="blob:${SCOPE}1"><img data-src="no.png"><source src="no.png">`, []],
   ['<LINK href="/i.ico#x" rel="preload icon">', ['/i.ico']],
   ['<img alt="" src=b.png>', ['/b.png']],
   ["<script type='module' src='c.js?x=1&amp;y=2'></script>", ['/c.js?x=1&y=2']],
@@ -150,6 +161,9 @@ test('each visit shows one version of all files: the newest that was stored whol
   const versions = () => [...stored.keys()].filter((name) => name.startsWith('farthing files '))
   change(2)
   expect([await visit('./'), await file('app.js'), versions().length]).toEqual(['page 1', 'script 1', 2])
+  // A file that a page loads is no visit.
+  done.splice(0)
+  expect([await file('app.js'), done]).toEqual(['script 1', []])
   change(3)
   expect([await visit('./?q=1#x'), await file('app.js')]).toEqual(['page 2', 'script 2'])
   expect([await visit('index.html'), await file('app.js'), versions().length]).toEqual(['page 3', 'script 3', 2])
@@ -166,6 +180,25 @@ test('each visit shows one version of all files: the newest that was stored whol
   ])
   const left = [await visit('./', { method: 'POST' }), await visit('https://other.example.test/')]
   expect(left).toEqual([undefined, undefined])
+})
+
+test('a folder and its index.html are one page, and no other names are alike', async () => {
+  for (const name of ['first', 'sub/index.html', 'x', 'a', 'open/']) files.set(SCOPE + name, [name, 'text/html'])
+  worker(['first', 'sub/index.html', 'x', 'a', 'open/'])
+  isOffline = true
+  expect([await visit('x'), await file('x'), [...stored.keys()]]).toEqual([
+    ...['no network', 'no network', ['farthing versions']],
+  ])
+  isOffline = false
+  await send('install')
+  isOffline = true
+  const pages = ['sub/', 'sub/index.html?a', 'open/', 'open/index.html#b', 'x?index.html', 'a']
+  const shown: unknown[] = []
+  for (const path of pages) shown.push(await visit(path))
+  expect(shown).toEqual(['sub/index.html', 'sub/index.html', 'open/', 'open/', 'x', 'a'])
+  // Without a network, another page is the first one, and another file is none.
+  for (const path of ['index.htmlx', 'aindex.html', 'sub', 'open']) expect(await visit(path), path).toBe('first')
+  for (const path of ['sub/', 'open/index.html', 'x?a']) expect(await file(path), path).toBe('no network')
 })
 
 test.each([['https://other.example.test/a.js'], ['http://'], ['pay/'], ['pay?x']])('%s cannot be stored', (name) => {
@@ -207,6 +240,7 @@ test.each([
   ['POST', 'navigate', `${OTHER}/form?a`, SCOPE, OTHER],
   ['POST', 'navigate', '', SCOPE, 'null'],
   ['POST', 'navigate', 'about:client', SCOPE, 'null'],
+  ['POST', 'navigate', `blob:${OTHER}/1`, SCOPE, 'null'],
   ['GET', 'cors', SCOPE, OTHER, SCOPE],
 ])('%s in the mode %s from %s to %s has the origin %s', (method, mode, referrer, url, origin) => {
   const request = {
@@ -221,16 +255,21 @@ test.each([
   expect([headers.get('cookie'), headers.get('X-Own'), headers.has('cookie'), headers.has('x-none')]).toEqual([
     ...['session_id=a', '1', true, false],
   ])
+  expect([...headers.keys()]).toEqual(['origin', 'x-own'])
   const isFor = (credentials: string) => new SessionJar(SCOPE).isFor({ credentials, url } as Request)
   expect([isFor('include'), isFor('same-origin'), isFor('omit')]).toEqual([true, url === SCOPE, false])
 })
 
 /** How a service in a worker answers a request: what it was asked, and what the page gets. */
-async function asked(url: string, respond: () => Promise<Response>, options: { standsFor?: string | string[] } = {}) {
+async function asked(
+  url: string,
+  respond: () => Promise<Response>,
+  { credentials = 'include', ...options }: { standsFor?: string | string[]; credentials?: string } = {},
+) {
   const seen: [url: string, origin: unknown, cookie: string | null | undefined][] = []
   const listener = handle(
     {
-      baseUrl: `${SCOPE}pay/`,
+      baseUrl: `${SCOPE}pay//`,
       async respond(_, source) {
         seen.push([source.url ?? '', source.origin, source.headers?.get('cookie')])
         return respond()
@@ -239,7 +278,7 @@ async function asked(url: string, respond: () => Promise<Response>, options: { s
     options,
   )
   let answer: Promise<Response> | undefined
-  const request = { url, method: 'GET', mode: 'cors', credentials: 'include', referrer: '', headers: new Headers() }
+  const request = { url, method: 'GET', mode: 'cors', credentials, referrer: '', headers: new Headers() }
   listener({ request: request as unknown as Request, respondWith: (given) => (answer = given) })
   return { seen, answer: await answer }
 }
@@ -272,6 +311,9 @@ test('a worker gives the service the cookie that it set, and an error for what t
   expect([next.seen[0]?.[2], next.answer?.status, (await next.answer?.json())?.code]).toEqual([
     ...['session_id=a', 500, 'internal_error'],
   ])
+  const other = () => Promise.resolve(new CookieResponse('', { headers: { 'set-cookie': 'session_id=b' } }))
+  expect((await asked(url, other, { credentials: 'omit' })).seen[0]?.[2]).toBeNull()
+  expect((await asked(url, other)).seen[0]?.[2]).toBe('session_id=a')
   const dropped = await asked(url, async () => {
     throw new AnswerDropped('fault')
   })
@@ -287,7 +329,9 @@ test.each([
   const handling = () => handle({ baseUrl, respond: async () => new Response() })
   if (isIn) expect(handling).not.toThrow()
   else expect(handling).toThrow('outside the scope of this worker')
-  expect(() => handle(undefined as never)).toThrow(TypeError)
+  for (const none of [undefined, {}, { baseUrl }]) expect(() => handle(none as never)).toThrow('need a service')
+  vi.stubGlobal('registration', undefined)
+  expect(handling).not.toThrow()
 })
 
 test('a worker takes over the pages that ask for it, and no others', async () => {

@@ -6,9 +6,20 @@ const oidc = ['interaction', 'authorization', 'token', 'clients', 'session', 'co
 /** The folder of a feature or group. @param {string} name @returns {string} */
 export const folderOf = (name) => (/^adapters(\/|$)/.test(name) ? name : `src/${name}`)
 
-/** Where the sources of a feature are. @param {string} feature @returns {string[]} */
-export const filesOf = (feature) =>
-  feature === 'storage/rows' ? ['src/storage/*.ts'] : [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
+/** The sources of features that are no whole folder. @type {Readonly<Record<string, readonly string[]>>} */
+const parts = {
+  'storage/rows': ['src/storage/*.ts'],
+  'adapters/storage/file/disk': [
+    'adapters/storage/file.ts',
+    'adapters/storage/file/{backup,disk,file-log,journal,journal-part,lock}.ts',
+  ],
+  'adapters/storage/file/lines': [
+    'adapters/storage/file/{block,commit,data-file,errors,key-file,line,packing,row-line,stored}.ts',
+  ],
+}
+
+/** Where the sources of a feature are. @param {string} feature @returns {readonly string[]} */
+export const filesOf = (feature) => parts[feature] ?? [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
 
 /**
  * The features whose rules are mutated, by their folders in `src/`, each with the tests that run against its mutants (in `test/`).
@@ -384,17 +395,39 @@ export const features = {
     'adapters/client-names',
     'adapters/client-evidence',
   ],
-  'adapters/node': ['adapters/node-request', 'adapters/node-closing', 'adapters/node-stream', 'adapters/node-slow'],
-  'adapters/storage/file': [
-    'storage/data-file',
+  'adapters/node': [
+    'adapters/node-parts',
+    'adapters/node-answers',
+    'adapters/node-request',
+    'attacks/request-targets',
+    'adapters/node-upstream',
+    'adapters/node-closing',
+    'adapters/node-load',
+    'adapters/node-stream',
+    'adapters/node-slow',
+  ],
+  'adapters/storage/file/disk': [
     'storage/file-journal',
+    'storage/first-format',
     'storage/file-parts',
     'storage/file-faults',
-    'storage/first-format',
+    'storage/data-file',
     'storage/long-fields',
-    'storage/storage',
+    'storage/file-watch',
     'model/file-calls',
     'model/file-crash',
+  ],
+  'adapters/storage/file/lines': [
+    'storage/file-lines',
+    'storage/stored-files',
+    'storage/packing',
+    'storage/file-journal',
+    'storage/first-format',
+    'storage/long-fields',
+    'storage/unread-rows',
+    'storage/data-file',
+    'storage/file-parts',
+    'storage/file-faults',
   ],
   'adapters/storage/indexeddb': [
     'storage/indexeddb-storage',
@@ -403,6 +436,6 @@ export const features = {
     'storage/indexeddb-versions',
     'storage/storage',
   ],
-  'adapters/service-worker': ['adapters/worker-install'],
+  'adapters/service-worker': ['adapters/worker-install', 'adapters/worker-register'],
   'adapters/stripe': ['adapters/stripe', 'adapters/stripe-charges', 'adapters/stripe-service'],
 }

@@ -52,8 +52,11 @@ test('a state of version 0.1 opens with its journal and its key, and a copy of a
   expect(again.rows.service_keys).toEqual(rows.service_keys)
 })
 
-test('half a line at the end of its journal is dropped', async () => {
-  await writeFirstFormat({ journal: head + commit(2) + commit(3).slice(0, -9) })
+test.each([
+  ['half a line', commit(3).slice(0, -9)],
+  ['a damaged line', commit(3).replace('"id":3', '"id":9')],
+])('%s at the end of its journal is dropped', async (_, last) => {
+  await writeFirstFormat({ journal: head + commit(2) + last })
   expect((await (await open()).export()).rows.notes).toEqual([note(1), note(2)])
 })
 

@@ -84,10 +84,26 @@ test('a write whose file cannot be written is refused, and later ones go on', as
   expect(await bodyOf(storage, 1)).toBeUndefined()
 })
 
+test.each([
+  ['an object', '{"a":1}'],
+  ['a long text', JSON.stringify(long('c'))],
+])('a row with a long field may have %s as its field __proto__', async (_, value) => {
+  const row = JSON.parse(`{"id":1,"body":"${long('a')}","__proto__":${value}}`)
+  const fields = async (from: Awaited<ReturnType<typeof open>>) =>
+    Object.entries((await from.export()).rows.notes?.[0] ?? {}).sort()
+  const storage = await open()
+  await put(storage, row)
+  expect(await fields(storage)).toEqual(Object.entries(row).sort())
+  await storage.close()
+  expect(await fields(await open())).toEqual(Object.entries(row).sort())
+})
+
 test('a row may have a field with the name of the digests', async () => {
   const storage = await open()
-  const row = { id: 1, long_fields: { body: '../../secret' } }
-  await storage.import({ counters: {}, rows: { notes: [row] } })
+  const digest = 'a'.repeat(64)
+  const paths = ['../../secret', `../${digest}`, `${digest}/..`, digest.toUpperCase(), '', 7]
+  const rows = paths.map((body, id) => ({ id, long_fields: { body } }))
+  await storage.import({ counters: {}, rows: { notes: rows } })
   await storage.close()
-  expect((await (await open()).export()).rows.notes).toEqual([row])
+  expect((await (await open()).export()).rows.notes).toEqual(rows)
 })

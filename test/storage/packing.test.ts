@@ -45,6 +45,12 @@ const read = (unpacking: Unpacking, line: string): JournaledCommit => {
 const asJson = ({ commit, counters, rows, removed }: JournaledCommit) =>
   JSON.stringify({ commit, counters, rows, removed })
 
+/** Rows whose texts must be opened once, in an object before a field that is no plain one. */
+const opened: JournaledCommit[] = [1, 2, 3].map((commit) => ({
+  commit,
+  rows: { notes: [JSON.parse(`{"a":{"b":"~~${commit}","c":"${'x'.repeat(20)}"},"__proto__":{"d":"~"},"id":1}`)] },
+}))
+
 describe('commits that are written together', () => {
   test('are read as they were, whatever their rows hold', () => {
     fc.assert(
@@ -58,7 +64,7 @@ describe('commits that are written together', () => {
           }
         }
       }),
-      { numRuns: howMuch(200, 1000) },
+      { numRuns: howMuch(200, 1000), examples: [[[opened]]] },
     )
   })
 

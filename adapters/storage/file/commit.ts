@@ -124,12 +124,13 @@ export class LongFields {
 
   storeRow(collection: string, row: Row): Row {
     if (this.#lines.has(row) || !hasLongField(row)) return row
-    const line: Record<string, unknown> = {}
-    const digests: Record<string, string> = {}
+    const line: [field: string, value: unknown][] = []
+    const digests: [field: string, digest: string][] = []
     for (const [field, value] of Object.entries(row))
-      if (isLong(value)) digests[field] = this.#write(value)
-      else line[field] = value
-    const stored = { id: row.id, ...line, [DIGESTS]: digests }
+      if (isLong(value)) digests.push([field, this.#write(value)])
+      else line.push([field, value])
+    // A field may be called `__proto__`.
+    const stored = { id: row.id, ...Object.fromEntries(line), [DIGESTS]: Object.fromEntries(digests) }
     return this.open(collection, stored)
   }
 

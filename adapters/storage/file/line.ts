@@ -58,7 +58,7 @@ function numberIn(bytes: Buffer, start: number): number {
   let number = 0
   for (let at = start; at < start + 8; at++) {
     const code = bytes[at] ?? 0
-    const digit = code >= 97 && code <= 102 ? code - 87 : code >= 48 && code <= 57 ? code - 48 : -1
+    const digit = code >= 97 && code <= 102 ? code - 87 : code <= 57 ? code - 48 : -1
     if (digit < 0) return -1
     number = number * 16 + digit
   }

@@ -164,6 +164,8 @@ function hasFields(row: Row, names: readonly string[]): boolean {
   return at === names.length
 }
 
+const ORDINARY = { configurable: true, enumerable: true, writable: true }
+
 /** Reads the commits of lines that `Packing` made, in their order. */
 export class Unpacking {
   #base: JournaledCommit | undefined
@@ -222,9 +224,9 @@ export class Unpacking {
     const row: Record<string, unknown> = {}
     for (let at = 0; at < fields.length; at++) {
       const name = fields[at] ?? ''
-      if (name === '__proto__')
-        return Object.fromEntries(fields.map((each, i) => [each, this.#value(packed[i + 1], true)]))
-      row[name] = this.#value(packed[at + 1], true)
+      const value = this.#value(packed[at + 1], true)
+      if (name === '__proto__') Object.defineProperty(row, name, { ...ORDINARY, value })
+      else row[name] = value
     }
     return row
   }

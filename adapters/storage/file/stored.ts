@@ -235,7 +235,6 @@ function firstSnapshot(document: unknown) {
   if (format !== FORMAT) throw new TypeError(`its format is ${JSON.stringify(format)}, which this version cannot read`)
   if (typeof store !== 'string') throw new TypeError('"store" is not a string')
   if (!isWholeNumber(commit)) throw new TypeError('"commit" is not a whole number from 0 up')
-  if (schema !== undefined && !isWholeNumber(schema)) throw new TypeError('"schema" is not a whole number from 0 up')
   return { counters, rows, store, commit, ...(schema !== undefined && { schema }) }
 }
 
