@@ -360,7 +360,17 @@ export const features = {
     'contract/sandbox/explain',
   ],
   'sandbox/faults': ['contract/sandbox/faults', 'sandbox/port-faults', 'sandbox/webhook-faults'],
-  'sandbox/journal': ['contract/sandbox/journal', 'sandbox/journal', 'sandbox/redact', 'sandbox/marks'],
+  'sandbox/journal': [
+    'model/journal',
+    'sandbox/follow',
+    'sandbox/foreign-page',
+    'sandbox/redact',
+    'sandbox/marks',
+    'attacks/link-tokens',
+    'contract/sandbox/journal',
+    'sandbox/journal',
+    'attacks/long-headers',
+  ],
   'sandbox/metrics': ['contract/sandbox/metrics', 'sandbox/metrics'],
   'sandbox/onion': [
     'sandbox/delayed-answers',
