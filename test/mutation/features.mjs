@@ -362,8 +362,12 @@ export const features = {
   'sandbox/faults': ['contract/sandbox/faults', 'sandbox/port-faults', 'sandbox/webhook-faults'],
   'sandbox/journal': [
     'model/journal',
+    'sandbox/recording',
+    'sandbox/redact-model',
+    'sandbox/marked-names',
     'sandbox/follow',
     'sandbox/foreign-page',
+    'sandbox/sent-payment',
     'sandbox/redact',
     'sandbox/marks',
     'attacks/link-tokens',
