@@ -359,7 +359,16 @@ export const features = {
     'sandbox/explain/retries',
     'contract/sandbox/explain',
   ],
-  'sandbox/faults': ['contract/sandbox/faults', 'sandbox/port-faults', 'sandbox/webhook-faults'],
+  'sandbox/faults': [
+    'model/faults',
+    'sandbox/fault-engine',
+    'sandbox/fault-parts',
+    'contract/sandbox/faults',
+    'sandbox/port-faults',
+    'contract/sandbox/x402-faults',
+    'sandbox/webhook-faults',
+    'processes/faults',
+  ],
   'sandbox/journal': [
     'model/journal',
     'sandbox/recording',
