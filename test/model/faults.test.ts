@@ -81,7 +81,7 @@ function take(known: Known[], at: FaultPoint, subject: Subject, now: number): st
   return undefined
 }
 
-const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 1 })
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 const path = fc.constantFrom('/v4/pay/1', '/v4/pay', '/v4/dq', '/', '/v4/pay/1/pay')
 const point = fc.constantFrom('before' as const, 'after_commit' as const)
 const someMatch = fc.oneof(

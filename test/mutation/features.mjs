@@ -386,6 +386,8 @@ export const features = {
   ],
   'sandbox/metrics': ['contract/sandbox/metrics', 'sandbox/metrics'],
   'sandbox/onion': [
+    'sandbox/guard',
+    'sandbox/around-requests',
     'sandbox/delayed-answers',
     'contract/sandbox/controls-guard',
     'contract/sandbox/faults',
