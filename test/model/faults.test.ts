@@ -92,6 +92,7 @@ const someMatch = fc.oneof(
     principal: optional(fc.constantFrom('user:1', 'guest')),
   }),
   fc.record({ port: fc.constantFrom('mail' as const, 'upstream' as const) }),
+  fc.record({ port: fc.constant('upstream' as const), path: fc.constantFrom('*', '/v4/*') }),
 )
 const someFault = fc.record({
   ...{ match: someMatch, at: point, do: fc.constant({ drop: true as const }) },

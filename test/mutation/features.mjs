@@ -372,6 +372,7 @@ export const features = {
   'sandbox/journal': [
     'model/journal',
     'sandbox/recording',
+    'sandbox/kept-message',
     'sandbox/redact-model',
     'sandbox/marked-names',
     'sandbox/follow',
@@ -396,7 +397,6 @@ export const features = {
     'sandbox/journal',
     'sandbox/metrics',
     'sandbox/rehearse/rehearse',
-    'attacks/network-browser',
   ],
   'sandbox/rehearse': ['sandbox/rehearse/rehearse', 'sandbox/rehearse/tools', 'sandbox/rehearse/fixture'],
   'sandbox/replay': ['contract/sandbox/replay'],
