@@ -41,7 +41,7 @@ const TOKEN = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|[{}[\],]|[^\s{}[\],:"]+/g
 /** Hides values of JSON, or of texts that hold some. They may be cut. */
 function hideFields(text: string, whole: SchemaPlace): string {
   const parts: string[] = []
-  const around: SchemaPlace[] = []
+  const around: (readonly [place: SchemaPlace, name: string])[] = []
   let [place, name, from, begun, depth] = [whole, '', 0, 0, 0]
   const hide = (start: number, end: number) => {
     parts.push(text.slice(from, start), `"${HIDDEN}"`)
@@ -54,16 +54,17 @@ function hideFields(text: string, whole: SchemaPlace): string {
     if (depth > 0) {
       depth += opens ? 1 : closes ? -1 : 0
       if (depth === 0) hide(begun, end)
-    } else if (closes) around.pop()
-    else if (token === ',') place = partsOf(around.at(-1) ?? [], '')
+      // What follows in a list is of the list's field, not of one in an item.
+    } else if (closes) name = around.pop()?.[1] ?? ''
+    else if (token === ',') place = partsOf(around.at(-1)?.[0] ?? [], '')
     else if (token.startsWith('"') && isKey(text, end)) {
       name = plainText(token) ?? ''
-      place = partsOf(around.at(-1) ?? [], name)
+      place = partsOf(around.at(-1)?.[0] ?? [], name)
     } else if (isSecret(place, name, opens ? text.slice(index, index + 20) : token)) {
       if (opens) [begun, depth] = [index, 1]
       else hide(index, end)
     } else if (opens) {
-      around.push(place)
+      around.push([place, name])
       place = partsOf(place, '')
     } else if (token.includes('\\"')) {
       const nested = plainText(token)
