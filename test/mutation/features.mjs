@@ -307,7 +307,7 @@ export const features = {
   ],
   'jobs/watches': ['jobs/watches', 'jobs/listeners', 'contract/jobs/events'],
   'jobs/webhooks': ['jobs/hand-out', 'jobs/webhook-rows', 'jobs/webhooks', 'contract/jobs/webhooks'],
-  'storage/history': ['storage/history', 'contract/sandbox/rewind', 'contract/sandbox/forks'],
+  'storage/history': ['storage/shared-history', 'storage/history', 'contract/sandbox/rewind', 'contract/sandbox/forks'],
   'storage/rows': [
     'storage/keys',
     'storage/transaction-records',
