@@ -332,10 +332,14 @@ export const features = {
     'jobs/claims',
   ],
   'storage/tables': [
-    'storage/storage',
+    'storage/tables',
     'storage/storage-rows',
-    'storage/forks',
+    'storage/commit-log',
     'storage/migrations',
+    'storage/storage',
+    'storage/forks',
+    'storage/unread-rows',
+    'storage/growing-index',
     'storage/history',
   ],
   'sandbox/controls': [

@@ -13,6 +13,9 @@ import {
   type Storage,
   type Writer,
 } from '../../src/storage/storage.js'
+import { changeRows, olderRows } from '../../src/storage/tables/migration.js'
+import { serialStorage } from '../../src/storage/tables/serial.js'
+import { Tables } from '../../src/storage/tables/tables.js'
 import { howMuch } from '../support/how-much.js'
 import { Model, notes, runOnBoth, type Write, writes } from '../support/storage/storage-model.js'
 import { put } from './cases.js'
@@ -146,12 +149,15 @@ describe('The history', () => {
   })
 
   test('keeps the schema and the counters when it brings back what was before an import', async () => {
-    const { storage, history } = remember(memoryStorage())
+    // Each migration shows.
+    const migrate = (tx: Writer) => changeRows(tx, olderRows('notes'), (row) => ({ ...row, wasOlder: true }))
+    const schemas = { current: 2, migrations: [{ to: 2, what: 'Marks each row.', migrate }] }
+    const { storage, history } = remember(serialStorage({ tables: new Tables(), history: schemas }))
     await put(storage, { id: 1 })
-    const { schema } = await storage.export()
-    await storage.import({ schema: schema as number, counters: { n: 7 }, rows: {} })
+    await storage.import({ counters: { n: 7 }, rows: { notes: [{ id: 2 }] } })
+    expect((await storage.export()).rows.notes).toEqual([{ id: 2, wasOlder: true }])
     await history.rewindTo(1)
-    expect(await storage.export()).toEqual({ schema, counters: { n: 7 }, rows: { notes: [{ id: 1 }] } })
+    expect(await storage.export()).toEqual({ schema: 2, counters: { n: 7 }, rows: { notes: [{ id: 1 }] } })
   })
 
   test('takes what lands while it rewinds for later than the commit, an import too', async () => {
@@ -199,7 +205,7 @@ describe('The history', () => {
       'many rows without a text',
       // 64 each, and 24 a field.
       100 * (64 + 3 * 24),
-      (storage, n) => put(storage, ...Array.from({ length: 100 }, (_, id) => ({ id, rank: n, owner: null }))),
+      (storage, n) => put(storage, ...Array.from({ length: 100 }, (_, id) => ({ id, rank: 1e15 + n, owner: null }))),
     ],
     [
       'rows that were not there',
@@ -276,6 +282,17 @@ describe('A storage that tells what its commits replace', () => {
       [[], [2], undefined],
     ])
     expect(again).toEqual([2, 1, 0])
+  })
+
+  test('tells that it does not know what others have replaced, once, before its next commit', async () => {
+    const { others, base } = shared()
+    const { storage, heard } = told(base)
+    await put(storage, { id: 1 })
+    await put(others, { id: 2 })
+    await put(storage, { id: 3 })
+    await put(storage, { id: 4 })
+    const own = [1, 3, 4].map((id) => [[id], undefined, undefined])
+    expect(heard).toEqual([own[0], [[], undefined, true], ...own.slice(1)])
   })
 
   test('tells of an import whose outcome is unknown, and of no other that failed', async () => {
