@@ -207,7 +207,7 @@ describe('A storage with a log', () => {
         const ranks = [...now].filter(([, rank]) => rank > 0).map(([id, rank]) => ({ id, rank }))
         expect(state.rows.notes).toEqual([...ranks, { id: 'last', rank: 1 }])
       }),
-      { numRuns: howMuch(100, 400) },
+      { numRuns: howMuch(80, 400) },
     )
   })
 

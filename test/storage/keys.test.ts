@@ -151,7 +151,7 @@ describe('changed rows', () => {
             expected.filter((row) => !isPast(row)),
           )
       }),
-      { numRuns: howMuch(200, 1000) },
+      { numRuns: howMuch(100, 1000) },
     )
   })
 })

@@ -108,7 +108,7 @@ describe('The history of a storage that others use too', () => {
           if (lost.has(commit)) await expect(seenAt(commit)).rejects.toBeInstanceOf(StateForgotten)
           else expect(await seenAt(commit)).toEqual(rows)
       }),
-      { numRuns: howMuch(80, 300) },
+      { numRuns: howMuch(50, 300) },
     )
   })
 
@@ -204,13 +204,13 @@ describe('The history', () => {
     [
       'many rows without a text',
       // 64 each, and 24 a field.
-      100 * (64 + 3 * 24),
-      (storage, n) => put(storage, ...Array.from({ length: 100 }, (_, id) => ({ id, rank: 1e15 + n, owner: null }))),
+      20 * (64 + 3 * 24),
+      (storage, n) => put(storage, ...Array.from({ length: 20 }, (_, id) => ({ id, rank: 1e15 + n, owner: null }))),
     ],
     [
       'rows that were not there',
-      100 * 64,
-      (storage, n) => put(storage, ...Array.from({ length: 100 }, (_, at) => ({ id: n * 100 + at }))),
+      20 * 64,
+      (storage, n) => put(storage, ...Array.from({ length: 20 }, (_, at) => ({ id: n * 20 + at }))),
     ],
     [
       'a whole state',
@@ -224,15 +224,14 @@ describe('The history', () => {
     const room = 12
     const { storage, readable } = remember(memoryStorage(), { bytes: room * bytes })
     await write(storage, 0)
-    for (let n = 1; n <= 30; n++) {
+    for (let n = 1; n < room + 8; n++) {
       await write(storage, n)
-      const kept = (await readable()).length
+      const kept = n % 3 === 1 ? (await readable()).length : undefined
       // One state more than commits. When it is full, a tenth is dropped at once.
-      if (n < room - 1) expect(kept).toBe(n + 2)
-      else if (n > room + 2) {
-        expect(kept).toBeGreaterThanOrEqual(Math.floor(room * 0.9) - 1)
-        expect(kept).toBeLessThanOrEqual(room + 1)
-      }
+      if (kept !== undefined && n < room - 1) expect(kept).toBe(n + 2)
+      if (kept === undefined || n < room + 2) continue
+      expect(kept).toBeGreaterThanOrEqual(Math.floor(room * 0.9) - 1)
+      expect(kept).toBeLessThanOrEqual(room + 1)
     }
   })
 

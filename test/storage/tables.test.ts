@@ -51,7 +51,7 @@ describe('Tables', () => {
         }
         await expectFound()
       }),
-      { numRuns: howMuch(60, 300) },
+      { numRuns: howMuch(40, 300) },
     )
   })
 
@@ -205,7 +205,7 @@ test('a layered map is a map, and its copies see nothing of one another', () => 
       }
       for (const [then, expected] of [...older, [layered, map] as const]) expectSame(then, expected)
     }),
-    { numRuns: howMuch(60, 300) },
+    { numRuns: howMuch(40, 300) },
   )
 })
 
@@ -247,7 +247,7 @@ describe('Rows by number', () => {
           expect([...rows.numbered(after, true)].map(({ id }) => id)).toEqual(down)
         }
       }),
-      { numRuns: howMuch(60, 300) },
+      { numRuns: howMuch(40, 300) },
     )
   })
 

@@ -78,7 +78,7 @@ describe('a transaction', () => {
         expect(await tx.replaced()).toEqual(expectedRows)
         if (remembers) expect(asked).toEqual([])
       }),
-      { numRuns: howMuch(100, 400) },
+      { numRuns: howMuch(60, 400) },
     )
   })
 
@@ -209,7 +209,7 @@ describe('sealed fields', () => {
           expect(Object.isFrozen(tables.state().rows.letters?.find((row) => row.id === id))).toBe(true)
         }
       }),
-      { numRuns: howMuch(50, 200) },
+      { numRuns: howMuch(30, 200) },
     )
   })
 
