@@ -124,12 +124,15 @@ describe('A storage with a log', () => {
       fc.asyncProperty(steps, fc.boolean(), async (steps, joins) => {
         const log = new ScriptedLog(joins)
         const { storage, add, read } = over(log)
-        /** What is in the tables, and how much of it the log holds: of each waiting commit, the row before it. */
+        /** What is in the tables. */
         const now = new Map<Key, number>([
           [1, 0],
           ['a', 0],
         ])
-        const waiting: { id: Key; group: number; outcome: { status: string } }[] = []
+        /** The commits that are not durable yet: the row to which each added, if any. */
+        const waiting: { id: Key | undefined; group: number }[] = []
+        /** Whether numbers were lost with a commit. The next one holds them, even if it changes no row. */
+        let carries = false
         const watched: {
           promise: Promise<unknown>
           until: number
@@ -143,6 +146,11 @@ describe('A storage with a log', () => {
           promise.catch(() => {})
           watched.push({ promise, until: waiting.length > 0 ? group : -1, expected, isRead })
         }
+        const append = (id?: Key) => {
+          if (waiting.length === 0 || !joins) group++
+          waiting.push({ id, group })
+          carries = false
+        }
         const isRefused = () => log.fault !== undefined && !log.canRecover
         for (const [step, id] of steps) {
           const rank = now.get(id) ?? 0
@@ -150,8 +158,7 @@ describe('A storage with a log', () => {
             const promise = add(id)
             if (isRefused()) await expect(promise).rejects.toBe(log.fault)
             else {
-              if (waiting.length === 0 || !joins) group++
-              waiting.push({ id, group, outcome: { status: 'waiting' } })
+              append(id)
               now.set(id, rank + 1)
               call(
                 promise.then(({ was, number }) => {
@@ -171,7 +178,10 @@ describe('A storage with a log', () => {
             })
             if (isRefused()) await expect(promise).rejects.toBe(log.fault)
             else if (step === 'throw') await expect(promise).rejects.toThrow(new RangeError(`thrown ${rank}`))
-            else call(promise, rank, true)
+            else {
+              if (carries) append()
+              call(promise, rank, true)
+            }
           } else if (step === 'read') call(read(id), rank, true)
           else if (step === 'store') {
             const first = waiting[0]?.group
@@ -181,7 +191,8 @@ describe('A storage with a log', () => {
           } else if (step === 'fail' || step === 'unknown') {
             const cause = new (step === 'fail' ? StorageUnavailable : OutcomeUnknown)('the disk', { reason: 'why' })
             log.fail(cause)
-            for (const { id } of waiting.splice(0)) now.set(id, (now.get(id) ?? 0) - 1)
+            carries ||= waiting.length > 0
+            for (const { id } of waiting.splice(0)) if (id !== undefined) now.set(id, (now.get(id) ?? 0) - 1)
             for (const each of watched) if (each.until !== -1 && !each.failed) each.failed = cause
           } else log.canRecover = step === 'heal'
           await settle()
