@@ -10,10 +10,7 @@ export type Bound = readonly (Key | typeof AFTER_ALL)[]
 export function compareKeys(a: Bound, b: Bound): number {
   const shared = Math.min(a.length, b.length)
   for (let i = 0; i < shared; i++) {
-    const part = a[i]
-    const other = b[i]
-    if (part === undefined || other === undefined) break
-    const order = compareParts(part, other)
+    const order = compareParts(a[i] as Bound[number], b[i] as Bound[number]) // Both have so many parts.
     if (order !== 0) return order
   }
   return a.length - b.length

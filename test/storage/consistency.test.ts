@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { findInconsistency, inconsistencies } from '../../src/storage/consistency.js'
 import { ROW_DEPTH } from '../../src/storage/state.js'
-import { collection, type Row, type State } from '../../src/storage/storage.js'
+import { type AnyCollection, collection, type Row, type State } from '../../src/storage/storage.js'
 
 interface Thing extends Row {
   readonly id: number
@@ -103,6 +103,29 @@ const wrong: [what: string, given: State, collection: string, id: unknown, found
 
 test.each(wrong)('finds %s', (_, given, of, id, what) => {
   expect(findInconsistency(given, schema)).toEqual({ collection: of, id, what: expect.stringMatching(what) })
+})
+
+test('a reference is checked only to rows that stay', () => {
+  const stays = { forever: 'They stay.' }
+  const retentions = [
+    stays,
+    { until: 'A feature removes them.' },
+    { after: 'byEnd', keepMs: 1, is: 'ended' },
+    undefined,
+  ]
+  const targets = retentions.map((retention, n) => ({ ...collection<Row>()(`to${n}`, {}), retention }) as AnyCollection)
+  const refs = Object.fromEntries([
+    ...targets.map(({ name }) => [name, name]),
+    ['gone', 'no collection'],
+    ['any', null],
+  ])
+  const from = { ...collection<Row>()('from', {}), refs }
+  const row = { id: 1, ...Object.fromEntries(Object.keys(refs).map((field) => [field, 'b'])) }
+  const given = { counters: {}, rows: { to0: [{ id: 'a' }], from: [row] } }
+  const check = (rows: readonly AnyCollection[]) =>
+    findInconsistency(given, { collections: [from, ...rows], counted: [] })?.what
+  expect(check(targets)).toBe('its to0 is "b", which is not in to0')
+  expect(check(targets.map((target) => ({ ...target, retention: { until: 'Later.' } })))).toBeUndefined()
 })
 
 test('finds one fault of each row, and those of all rows', () => {

@@ -10,7 +10,11 @@ interface Line {
   readonly other: string | null
 }
 
-const lines = collection<Line>()('lines', { byOwner: { fields: ['owner'] }, byOther: { fields: ['other'] } })
+const lines = collection<Line>()('lines', {
+  byOwner: { fields: ['owner'] },
+  byOther: { fields: ['other'] },
+  byBoth: { fields: ['owner', 'other'] },
+})
 
 async function filled(count: number) {
   const storage = memoryStorage()
@@ -46,6 +50,8 @@ describe('pages', () => {
       for (let after: number | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
         const { rows, next } = await page(after)
         expect(rows.length).toBeLessThanOrEqual(limit)
+        // The last page says that it is.
+        expect(rows).not.toEqual([])
         found.push(...rows.map(({ id }) => id))
         after = next ?? undefined
       }
@@ -62,6 +68,11 @@ describe('pages', () => {
         code: 'cursor_invalid',
       })
     }
+    // Row 5 is under one part of the prefix only, and row 16 under the other.
+    const both = (after: number) =>
+      storage.read((tx) => newestFirst(tx, lines, { index: 'byBoth', prefix: ['a', 'a'], after }))
+    for (const after of [5, 11, 16, 2]) await expect(both(after)).rejects.toMatchObject({ code: 'cursor_invalid' })
+    expect((await both(25)).rows.map(({ id }) => id)).toEqual([13, 1])
     await expect(storage.read((tx) => newestOfAll(tx, lines, places, { after: 2 }))).rejects.toMatchObject({
       code: 'cursor_invalid',
     })

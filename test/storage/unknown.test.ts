@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { hasCode, isObject, messageOf } from '../../src/storage/unknown.js'
+import { fieldOf, hasCode, isObject, messageOf } from '../../src/storage/unknown.js'
 
 test.each([
   [new TypeError('no state'), 'no state'],
@@ -22,4 +22,11 @@ test('hasCode is true only for errors with that code', () => {
 test('isObject is true for objects, but not for null, lists or plain values', () => {
   expect([{}, { a: 1 }].map(isObject)).toEqual([true, true])
   expect([null, undefined, [], [{}], 'a', 1].map(isObject)).toEqual([false, false, false, false, false, false])
+})
+
+test('fieldOf reads a field of an object, and none of anything else', () => {
+  expect([{ length: 1 }, {}, [1], 'a', null, undefined].map((value) => fieldOf(value, 'length'))).toEqual([
+    1,
+    ...Array(5).fill(undefined),
+  ])
 })

@@ -87,7 +87,7 @@ class ReadingStorage {
 
   /** A commit that was told failed, so the next transaction takes its count for one of others. That is safe. */
   #miscount(): void {
-    if (this.#known !== undefined) this.#known = -1
+    this.#known = -1
   }
 
   async #noticeOthers(countCommits: () => Promise<number>): Promise<void> {
