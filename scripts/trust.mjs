@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { availableParallelism, cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { features, folderOf } from '../test/mutation/features.mjs'
+import { features, shownName } from '../test/mutation/features.mjs'
 import { sampleOf, scoresOf } from '../test/mutation/report.mjs'
 
 const page = 'docs/trust.md'
@@ -103,13 +103,12 @@ function describeMutation() {
   const measuredParts = new Set(scores.map(({ name }) => name))
   const missing = Object.keys(features).filter((feature) => !measuredParts.has(feature))
   const rows = scores.map(({ name, killed, survived, ignored, score }) => {
-    const shown = name.includes('/') ? `\`${folderOf(name)}\`` : `**\`${folderOf(name)}\`**`
+    const shown = name.includes('/') ? shownName(name) : `**${shownName(name)}**`
     const sample = sampleOf(name)
     const part = sample ? `${Math.round(sample.share * 100)} %, chosen by ${sample.random}` : 'all'
     return [shown, name.includes('/') ? part : '', killed, survived, ignored, score.toFixed(1)]
   })
-  const rest =
-    missing.length > 0 ? `\n\nNot measured: ${missing.map((name) => `\`${folderOf(name)}\``).join(', ')}.` : ''
+  const rest = missing.length > 0 ? `\n\nNot measured: ${missing.map(shownName).join(', ')}.` : ''
   return `${table(['rules', 'changes', 'noticed', 'survived', 'not counted', 'score'], rows)}${rest}`
 }
 

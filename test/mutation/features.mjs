@@ -18,6 +18,13 @@ const parts = {
   ],
 }
 
+/** A feature or group as a page names it: `src/storage`, its rows. @param {string} name @returns {string} */
+export function shownName(name) {
+  const folder = folderOf(name)
+  const end = folder.lastIndexOf('/')
+  return name in parts ? `\`${folder.slice(0, end)}\`, its ${folder.slice(end + 1)}` : `\`${folder}\``
+}
+
 /** Where the sources of a feature are. @param {string} feature @returns {readonly string[]} */
 export const filesOf = (feature) => parts[feature] ?? [`${folderOf(feature)}/**/*.{ts,tsx}`, `${folderOf(feature)}.ts`]
 
