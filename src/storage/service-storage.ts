@@ -138,7 +138,7 @@ class CommittingStorage extends OverStorage implements ServiceStorage {
         return body(last)
       })
     } finally {
-      observer?.hasRead?.(last?.reads ?? 0, runs - 1)
+      observer?.hasRead?.(last?.reads ?? 0, Math.max(runs - 1, 0))
     }
   }
 

@@ -172,7 +172,7 @@ describe('The storage of a service', () => {
     await expect(storage.read(async () => 1, observer)).rejects.toThrow(StorageClosed)
     expect(heard).toEqual([
       ['one', 'read', 1, 0],
-      ['one', 'read', 0, -1],
+      ['one', 'read', 0, 0],
     ])
   })
 
