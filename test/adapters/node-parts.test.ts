@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { LoadShedding } from '../../adapters/node/arrivals.js'
 import { Pipelines } from '../../adapters/node/closing.js'
 import { nodeFonts } from '../../adapters/node/fonts.js'
-import { NodeHeaders } from '../../adapters/node/request.js'
+import { NodeAnswer, NodeHeaders, requestOf } from '../../adapters/node/request.js'
 import { addressOf, checkHost } from '../../adapters/node/target.js'
 import { UnreadAnswers } from '../../adapters/node/unread-answers.js'
 import { howMuch } from '../support/how-much.js'
@@ -212,12 +212,66 @@ test('the surplus keeps its order, forgets ended connections, and reads none tha
 
 const MIB = 1 << 20
 
+type UnreadStep = readonly [step: 'hold' | 'finish' | 'close', connection: number, bytes: number]
+
+/** Compares what a plain model says after each step. Returns how many connections were dropped. */
+function checkUnread(connections: readonly { address?: string | undefined; network: string }[], steps: UnreadStep[]) {
+  const unread = new UnreadAnswers()
+  const fakes = connections.map(({ address }) => new FakeSocket(address))
+  const networks = connections.map(({ network }) => network)
+  /** What connections hold, the oldest first. */
+  let held: { at: number; bytes: number; res: EventEmitter }[] = []
+  let order: number[] = []
+  let dropped = 0
+  const gone = new Set<number>()
+  const forget = (place: number) => {
+    held = held.filter(({ at }) => at !== place)
+    order = order.filter((at) => at !== place)
+  }
+  const sum = (is: (at: number) => boolean) => held.reduce((all, { at, bytes }) => all + (is(at) ? bytes : 0), 0)
+  for (const [step, at, bytes] of steps) {
+    const fake = fakes[at] ?? new FakeSocket()
+    if (step === 'hold' && !fake.destroyed) {
+      const res = Object.assign(new EventEmitter(), { writableLength: bytes })
+      held.push({ at, bytes, res })
+      if (!order.includes(at)) order.push(at)
+      unread.hold(fake.socket, res as never)
+      while (sum(() => true) > 128 * MIB) {
+        const of = (network: string | undefined) => sum((each) => networks[each] === network)
+        const most = networks.reduce((best, each) => (of(each) > of(best) ? each : best))
+        const lost = order.find((each) => networks[each] === most) ?? 0
+        forget(lost)
+        gone.add(lost)
+        dropped++
+      }
+    }
+    if (step === 'finish') {
+      const ready = held.find((each) => each.at === at)
+      held = held.filter((each) => each !== ready)
+      if (!held.some((each) => each.at === at)) order = order.filter((each) => each !== at)
+      ready?.res.emit('finish')
+    }
+    if (step === 'close') {
+      if (!fake.destroyed) gone.add(at)
+      fake.destroy()
+      forget(at)
+    }
+    const lost = fakes.flatMap(({ destroyed }, place) => (destroyed ? [place] : []))
+    if (lost.join() !== [...gone].sort().join()) expect({ steps, lost }).toEqual({ steps, lost: [...gone].sort() })
+  }
+  return { dropped, fakes }
+}
+
 test('beyond 128 MiB, the network that leaves most unread loses its oldest connections', () => {
-  const addresses = [
-    ...(['10.0.0.1', '10.0.0.2', '10.0.0.1', '2001:db8:0:1:2::3', '2001:db8:0:1::9', '2001:db8:0:2::9'] as const),
-    ...(['2001:db8::1', '::ffff:10.0.0.1', undefined] as const),
+  const connections = [
+    ...(['10.0.0.1', '10.0.0.2', '10.0.0.1'] as const).map((address) => ({ address, network: address })),
+    { address: '2001:db8:0:1:2::3', network: 'A' },
+    { address: '2001:db8:0:1::9', network: 'A' },
+    { address: '2001:db8:0:2::9', network: 'B' },
+    { address: '2001:db8::1', network: 'C' },
+    { address: '::ffff:10.0.0.1', network: 'D' },
+    { address: undefined, network: 'E' },
   ]
-  const networks = ['10.0.0.1', '10.0.0.2', '10.0.0.1', 'A', 'A', 'B', 'C', 'D', 'E']
   const steps = fc.array(
     fc.tuple(
       fc.constantFrom('hold', 'hold', 'hold', 'finish', 'close'),
@@ -229,50 +283,63 @@ test('beyond 128 MiB, the network that leaves most unread loses its oldest conne
   let dropped = 0
   fc.assert(
     fc.property(steps, (steps) => {
-      const unread = new UnreadAnswers()
-      const fakes = addresses.map((address) => new FakeSocket(address))
-      /** What connections hold, the oldest first. */
-      let held: { at: number; bytes: number; res: EventEmitter }[] = []
-      let order: number[] = []
-      const gone = new Set<number>()
-      const forget = (place: number) => {
-        held = held.filter(({ at }) => at !== place)
-        order = order.filter((at) => at !== place)
-      }
-      const sum = (is: (at: number) => boolean) => held.reduce((all, { at, bytes }) => all + (is(at) ? bytes : 0), 0)
-      for (const [step, at, bytes] of steps) {
-        const fake = fakes[at] ?? new FakeSocket()
-        if (step === 'hold' && !fake.destroyed) {
-          const res = Object.assign(new EventEmitter(), { writableLength: bytes })
-          held.push({ at, bytes, res })
-          if (!order.includes(at)) order.push(at)
-          unread.hold(fake.socket, res as never)
-          while (sum(() => true) > 128 * MIB) {
-            const of = (network: string | undefined) => sum((each) => networks[each] === network)
-            const most = networks.reduce((best, each) => (of(each) > of(best) ? each : best))
-            const lost = order.find((each) => networks[each] === most) ?? 0
-            forget(lost)
-            gone.add(lost)
-            dropped++
-          }
-        }
-        if (step === 'finish') {
-          const ready = held.find((each) => each.at === at)
-          held = held.filter((each) => each !== ready)
-          if (!held.some((each) => each.at === at)) order = order.filter((each) => each !== at)
-          ready?.res.emit('finish')
-        }
-        if (step === 'close') {
-          if (!fake.destroyed) gone.add(at)
-          fake.destroy()
-          forget(at)
-        }
-        expect(fakes.flatMap(({ destroyed }, place) => (destroyed ? [place] : [])).sort()).toEqual([...gone].sort())
-      }
+      dropped += checkUnread(connections, steps).dropped
     }),
     { numRuns: howMuch(200, 2000) },
   )
   expect(dropped).toBeGreaterThan(50)
+})
+
+test('what was taken counts no more, and its connection is new when it leaves something again', () => {
+  const address = '10.0.0.1'
+  const connections = [address, address].map((address) => ({ address, network: address }))
+  const acts = [0, 1].flatMap((at): UnreadStep[] => [
+    ['hold', at, 60 * MIB],
+    ['finish', at, 0],
+  ])
+  // Every order of six steps, of which the first is the same. Two answers of 60 MiB may wait, a third may not.
+  let orders: UnreadStep[][] = [acts.slice(0, 1)]
+  for (let length = 1; length < 6; length++) orders = orders.flatMap((order) => acts.map((act) => [...order, act]))
+  let dropped = 0
+  for (const order of orders) dropped += checkUnread(connections, order).dropped
+  expect(dropped).toBeGreaterThan(200)
+})
+
+test('a connection that leaves many answers unread has one listener for its end', () => {
+  const { fakes } = checkUnread([{ network: '' }], Array<UnreadStep>(50).fill(['hold', 0, 1]))
+  expect(fakes.map((fake) => fake.listenerCount('close'))).toEqual([1])
+})
+
+test.each(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])(
+  'a %s request is read as fetch would send it',
+  async (method) => {
+    const req = Object.assign(new IncomingMessage(new Socket()), {
+      method,
+      url: '/a',
+      headers: { host: 'h.test', a: '1' },
+    })
+    req.push('text')
+    req.push(null)
+    const request = requestOf(req, new ServerResponse(req))
+    const hasBody = method !== 'GET' && method !== 'HEAD'
+    expect([request.method, request.url, request.headers.get('a')]).toEqual([method, 'http://h.test/a', '1'])
+    expect([request.body !== null, await request.text()]).toEqual([hasBody, hasBody ? 'text' : ''])
+  },
+)
+
+test.each<[body: BodyInit | null, whole: string | Uint8Array | undefined, length: string | undefined]>([
+  ['é', 'é', '2'],
+  ['', '', '0'],
+  [Uint8Array.of(1, 2, 3), Uint8Array.of(1, 2, 3), '3'],
+  [null, undefined, undefined],
+  [new Blob(['abc']).stream(), undefined, undefined],
+])('an answer of %j knows its body and its length if it is complete', async (body, whole, length) => {
+  const answer = new NodeAnswer(body, { headers: { a: '1' } })
+  expect([answer.status, answer.whole, answer.fields]).toEqual([
+    ...[200, whole, { a: '1', ...(length !== undefined && { 'content-length': length }) }],
+  ])
+  expect(answer.stream !== undefined).toBe(body instanceof ReadableStream)
+  answer.stream?.destroy()
 })
 
 test('headers are found by any spelling of their names', () => {

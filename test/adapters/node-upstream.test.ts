@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -182,6 +183,28 @@ test('A certificate of an unknown authority is refused', async () => {
   expect(failure).toMatchObject({ reason: 'unreachable', cause: { code: expect.stringMatching(/CERT|SIGNED/) } })
 })
 
+test.each(['POST', 'DELETE', 'GET'])('%s sends its headers, and its body with the length in bytes', async (method) => {
+  const port = await serving(async (req, res) => {
+    const { 'x-own': own, 'content-length': length, 'transfer-encoding': coding, host } = req.headers
+    res.end(JSON.stringify([req.method, own, length, coding, host, await text(req)]))
+  })
+  const url = `http://127.0.0.1:${port}/`
+  const changes = { method, headers: { 'x-own': '1', host: 'other.example.test' } }
+  const seen = async (body: string | null) =>
+    (await nodeUpstream().fetch(asking(url, { ...changes, body } as Partial<UpstreamRequest>))).json()
+  expect(await seen('é')).toEqual([method, '1', '2', null, `127.0.0.1:${port}`, 'é'])
+  expect((await seen(null)).at(-1)).toBe('')
+})
+
+test('An answer that switches to a different protocol is refused, and its connection closed', async () => {
+  const { port, sockets } = await listening((socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
+  })
+  const asked = nodeUpstream().fetch(asking(`http://127.0.0.1:${port}/`))
+  await expect(asked).rejects.toThrow('the upstream service switched to a different protocol')
+  await vi.waitUntil(() => sockets[0]?.destroyed)
+})
+
 test('Calls use no proxy and never reuse a connection', async () => {
   const proxy = await listening()
   for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY']) vi.stubEnv(name, `http://127.0.0.1:${proxy.port}`)
@@ -250,6 +273,7 @@ describe('A body', () => {
 
   test.each([
     ['identity', 'plain'],
+    ['', 'plain'],
     ['GZIP', gzipSync('plain')],
     ['x-gzip', gzipSync('plain')],
   ])('encoded as %s is decoded', async (coding, body) => {

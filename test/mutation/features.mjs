@@ -440,6 +440,7 @@ export const features = {
   'adapters/node': [
     'adapters/node-parts',
     'adapters/node-answers',
+    'adapters/node-closing-parts',
     'adapters/node-request',
     'attacks/request-targets',
     'adapters/node-upstream',
