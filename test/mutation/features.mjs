@@ -274,6 +274,8 @@ export const features = {
   ],
   'jobs/flows': ['jobs/flows', 'jobs/claims', 'contract/market/purchases'],
   'jobs/outbox': [
+    'jobs/deliveries-model',
+    'jobs/deliveries',
     'jobs/claiming',
     'jobs/recorded-outcomes',
     'jobs/outbox',
