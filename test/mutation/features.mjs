@@ -276,6 +276,7 @@ export const features = {
   'jobs/outbox': [
     'jobs/deliveries-model',
     'jobs/deliveries',
+    'jobs/delivery',
     'jobs/claiming',
     'jobs/recorded-outcomes',
     'jobs/outbox',
