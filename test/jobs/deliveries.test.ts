@@ -7,9 +7,9 @@ type World = ReturnType<typeof newOutboxWorld>
 const idsOf = (calls: readonly PortCall[]) => calls.map(({ message: { id } }) => id)
 
 /** Writes mails of one owner. */
-const mails = ({ storage, clock }: World, count: number, { to = 'reader@one.test', at = clock.at, owner = to } = {}) =>
+const mails = ({ storage, clock }: World, count: number, { to = 'reader@one.test', at = clock.at } = {}) =>
   storage.write(async (tx) => {
-    for (let n = 0; n < count; n++) await postMail(tx, { to, owner, subject: 's', text: 't', at })
+    for (let n = 0; n < count; n++) await postMail(tx, { to, subject: 's', text: 't', at })
   })
 
 async function answerAll(world: World, calls: readonly PortCall[], result?: unknown) {
