@@ -359,6 +359,8 @@ export const features = {
     'contract/sandbox/snapshots',
     'contract/sandbox/forks',
     'contract/sandbox/seed',
+    'contract/sandbox/rows',
+    'contract/sandbox/wallets',
     'contract/sandbox/outbox',
     'contract/sandbox/phone',
     'contract/sandbox/replay',
@@ -369,7 +371,9 @@ export const features = {
     'contract/sandbox/binder-import',
     'contract/jobs/dead-letters',
     'sandbox/act-as',
+    'sandbox/base-url',
     'sandbox/encryption-key',
+    'sandbox/rewind-refused',
     'sandbox/foreign-storages',
   ],
   'sandbox/explain': [
