@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { type Key, type Row, UniqueViolation } from '../../src/storage/storage.js'
+import { collection, type Key, type Row, UniqueViolation } from '../../src/storage/storage.js'
 import { LayeredMap, ROWS_PER_CHUNK, Rows } from '../../src/storage/tables/rows.js'
 import { Table } from '../../src/storage/tables/table.js'
 import { Tables } from '../../src/storage/tables/tables.js'
@@ -136,6 +136,44 @@ describe('Tables', () => {
 })
 
 describe('A table', () => {
+  test('keeps unique keys of one field and of two, for whoever reads and whoever writes', () => {
+    const fields = { fields: ['owner', 'rank'], unique: true } as const
+    const pairs = collection<Note>()('pairs', { bySlug: notes.indexes.bySlug, byPair: fields })
+    const part = fc.constantFrom<Key | null>(1, '1', 'a', '1,a', null)
+    const row = fc.record({ id: fc.nat(3), owner: part, rank: part, slug: fc.constantFrom('s', 't', null) })
+    const step = fc.array(fc.tuple(row, fc.boolean()), { minLength: 1, maxLength: 3 })
+    /** What two rows may not share. */
+    const keysOf = ({ owner, rank, slug }: Note) => [
+      ...(owner === null || rank === null ? [] : [JSON.stringify([owner, rank])]),
+      ...(slug === null ? [] : [`slug ${slug}`]),
+    ]
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20, size: 'max' }), fc.boolean(), (steps, isForked) => {
+        let table = new Table()
+        let held = new Map<Key, Note>()
+        for (const step of steps) {
+          const changes = new Map(step.map(([row, isPut]) => [row.id, isPut ? row : null]))
+          const next = new Map(held)
+          for (const [id, row] of changes) row ? next.set(id, row) : next.delete(id)
+          const keys = [...next.values()].flatMap(keysOf)
+          if (new Set(keys).size < keys.length) expect(() => table.check(pairs, changes)).toThrow(UniqueViolation)
+          else {
+            table.check(pairs, changes)
+            if (isForked) table = table.copy()
+            for (const [id, row] of changes) table.set(id, row)
+            held = next
+          }
+          for (const owner of [1, '1', 'a'])
+            for (const rank of ['1', 'a', '1,a']) {
+              const found = [...held.values()].filter((row) => row.owner === owner && row.rank === rank)
+              expect(table.find(pairs, { index: 'byPair', prefix: [owner, rank], limit: 5 })).toEqual(found)
+            }
+        }
+      }),
+      { numRuns: howMuch(20, 200) },
+    )
+  })
+
   const query = { index: 'byOwner', prefix: ['o'], limit: 1 } as const
   const filled = (numbered: number, named = 0) => {
     const table = new Table()
@@ -144,10 +182,14 @@ describe('A table', () => {
     return table
   }
 
-  test('grows a new index first if it has more rows than are sorted at once, and others may wait', () => {
+  test('grows a new index first if it has more rows than are sorted at once, and others may wait', async () => {
     expect(filled(10_000).find(notes, query, true)).toHaveLength(1)
     const large = filled(10_001)
     expect(large.find(notes, query, true)).toBeUndefined()
+    // Without a transaction that runs again, nobody would ask a second time.
+    expect(await Tables.ofChecked({ counters: {}, rows: { notes: large.rows.all() } }).find(notes, query)).toHaveLength(
+      1,
+    )
     expect(large.find(notes, { ...query, index: 'id', prefix: [] }, true)).toHaveLength(1)
     expect(large.find(notes, { ...query, index: 'bySlug' }, true)).toEqual([])
     expect(large.find(notes, { ...query, limit: 0 }, true)).toEqual([])
@@ -272,6 +314,10 @@ describe('Rows by number', () => {
     expect(late.unread().map(({ first }) => first)).toEqual([4096, 4096 + 512 + 1024])
     late.addUnread(unread(4096 + 512))
     expect(late.unread()).toHaveLength(2)
+    // A chunk that was read ends with its last row.
+    const read = new Rows()
+    read.addUnread(unread(0))
+    expect([read.get(0)?.id, read.isNamed(1025), read.isNamed(1026)]).toEqual([0, false, true])
     late.addUnread(unread(4096 + 512 * 7))
     expect([late.unread().length, late.size]).toEqual([2, 4])
     expect(late.inOrder().map(({ id }) => Number(id) - 4096)).toEqual([0, 512, 1536, 512 * 7])
