@@ -354,6 +354,8 @@ export const features = {
     'storage/history',
   ],
   'sandbox/controls': [
+    'sandbox/control-rules',
+    'http/control-shapes',
     'contract/sandbox/controls',
     'contract/sandbox/controls-guard',
     'contract/sandbox/snapshots',
@@ -371,6 +373,9 @@ export const features = {
     'contract/sandbox/binder-import',
     'contract/jobs/dead-letters',
     'sandbox/act-as',
+    'attacks/ended-signers',
+    'mcp/scripted-agent',
+    'sandbox/parts',
     'sandbox/base-url',
     'sandbox/encryption-key',
     'sandbox/rewind-refused',
