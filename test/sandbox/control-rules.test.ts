@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { memoryStorage } from '../../adapters/storage/memory.js'
+import { type ApprovalRow, approvals } from '../../src/consent/approvals/approval.js'
+import type { ServiceContext } from '../../src/http/context.js'
+import { type UserRow, users } from '../../src/identity/users/user.js'
 import { createService, type State } from '../../src/index.js'
+import { approvalQueue } from '../../src/sandbox/controls/people-controls.js'
 import { clockTime, durationMs, LAST_TIME, sandboxClock } from '../../src/sandbox/controls/shapes.js'
+import type { Reader } from '../../src/storage/storage.js'
 import { howMuch } from '../support/how-much.js'
 
 const field = (name: string) => expect.objectContaining({ code: 'field_invalid', fields: { field: name } })
@@ -123,5 +129,91 @@ describe('The settings in a snapshot', () => {
     const [collection] = Object.keys(rows)
     await expect(restored).rejects.toMatchObject({ code: 'snapshot_refused', fields: { collection, id } })
     expect(await service.sandbox.snapshot()).toEqual(before)
+  })
+})
+
+describe('The approvals of agents', () => {
+  const AT = 1000
+  const emails = ['ada@example.test', 'bob@example.test']
+  const status = fc.constantFrom('pending' as const, 'pending' as const, 'approved' as const, 'rejected' as const)
+  const asked = fc.record({ user: fc.nat(1), status, expires_at: fc.constantFrom(AT - 1, AT + 1, AT + 1) })
+
+  /** A queue whose waits end at once, and what it was asked. */
+  async function queueOf(rows: readonly object[], mayGoOn = true) {
+    const storage = memoryStorage()
+    await storage.write(async (tx) => {
+      for (const [n, email] of emails.entries()) tx.put(users, { id: n + 1, email } as UserRow)
+      for (const row of rows) tx.put(approvals, row as ApprovalRow)
+    })
+    const seen = { waits: [] as number[], alarms: [] as number[], cancelled: 0, answered: [] as string[] }
+    let ring = () => {}
+    const service = {
+      alarm: {
+        set(ms: number, run: () => void) {
+          seen.alarms.push(ms)
+          ring = run
+          return () => void seen.cancelled++
+        },
+      },
+      background: {
+        async watch({ ms }: { ms: number }, read: (tx: Reader) => Promise<unknown>) {
+          seen.waits.push(ms)
+          const value = await storage.read(read)
+          // The second look is too late.
+          if (seen.waits.length > 1) ring()
+          return { value, changed: Promise.resolve(mayGoOn) }
+        },
+      },
+      clock: { now: () => AT },
+      baseUrl: 'https://farthing.test',
+      sandbox: { handedApprovals: new Map() },
+    } as unknown as ServiceContext
+    const answer = (verb: string) => async (id: string) => void seen.answered.push(`${verb} ${id}`)
+    const answers = { approve: answer('approve'), reject: answer('reject') }
+    return { queue: approvalQueue(service, answers as never), seen }
+  }
+
+  test('are handed out once each, in their order, to those who wait for their user or for anybody', async () => {
+    const waits = fc.array(fc.constantFrom(undefined, ...emails, 'eve@example.test'), { maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(asked, { maxLength: 6 }), waits, async (list, waits) => {
+        const rows = list.map(({ user, ...fields }, n) => ({
+          ...{ id: `apr_${n}`, number: n + 1, user_id: user + 1, spent_at: null, created_at: 0, ...fields },
+        }))
+        const { queue } = await queueOf(rows)
+        let left = rows.filter((row) => row.status === 'pending' && row.expires_at > AT)
+        for (const email of waits) {
+          const first = left.find((row) => email === undefined || emails[row.user_id - 1] === email)
+          left = left.filter((row) => row !== first)
+          const found = queue.next({ email, seconds: 0 }).then(({ approval_id: id }) => id)
+          if (first) expect(await found).toBe(first.id)
+          else await expect(found).rejects.toThrow('No agent requested an approval within 0 seconds.')
+        }
+      }),
+      { numRuns: howMuch(30, 300) },
+    )
+  })
+
+  test('are waited for at most 5 seconds, unless told, with a look every quarter of a second', async () => {
+    for (const [waiting, seconds, looks] of [
+      [undefined, 5, 250],
+      [{ seconds: 0.1 }, 0.1, 100],
+      [{ seconds: 60 }, 60, 250],
+    ] as const) {
+      const { queue, seen } = await queueOf([])
+      await expect(queue.next(waiting)).rejects.toThrow(`within ${seconds} seconds`)
+      expect(seen).toEqual({ waits: [looks, looks], alarms: [seconds * 1000], cancelled: 1, answered: [] })
+    }
+    const { queue, seen } = await queueOf([], false)
+    await expect(queue.next()).rejects.toThrow('The service was closed.')
+    expect([seen.waits, seen.cancelled]).toEqual([[250], 1])
+  })
+
+  test('are answered by their ids', async () => {
+    const row = { user_id: 1, status: 'pending', expires_at: AT + 1, spent_at: null, created_at: 0 }
+    const { queue, seen } = await queueOf([1, 2].map((number) => ({ ...row, id: `apr_${number}`, number })))
+    await queue.next().approve()
+    await queue.next().reject()
+    expect(seen.answered).toEqual(['approve apr_1', 'reject apr_2'])
   })
 })
