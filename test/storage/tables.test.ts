@@ -144,9 +144,17 @@ describe('A table', () => {
     const step = fc.array(fc.tuple(row, fc.boolean()), { minLength: 1, maxLength: 3 })
     /** What two rows may not share. */
     const keysOf = ({ owner, rank, slug }: Note) => [
-      ...(owner === null || rank === null ? [] : [JSON.stringify([owner, rank])]),
-      ...(slug === null ? [] : [`slug ${slug}`]),
+      ...(owner === null || rank === null ? [] : [`pairs.byPair already holds ${JSON.stringify([owner, rank])}`]),
+      ...(slug === null ? [] : [`pairs.bySlug already holds ${JSON.stringify([slug])}`]),
     ]
+    const violationOf = (check: () => void): UniqueViolation => {
+      try {
+        check()
+      } catch (error) {
+        if (error instanceof UniqueViolation) return error
+      }
+      throw new Error('two rows share a key')
+    }
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20, size: 'max' }), fc.boolean(), (steps, isForked) => {
         let table = new Table()
@@ -156,8 +164,11 @@ describe('A table', () => {
           const next = new Map(held)
           for (const [id, row] of changes) row ? next.set(id, row) : next.delete(id)
           const keys = [...next.values()].flatMap(keysOf)
-          if (new Set(keys).size < keys.length) expect(() => table.check(pairs, changes)).toThrow(UniqueViolation)
-          else {
+          const twice = new Set(keys.filter((key, at) => keys.indexOf(key) !== at))
+          if (twice.size > 0) {
+            const error = violationOf(() => table.check(pairs, changes))
+            expect(twice).toContain(error.message)
+          } else {
             table.check(pairs, changes)
             if (isForked) table = table.copy()
             for (const [id, row] of changes) table.set(id, row)

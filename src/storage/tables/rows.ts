@@ -103,8 +103,8 @@ export class Rows<R extends Row> {
       return
     }
     const place = id - this.#first
-    if (this.#unread.size > 0) this.#load(place)
     while (this.#length < place) this.#write(this.#length++, undefined)
+    // `#at` reads the chunk of the place if nobody has yet.
     const isNew = place === this.#length || this.#at(place) === undefined
     this.#write(place, row)
     if (place === this.#length) this.#length++
