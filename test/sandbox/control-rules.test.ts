@@ -5,7 +5,8 @@ import { type ApprovalRow, approvals } from '../../src/consent/approvals/approva
 import type { ServiceContext } from '../../src/http/context.js'
 import { type UserRow, users } from '../../src/identity/users/user.js'
 import { createService, type State } from '../../src/index.js'
-import { approvalQueue } from '../../src/sandbox/controls/people-controls.js'
+import { type OutboxRow, outbox } from '../../src/jobs/outbox/outbox.js'
+import { approvalQueue, emptyInbox } from '../../src/sandbox/controls/people-controls.js'
 import { clockTime, durationMs, LAST_TIME, sandboxClock } from '../../src/sandbox/controls/shapes.js'
 import type { Reader } from '../../src/storage/storage.js'
 import { howMuch } from '../support/how-much.js'
@@ -216,4 +217,20 @@ describe('The approvals of agents', () => {
     await queue.next().reject()
     expect(seen.answered).toEqual(['approve apr_1', 'reject apr_2'])
   })
+})
+
+test('the outbox is emptied but for charges, refunds and webhooks that have no outcome yet', async () => {
+  const storage = memoryStorage()
+  const kinds = ['mail', 'push', 'card', 'refund', 'webhook']
+  const rows = kinds.flatMap((kind) => ['pending', 'sent', 'failed'].map((status) => ({ kind, status })))
+  await storage.write(async (tx) => {
+    for (const [at, row] of rows.entries()) tx.put(outbox, { id: at + 1, to: 'ada', ...row } as OutboxRow)
+    await emptyInbox(tx)
+  })
+  const left = (await storage.export()).rows.outbox as OutboxRow[]
+  expect(left.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
+    'card pending',
+    'refund pending',
+    'webhook pending',
+  ])
 })
