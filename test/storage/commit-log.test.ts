@@ -118,6 +118,7 @@ describe('A storage with a log', () => {
       fc.tuple(fc.constantFrom<(typeof calls)[number]>(...calls, 'add', 'add', 'store'), fc.constantFrom<Key>(1, 'a')),
       {
         maxLength: 25,
+        size: 'max',
       },
     )
     await fc.assert(

@@ -28,7 +28,7 @@ describe('Forks of a storage', () => {
     })
     await fc.assert(
       fc.asyncProperty(
-        fc.array(step, { maxLength: 20 }),
+        fc.array(step, { maxLength: 20, size: 'max' }),
         fc.array(questions, { maxLength: 3 }),
         async (steps, asked) => {
           const family = [{ storage: memoryStorage(), model: new Model() }]
@@ -46,6 +46,7 @@ describe('Forks of a storage', () => {
           }
         },
       ),
+      { numRuns: howMuch(40, 100) },
     )
   })
 

@@ -12,7 +12,7 @@ const id: fc.Arbitrary<Key> = fc.oneof(
 
 test('rows are found by their ids, and counted, as in a map', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(id, fc.boolean()), { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(fc.tuple(id, fc.boolean()), { maxLength: 60, size: 'max' }), (steps) => {
       const rows = new Rows()
       const map = new Map<Key, Row>()
       for (const [id, isPut] of steps) {
@@ -25,13 +25,15 @@ test('rows are found by their ids, and counted, as in a map', () => {
           map.delete(id)
         }
         expect(rows.size).toBe(map.size)
-        for (const [known] of steps) expect(rows.get(known)).toBe(map.get(known))
+        // One comparison of all, because thousands of them take seconds.
+        const wrong = steps.filter(([known]) => rows.get(known) !== map.get(known))
+        expect(wrong).toEqual([])
       }
       const inOrder = [...map.values()].sort((a, b) => compareParts(a.id, b.id))
       expect(rows.inOrder()).toEqual(inOrder)
       expect(new Set(rows.all())).toEqual(new Set(inOrder))
     }),
-    { numRuns: howMuch(100, 300) },
+    { numRuns: howMuch(60, 300) },
   )
 })
 

@@ -106,10 +106,10 @@ export const LAST_TIME = Date.UTC(10_000, 0) - 1
 
 /** Reads the time to which a clock is set. A number beyond the year 9999 in seconds counts milliseconds. Throws `field_invalid`. */
 export function clockTime(set: number | string): number {
-  const ms = timeOf('set', set) ?? Number.NaN
-  const isMilliseconds = /^\d+$/.test(String(set)) && ms > LAST_TIME
-  const time = isMilliseconds ? Number(set) : ms
-  if (time <= LAST_TIME) return time
+  const count = /^\d+$/.test(String(set)) ? Number(set) : 0
+  // In seconds, later milliseconds are beyond what a date can hold.
+  const time = count * 1000 > LAST_TIME ? count : timeOf('set', set)
+  if (time !== undefined && time <= LAST_TIME) return time
   throw problem('field_invalid', { detail: TIME_RANGE, fields: { field: 'set' } })
 }
 

@@ -77,7 +77,7 @@ export class Rows<R extends Row> {
 
   /** The chunks that nobody has read yet, in the order of their ids. */
   unread(): UnreadRows[] {
-    return [...this.#unread.values()].sort((a, b) => a.first - b.first)
+    return [...this.#unread.values()] // In this order, because each was added after those before it.
   }
 
   /** Reads the chunk of a place, if nobody has read it yet. Returns whether it did. */
@@ -103,8 +103,8 @@ export class Rows<R extends Row> {
       return
     }
     const place = id - this.#first
-    if (this.#unread.size > 0) this.#load(place)
     while (this.#length < place) this.#write(this.#length++, undefined)
+    // `#at` reads the chunk of the place if nobody has yet.
     const isNew = place === this.#length || this.#at(place) === undefined
     this.#write(place, row)
     if (place === this.#length) this.#length++
@@ -249,11 +249,13 @@ export class LayeredMap<K, V> {
   size = 0
 
   get(key: K): V | undefined {
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: without layers nothing is below either
     const value = this.#own.get(key) ?? (this.#layers.length > 0 ? this.#below(key) : undefined)
     return value === REMOVED ? undefined : value
   }
 
   set(key: K, value: V): void {
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: without layers nobody asks for it
     const known = this.#layers.length > 0 ? (this.#own.get(key) ?? this.#below(key)) : undefined
     this.#own.set(key, value)
     if (this.#layers.length === 0) this.size = this.#own.size
@@ -300,6 +302,7 @@ function joined<K, V>(layers: Layer<K, V>[]): Layer<K, V>[] {
   for (;;) {
     const newer = layers.at(-1)
     const older = layers.at(-2)
+    // Stryker disable next-line EqualityOperator: when layers are joined changes what they cost, not what they hold
     if (!newer || !older || older.size > 2 * newer.size) return layers
     const both: Layer<K, V> = new Map(older)
     for (const [key, value] of newer)

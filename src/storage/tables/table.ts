@@ -95,6 +95,7 @@ export class Table {
   set(id: Key, row: Row | null): Row | undefined {
     const old = this.rows.get(id)
     for (const tree of this.#trees.values()) tree.replace(old, row)
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: it only spares an iterator for each row
     if (this.#growing.size > 0) for (const { tree } of this.#growing.values()) tree.replace(old, row)
     for (const keys of this.#unique.values()) keys.move(id, old, row)
     if (this.#named && this.rows.isNamed(id)) this.#named.replace(old, row)
@@ -184,7 +185,7 @@ class UniqueKeys {
 
   holder(key: readonly Key[]): Key | undefined {
     const [only] = key
-    return this.#holders.get(only !== undefined && key.length === 1 ? only : markOf(key))
+    return this.#holders.get(only !== undefined && key.length === 1 ? only : JSON.stringify(key))
   }
 
   move(id: Key, old: Row | undefined, row: Row | null): void {
@@ -222,6 +223,7 @@ class UniqueKeys {
     return new UniqueViolation(this.collection, this.name, keyOf(this.index, row)?.slice(0, -1) ?? [])
   }
 
+  /** A key of one part is its own mark, because a string never equals a number. */
   #mark(row: Row): Key | undefined {
     const { fields } = this.index
     const field = fields[0]
@@ -230,9 +232,6 @@ class UniqueKeys {
       return isKey(part) ? part : undefined
     }
     const key = keyOf(this.index, row)
-    return key && markOf(key.slice(0, -1))
+    return key && JSON.stringify(key.slice(0, -1))
   }
 }
-
-/** A key of one part is its own mark, because a string never equals a number. */
-const markOf = (key: readonly Key[]): Key => (key.length === 1 ? key[0] : undefined) ?? JSON.stringify(key)
