@@ -202,6 +202,7 @@ describe('a charge that its caller delivers', () => {
     const world = await charging()
     world.call?.fail()
     expect(await world.result).toBeUndefined()
+    expect(world.logged).toEqual(['card 1 could not be sent and stays in the outbox and is tried again'])
     expect(await world.rows()).toMatchObject([{ due_at: AT + 5625, claim: null, attempts: 1 }])
   })
 
