@@ -29,9 +29,12 @@ async function firstWithRows(): Promise<string> {
 export function Data() {
   useEffect(() => {
     call('GET', '_sandbox/rows').then(({ ok, body }) => ok && (collections.value = body.collections))
-    firstWithRows().then((found) => (opening.value = found))
   }, [])
-  const [, name = opening.value, id] = parts.value
+  const [, asked, id] = parts.value
+  useEffect(() => {
+    if (asked === undefined) firstWithRows().then((found) => (opening.value = found))
+  }, [asked])
+  const name = asked ?? opening.value
   const known = collections.value.map((each) => each.name)
   const first = Object.keys(tables).filter((each) => known.includes(each))
   return (
