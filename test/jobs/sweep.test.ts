@@ -14,6 +14,7 @@ import { purchase } from '../support/scenes/catalog.js'
 import { expectProblem } from '../support/scenes/market.js'
 import { newGuest } from '../support/scenes/sign-in.js'
 import { newCommodity, newPayer, newSeller, tokenFor } from '../support/scenes/world.js'
+import { bound } from '../support/storage/bound.js'
 
 const BEGIN = Date.UTC(2031, 4, 1, 12)
 
@@ -62,17 +63,6 @@ it('runs in slices, as many as it needs, and leaves one timer', async () => {
   expect(Math.max(...removed)).toBeLessThanOrEqual(SWEEP_ROWS)
   expect(rows.timers).toMatchObject([{ kind: SWEEP }])
   await service.close()
-})
-
-/** The methods of a transaction as own properties. */
-const bound = (tx: Parameters<Parameters<Storage['write']>[0]>[0]): typeof tx => ({
-  get: (from, id) => tx.get(from, id),
-  getMany: (from, ids) => tx.getMany(from, ids),
-  find: (from, query) => tx.find(from, query),
-  nextId: (of) => tx.nextId(of),
-  nextIds: (of) => tx.nextIds(of),
-  put: (into, row) => tx.put(into, row),
-  remove: (from, id) => tx.remove(from, id),
 })
 
 it('goes on where it stopped when the service stops between two slices', async () => {

@@ -2,19 +2,9 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { EVERY_STATE_MS, expectAccessible, expectAccessibleToo } from '../support/browser/accessible.js'
 import { type Host, journey, parts, signInByCode } from '../support/scenes/journey.js'
+import { ARTICLE, said, seed, visit } from '../support/scenes/workbench.js'
 
 const { host, page: newPage } = journey()
-
-const ARTICLE = 'QUOKKA.ARTICLE'
-const seed = {
-  accounts: [{ name: 'Quokka Press' }],
-  users: [{ email: 'mia@example.test', balance: 1 }],
-  commodities: [{ account: 'Quokka Press', descriptor: ARTICLE, cost: 0.25 }],
-}
-
-const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor()
-const visit = (page: Page, name: string) =>
-  page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click()
 
 /** Opens the shop in another tab, and signs in with the mailed code. */
 async function shopper(page: Page, service: Host, email: string) {

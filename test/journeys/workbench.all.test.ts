@@ -1,30 +1,19 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { codeFor, type Host, journey, parts } from '../support/scenes/journey.js'
+import { payInWorkbench, said, seed, visit } from '../support/scenes/workbench.js'
 
 /** A refusal that is fixed is in workbench-day.test.ts too, and a rehearsal in workbench.test.ts: here by other ways and widths. */
 
 const { host, page: newPage } = journey()
 
-const seed = {
-  accounts: [{ name: 'Quokka Press' }],
-  users: [{ email: 'mia@example.test', balance: 1 }],
-  commodities: [{ account: 'Quokka Press', descriptor: 'QUOKKA.ARTICLE', cost: 0.25 }],
-}
-
 /** The workbench in the state in which somebody has paid once. */
 async function workbench(options?: Parameters<typeof newPage>[0]): Promise<{ service: Host; page: Page }> {
   const service = await host(seed)
   const page = await newPage(options)
-  await page.goto(`${service.url}/`)
-  await page.getByRole('button', { name: 'Pay as a reader' }).click()
-  await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).waitFor()
+  await payInWorkbench(page, service.url)
   return { service, page }
 }
-
-const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor()
-const visit = (page: Page, name: string) =>
-  page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click()
 
 test('a reader who is short of funds pays after one click on the explanation', async () => {
   const { service, page } = await workbench()

@@ -3,29 +3,19 @@ import { expect, test } from 'vitest'
 import { EVERY_STATE_MS, expectAccessible } from '../support/browser/accessible.js'
 import { offlineDemo, signInByPhone, visitDemo } from '../support/browser/offline-demo.js'
 import { type Host, journey } from '../support/scenes/journey.js'
+import { payInWorkbench, said, seed, visit } from '../support/scenes/workbench.js'
 
 const { host, page: newPage } = journey()
 const offline = offlineDemo()
-
-const seed = {
-  accounts: [{ name: 'Quokka Press' }],
-  users: [{ email: 'mia@example.test', balance: 1 }],
-  commodities: [{ account: 'Quokka Press', descriptor: 'QUOKKA.ARTICLE', cost: 0.25 }],
-}
 
 /** The workbench in the state in which somebody has paid once. */
 async function workbench(options?: Parameters<typeof newPage>[0]): Promise<{ service: Host; page: Page }> {
   const service = await host(seed)
   const page = await newPage(options)
-  await page.goto(`${service.url}/`)
-  await page.getByRole('button', { name: 'Pay as a reader' }).click()
-  await page.getByRole('link', { name: 'paid 0.25 USD for QUOKKA.ARTICLE' }).waitFor()
+  await payInWorkbench(page, service.url)
   return { service, page }
 }
 
-const said = (page: Page, text: string | RegExp) => page.getByRole('status').filter({ hasText: text }).waitFor()
-const visit = (page: Page, name: string) =>
-  page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).click()
 const command = async (page: Page, text: string) => {
   await page.keyboard.press('Control+k')
   await page.getByRole('combobox', { name: 'Command' }).fill(text)

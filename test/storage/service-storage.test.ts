@@ -18,6 +18,7 @@ import {
   type Writer,
 } from '../../src/storage/storage.js'
 import type { CommitRecord } from '../../src/storage/transaction.js'
+import { bound } from '../support/storage/bound.js'
 import { notes } from '../support/storage/storage-model.js'
 
 const keys = keyring('7'.repeat(64), systemRandom)
@@ -54,15 +55,6 @@ const failing = (error: Error): Storage =>
 /** A storage of others: its transactions are no class of ours, and each body runs twice. */
 function foreign(): Storage {
   const memory = memoryStorage()
-  const bare = (tx: Writer): Writer => ({
-    get: (from, id) => tx.get(from, id),
-    getMany: (from, ids) => tx.getMany(from, ids),
-    find: (from, query) => tx.find(from, query),
-    nextId: (of) => tx.nextId(of),
-    nextIds: (of) => tx.nextIds(of),
-    put: (into, row) => tx.put(into, row),
-    remove: (from, id) => tx.remove(from, id),
-  })
   return storageOver(memory, {
     read: (body) =>
       memory.read(async (tx) => {
@@ -71,8 +63,8 @@ function foreign(): Storage {
       }),
     write: (body) =>
       memory.write(async (tx) => {
-        await body(bare(tx))
-        return body(bare(tx))
+        await body(bound(tx))
+        return body(bound(tx))
       }),
   })
 }

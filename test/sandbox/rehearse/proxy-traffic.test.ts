@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { proxyStage } from '../../../sandbox/proxy/proxy.js'
 import type { RehearsedFault } from '../../../src/sandbox/rehearse/plan.js'
 import { RehearsalRefused, rehearseOn } from '../../../src/sandbox/rehearse/rehearse-stage.js'
+import { deferred } from '../../support/pieces.js'
 import { exchange, listening, PAID, pay, send, startProxy, startService } from './proxied.js'
 
 /** What a proxy passes on, and what it says when its service gives no answer. */
@@ -105,14 +106,8 @@ describe('a service that gives no answer', () => {
   })
 
   test('a run ends without it, and what it left is ended', async () => {
-    let left = () => {}
-    const ended = new Promise<void>((resolve) => {
-      left = resolve
-    })
-    let arrive = () => {}
-    const arrived = new Promise<void>((resolve) => {
-      arrive = resolve
-    })
+    const { promise: ended, resolve: left } = deferred<void>()
+    const { promise: arrived, resolve: arrive } = deferred<void>()
     const to = await listening(
       createTcpServer(
         (socket) =>
@@ -120,7 +115,7 @@ describe('a service that gives no answer', () => {
             .on('error', () => {})
             .once('data', () => arrive())
             .resume()
-            .once('close', left),
+            .once('close', () => left()),
       ),
     )
     const { port, proxy } = await startProxy(`http://127.0.0.1:${to}`)
